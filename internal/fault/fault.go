@@ -1,0 +1,118 @@
+// Package fault classifies failures. An adapter that knows what went wrong (the
+// database, the blob store, a provider) wraps the cause in an Error once; every
+// edge (HTTP status, workflow retry policy, stream close code) translates the
+// Kind with a table of its own and never looks at error texts.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is the closed set of ways an operation can fail.
+type Kind uint8
+
+// The kinds, from "our fault" to "theirs". Internal is the zero value, so that
+// an unclassified error is never shown to a client as anything else.
+const (
+	Internal        Kind = iota // a bug or an unexpected state; details stay inside
+	Invalid                     // the request breaks a rule of its contract
+	NotFound                    // absent, or not the caller's: the two look the same
+	Conflict                    // the state of the thing refuses the change
+	Exhausted                   // a bound is reached: queue depth, pixels, disk, rate
+	Unavailable                 // a part is down for now; the same request may work later
+	Unauthenticated             // no usable credential
+	Denied                      // a valid credential without the right
+	Canceled                    // the caller or the user gave up
+)
+
+var kindNames = [...]string{
+	"internal", "invalid", "not_found", "conflict", "exhausted",
+	"unavailable", "unauthenticated", "denied", "canceled",
+}
+
+// String returns the kind's stable lower-case name.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Error is a classified failure. Message is safe to show to a client; the
+// wrapped cause is not.
+type Error struct {
+	Kind       Kind
+	Code       string         // the code a surface's contract defines, or ""
+	Message    string         // public
+	Details    map[string]any // public, may be nil
+	RetryAfter time.Duration  // 0 = unknown
+	cause      error
+}
+
+// New returns a classified error without a cause.
+func New(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap classifies cause; the formatted message is the public part.
+func Wrap(cause error, kind Kind, code, format string, args ...any) *Error {
+	e := New(kind, code, format, args...)
+	e.cause = cause
+	return e
+}
+
+// WithDetails returns a copy of e that carries details.
+func (e *Error) WithDetails(details map[string]any) *Error {
+	c := *e
+	c.Details = details
+	return &c
+}
+
+// WithRetryAfter returns a copy of e that tells the caller when to come back.
+func (e *Error) WithRetryAfter(d time.Duration) *Error {
+	c := *e
+	c.RetryAfter = d
+	return &c
+}
+
+// Error returns the public message followed by the cause, for logs.
+func (e *Error) Error() string {
+	if e.cause == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.cause.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// KindOf returns the kind of err: that of the outermost Error in its chain,
+// Canceled or Unavailable for context errors, and Internal otherwise.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.Canceled):
+		return Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return Unavailable
+	default:
+		return Internal
+	}
+}
+
+// CodeOf returns the contract code of err, or "".
+func CodeOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Is reports whether err is of the given kind.
+func Is(err error, kind Kind) bool { return err != nil && KindOf(err) == kind }
