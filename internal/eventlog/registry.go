@@ -1,0 +1,84 @@
+package eventlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Upcaster turns the stored data of an older event version into that of the next one.
+type Upcaster func(json.RawMessage) (json.RawMessage, error)
+
+// Type describes one event type to a Registry.
+type Type struct {
+	name   string
+	decode func(json.RawMessage) (any, error)
+	upcast Upcaster
+	next   string
+}
+
+// TypeOf describes the event type of that name whose data is a T.
+func TypeOf[T any](name string) Type {
+	return Type{name: name, decode: func(data json.RawMessage) (any, error) {
+		var v T
+		if err := json.Unmarshal(data, &v); err != nil {
+			return nil, err
+		}
+		return v, nil
+	}}
+}
+
+// Retired describes a type that is no longer written: its data is turned into that of next when read.
+func Retired(name, next string, upcast Upcaster) Type {
+	return Type{name: name, next: next, upcast: upcast}
+}
+
+// Registry knows every event type by its explicit name.
+type Registry struct{ types map[string]Type }
+
+// NewRegistry returns an empty registry.
+func NewRegistry() *Registry { return &Registry{types: map[string]Type{}} }
+
+// Register adds types. A name that is already taken is an error.
+func (r *Registry) Register(types ...Type) error {
+	for _, t := range types {
+		if _, taken := r.types[t.name]; taken || t.name == "" {
+			return fmt.Errorf("event type %q is unnamed or registered twice", t.name)
+		}
+		r.types[t.name] = t
+	}
+	return nil
+}
+
+// Names returns the registered names in order.
+func (r *Registry) Names() []string {
+	names := make([]string, 0, len(r.types))
+	for name := range r.types {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Decode returns the data of a recorded event as the struct its type was registered
+// with, upcast where its version is retired. An unknown type is NotFound.
+func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
+	t, ok := r.types[typeName]
+	if !ok {
+		return nil, fault.New(fault.NotFound, "unknown_event_type", "event type %s is not known to this version", typeName)
+	}
+	if t.upcast != nil {
+		up, err := t.upcast(data)
+		if err != nil {
+			return nil, fmt.Errorf("upcast %s to %s: %w", typeName, t.next, err)
+		}
+		return r.Decode(t.next, up)
+	}
+	v, err := t.decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", typeName, err)
+	}
+	return v, nil
+}

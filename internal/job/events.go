@@ -1,0 +1,135 @@
+package job
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeSubmitted       = "job.submitted.v1"
+	TypeAdmitted        = "job.admitted.v1"
+	TypeStarted         = "job.started.v1"
+	TypeNodesCached     = "job.nodes_cached.v1"
+	TypeNodeStarted     = "node.started.v1"
+	TypeNodeExecuted    = "node.executed.v1"
+	TypeNodeFailed      = "node.failed.v1"
+	TypeCancelRequested = "job.cancel_requested.v1"
+	TypeSucceeded       = "job.succeeded.v1"
+	TypeFailed          = "job.failed.v1"
+	TypeCanceled        = "job.canceled.v1"
+	TypeExpired         = "job.expired.v1"
+)
+
+// SubmittedV1 records an accepted submission.
+type SubmittedV1 struct {
+	Number     float64           `json:"number"`
+	Surface    Surface           `json:"surface"`
+	ClientID   string            `json:"client_id,omitempty"`
+	Document   Document          `json:"document"`
+	Targets    []string          `json:"targets"`
+	NodesTotal int               `json:"nodes_total"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
+}
+
+// AdmittedV1 records that a slot was given: the run may start.
+type AdmittedV1 struct {
+	Run int `json:"run"`
+}
+
+// StartedV1 records that a worker began a run.
+type StartedV1 struct {
+	Run        int    `json:"run"`
+	NodesTotal int    `json:"nodes_total"`
+	Worker     string `json:"worker,omitempty"`
+}
+
+// NodesCachedV1 records which nodes the cache answers, in document order; it may be empty.
+type NodesCachedV1 struct {
+	Run   int      `json:"run"`
+	Nodes []string `json:"nodes"`
+}
+
+// NodeStartedV1 records that a node began.
+type NodeStartedV1 struct {
+	Run     int    `json:"run"`
+	Node    string `json:"node"`
+	Class   string `json:"class"`
+	Attempt int    `json:"attempt,omitempty"`
+}
+
+// NodeExecutedV1 records a finished node. UI and Files are empty for a node without output.
+type NodeExecutedV1 struct {
+	Run    int             `json:"run"`
+	Node   string          `json:"node"`
+	Class  string          `json:"class"`
+	UI     json.RawMessage `json:"ui,omitempty"`
+	Files  []OutputFile    `json:"files,omitempty"`
+	Millis int64           `json:"millis"`
+	Cached bool            `json:"cached,omitempty"` // replayed from the cache, nothing ran
+}
+
+// NodeFailedV1 records that a node failed; the job's failure follows.
+type NodeFailedV1 struct {
+	Run     int     `json:"run"`
+	Failure Failure `json:"failure"`
+}
+
+// CancelRequestedV1 records that the user asked a running job to stop.
+type CancelRequestedV1 struct {
+	Run int `json:"run"`
+}
+
+// SucceededV1 ends a job well.
+type SucceededV1 struct {
+	Run int `json:"run"`
+}
+
+// FailedV1 ends a job with an error.
+type FailedV1 struct {
+	Run     int     `json:"run"`
+	Failure Failure `json:"failure"`
+}
+
+// CanceledV1 ends a job by its user's will. At is nil when it had not started.
+type CanceledV1 struct {
+	Run int      `json:"run"`
+	At  *NodeRef `json:"at,omitempty"`
+}
+
+// ExpiredV1 ends a job whose retention passed before it could run.
+type ExpiredV1 struct{}
+
+// Register adds the job's event types to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[SubmittedV1](TypeSubmitted),
+		eventlog.TypeOf[AdmittedV1](TypeAdmitted),
+		eventlog.TypeOf[StartedV1](TypeStarted),
+		eventlog.TypeOf[NodesCachedV1](TypeNodesCached),
+		eventlog.TypeOf[NodeStartedV1](TypeNodeStarted),
+		eventlog.TypeOf[NodeExecutedV1](TypeNodeExecuted),
+		eventlog.TypeOf[NodeFailedV1](TypeNodeFailed),
+		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested),
+		eventlog.TypeOf[SucceededV1](TypeSucceeded),
+		eventlog.TypeOf[FailedV1](TypeFailed),
+		eventlog.TypeOf[CanceledV1](TypeCanceled),
+		eventlog.TypeOf[ExpiredV1](TypeExpired),
+	)
+}
+
+// namespace of fact ids; fixed for ever, since ids must come out the same on every attempt.
+var namespace = uuid.MustParse("6a0d1c0e-3f0b-5b53-9f5e-7d2b1f6f9a41")
+
+// FactID returns the id of a fact, the same on every attempt: a version 5 UUID of
+// the job, our run number, the node ("" for facts of the job), a call index and the event type.
+func FactID(id ID, run int, node string, index int, eventType string) uuid.UUID {
+	key, err := json.Marshal([]any{id, run, node, index, eventType})
+	if err != nil {
+		panic(err) // strings and ints always marshal
+	}
+	return uuid.NewSHA1(namespace, key)
+}

@@ -1,0 +1,102 @@
+package job
+
+import (
+	"slices"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Fold applies one recorded event of the job's stream to the state before it and
+// returns the state after. It never fails on a decoded event: facts of a run that is
+// over, and event types it does not know, only move the version. An event at or below the folded version changes
+// nothing, so delivering twice is harmless.
+func Fold(before Job, rec eventlog.Recorded, data any) Job {
+	if rec.Version <= before.Version {
+		return before
+	}
+	after := before
+	after.Version, after.Position = rec.Version, rec.Position
+	at := rec.RecordedAt.UTC()
+	if !before.State.Final() {
+		after.UpdatedAt = at
+		after.apply(rec, data, at)
+	}
+	return after
+}
+
+func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
+	switch e := data.(type) {
+	case SubmittedV1:
+		j.submitted(rec, e, at)
+	case AdmittedV1:
+		j.State, j.Run, j.AdmittedAt = Running, e.Run, &at
+	case StartedV1:
+		if e.Run == j.Run {
+			j.StartedAt, j.NodesTotal = &at, e.NodesTotal
+		}
+	case NodesCachedV1:
+		if e.Run == j.Run {
+			j.Cached, j.NodesDone = e.Nodes, j.NodesDone+len(e.Nodes)
+		}
+	case NodeStartedV1, NodeExecutedV1, NodeFailedV1:
+		j.nodeFact(e)
+	case CancelRequestedV1:
+		j.State = Canceling
+	case SucceededV1:
+		j.end(Succeeded, at)
+	case FailedV1:
+		j.Error = &e.Failure
+		j.end(Failed, at)
+	case CanceledV1:
+		j.Interrupted = e.At
+		j.end(Canceled, at)
+	case ExpiredV1:
+		j.end(Expired, at)
+	}
+}
+
+func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
+	id, _ := IDOfStream(rec.Stream)
+	j.ID, j.Account, j.State = id, rec.Account, Queued
+	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
+	j.Document, j.Targets, j.NodesTotal = e.Document, e.Targets, e.NodesTotal
+	j.Metadata, j.SubmittedAt = e.Metadata, at
+}
+
+// nodeFact changes copies: states share nothing, so that a fold can be kept and compared.
+func (j *Job) nodeFact(data any) {
+	running := make(map[string]string, len(j.Running)+1)
+	for id, class := range j.Running {
+		running[id] = class
+	}
+	switch e := data.(type) {
+	case NodeStartedV1:
+		if e.Run == j.Run {
+			running[e.Node] = e.Class
+		}
+	case NodeExecutedV1:
+		if e.Run == j.Run {
+			delete(running, e.Node)
+			j.executed(e)
+		}
+	case NodeFailedV1:
+		delete(running, e.Failure.Node)
+	}
+	j.Running = running
+}
+
+func (j *Job) executed(e NodeExecutedV1) {
+	if !e.Cached && !slices.Contains(j.Executed, e.Node) {
+		j.Executed = append(slices.Clip(j.Executed), e.Node)
+		j.NodesDone++
+	}
+	if len(e.UI) > 0 {
+		out := NodeOutput{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files}
+		j.Outputs = append(slices.Clip(j.Outputs), out)
+	}
+}
+
+func (j *Job) end(s State, at time.Time) {
+	j.State, j.EndedAt, j.Running = s, &at, nil
+}
