@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbox"
+)
+
+// queueFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
+const queueFullRetry = 5 * time.Second
+
+// claimKey takes an idempotency key, or an expired one again; no row means that it is in use.
+const claimKey = `insert into idempotency_keys (account, operation, key, expires_at)
+	values ($1, $2, $3, now() + interval '24 hours')
+	on conflict (account, operation, key) do update set expires_at = excluded.expires_at
+	where idempotency_keys.expires_at <= now()`
+
+// oneRow turns "no row written" into a Conflict with that code.
+func oneRow(code string) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() == 1 {
+			return nil
+		}
+		return fault.New(fault.Conflict, code, "this Idempotency-Key was already used in the last 24 hours")
+	}
+}
+
+// Cancel implements job.Store.
+func (s *Jobs) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellation, error) {
+	var out job.Cancellation
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		out = job.Cancellation{}
+		if _, err := enter(ctx, tx, r.Account, 0); err != nil {
+			return err
+		}
+		waiting, err := s.unqueue(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		holding, err := s.holding(ctx, tx, r.Account, r.IDs)
+		if err != nil {
+			return err
+		}
+		appends := make([]eventlog.Append, 0, len(waiting)+len(holding))
+		for _, id := range waiting {
+			appends = append(appends, canceledWaiting(id, r))
+			out.IDs = append(out.IDs, id)
+		}
+		for _, h := range holding {
+			appends = append(appends, cancelRequested(h, r))
+			out.IDs = append(out.IDs, h.Job)
+			out.Intents = append(out.Intents, outbox.Intent{WorkflowID: h.Job.WorkflowID(h.Run), Kind: outbox.Cancel})
+		}
+		if len(appends) == 0 {
+			return nil
+		}
+		if out.Intents, err = putIntents(ctx, tx, out.Intents); err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, appends)
+		return err
+	})
+	if err != nil {
+		return job.Cancellation{}, fmt.Errorf("cancel jobs of account %s: %w", r.Account, err)
+	}
+	s.events.Wake()
+	return out, nil
+}
+
+func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Close: true,
+		Events: []eventlog.Event{{ID: job.FactID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
+		Meta:   eventlog.Meta{Actor: r.Account, RequestID: r.RequestID, Reason: r.Reason},
+	}
+}
+
+// cancelRequested has one id per run: asking twice records it once.
+func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
+	return eventlog.Append{
+		Stream: h.Job.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{
+			ID:   job.FactID(h.Job, h.Run, "", 0, job.TypeCancelRequested),
+			Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: h.Run},
+		}},
+		Meta: eventlog.Meta{Actor: r.Account, RequestID: r.RequestID, Reason: r.Reason},
+	}
+}
+
+// unqueue takes the named jobs out of the account's queue.
+func (s *Jobs) unqueue(ctx context.Context, tx pgx.Tx, r job.CancelRequest) ([]job.ID, error) {
+	rows, err := tx.Query(ctx, `
+		with gone as (delete from job_queue where account = $1 and job_id = any($2::uuid[]) returning job_id),
+		     secrets as (delete from sealed_credentials where job_id in (select job_id from gone)),
+		     lane as (update job_lanes set queued = queued - (select count(*) from gone) where account = $1)
+		select job_id::text from gone`, r.Account, ids(r.IDs))
+	if err != nil {
+		return nil, fmt.Errorf("take jobs out of the queue: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
+}
+
+func (s *Jobs) holding(ctx context.Context, tx pgx.Tx, account string, only []job.ID) ([]job.RunRef, error) {
+	rows, err := tx.Query(ctx, `select job_id::text, account, run from job_slots
+		where account = $1 and job_id = any($2::uuid[]) order by admitted_at, job_id`, account, ids(only))
+	if err != nil {
+		return nil, fmt.Errorf("read slots: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
+		var h job.RunRef
+		err := row.Scan(&h.Job, &h.Account, &h.Run)
+		return h, err
+	})
+}
+
+// Waiting implements job.Store.
+func (s *Jobs) Waiting(ctx context.Context, account string) ([]job.ID, error) {
+	return s.list(ctx, `select job_id::text from job_queue where account = $1 order by number, seq`, account)
+}
+
+// Holding implements job.Store.
+func (s *Jobs) Holding(ctx context.Context, account string) ([]job.ID, error) {
+	return s.list(ctx, `select job_id::text from job_slots where account = $1 order by admitted_at, job_id`, account)
+}
+
+func (s *Jobs) list(ctx context.Context, query, account string) ([]job.ID, error) {
+	rows, err := s.pool.Query(ctx, query, account)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs of account %s: %w", account, err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
+}
+
+func ids(in []job.ID) []string {
+	out := make([]string, len(in))
+	for i, id := range in {
+		out[i] = string(id)
+	}
+	return out
+}
+
+// classifySubmit names what a failed submission ran into.
+func classifySubmit(err error) error {
+	switch {
+	case fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
+		return err
+	case fault.Is(err, fault.Conflict):
+		return fault.Wrap(err, fault.Conflict, "duplicate_job", "a job with this id exists already")
+	default:
+		return fmt.Errorf("submit a job: %w", err)
+	}
+}

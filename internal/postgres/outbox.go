@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/outbox"
+)
+
+// grace is how long a fresh intent is left to the process that wrote it before a relay may claim it.
+const grace = 5 * time.Second
+
+// Outbox is the table of intents. It implements outbox.Store.
+type Outbox struct{ pool *pgxpool.Pool }
+
+var _ outbox.Store = (*Outbox)(nil)
+
+// NewOutbox returns the outbox in pool's database.
+func NewOutbox(pool *pgxpool.Pool) *Outbox { return &Outbox{pool: pool} }
+
+const putIntent = `insert into outbox (workflow_id, kind, payload, due_at)
+	values ($1, $2, $3, now() + $4::interval) returning id`
+
+// putIntents records intents in tx and returns them with their ids.
+func putIntents(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
+	for i := range intents {
+		in := &intents[i]
+		payload := in.Payload
+		if payload == nil {
+			payload = []byte("null")
+		}
+		if err := tx.QueryRow(ctx, putIntent, in.WorkflowID, in.Kind, payload, grace).Scan(&in.ID); err != nil {
+			return nil, fmt.Errorf("record intent %s of %s: %w", in.Kind, in.WorkflowID, err)
+		}
+	}
+	return intents, nil
+}
+
+// Claim implements outbox.Store: the head of each workflow's intents, if due, leased.
+func (o *Outbox) Claim(ctx context.Context, limit int, lease time.Duration) ([]outbox.Intent, error) {
+	rows, err := o.pool.Query(ctx, `
+		update outbox set due_at = now() + $2::interval, attempts = attempts + 1
+		where id in (
+			select id from outbox o
+			where due_at <= now()
+			  and not exists (select 1 from outbox p where p.workflow_id = o.workflow_id and p.id < o.id)
+			order by id limit $1 for update skip locked)
+		returning id, workflow_id, kind, payload, attempts`, limit, lease)
+	if err != nil {
+		return nil, fmt.Errorf("claim intents: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (outbox.Intent, error) {
+		var in outbox.Intent
+		err := row.Scan(&in.ID, &in.WorkflowID, &in.Kind, &in.Payload, &in.Attempts)
+		return in, err
+	})
+}
+
+// Done implements outbox.Store.
+func (o *Outbox) Done(ctx context.Context, ids []int64) error {
+	_, err := o.pool.Exec(ctx, `delete from outbox where id = any($1)`, ids)
+	return err
+}
+
+// Retry implements outbox.Store.
+func (o *Outbox) Retry(ctx context.Context, id int64, delay time.Duration, cause string) error {
+	_, err := o.pool.Exec(ctx, `update outbox set due_at = now() + $2::interval, attempts = greatest(attempts, 1), last_error = left($3, 1000)
+		where id = $1`, id, delay, cause)
+	return err
+}
