@@ -1,0 +1,145 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// access says what a route asks of the caller.
+type access uint8
+
+const (
+	reading access = iota // a credential that may read
+	writing               // a credential that may write
+	public                // nothing
+)
+
+// route is one line of a resource's table. The surface, and with it the shape of
+// errors, follows from the path (see surfaceOf).
+type route struct {
+	method string
+	path   string
+	access access
+	limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
+	handle func(*gin.Context) error
+}
+
+// routes lists every route of the service: one line per resource.
+func (s *server) routes() []route {
+	var all []route
+	all = append(all, s.healthRoutes()...)
+	return all
+}
+
+// cloud returns the routes with and without the /api prefix, as clients of both
+// the hosted service and a self-hosted runtime expect (W-07).
+func cloud(routes ...route) []route {
+	all := make([]route, 0, 2*len(routes))
+	for _, r := range routes {
+		prefixed := r
+		prefixed.path = "/api" + r.path
+		all = append(all, r, prefixed)
+	}
+	return all
+}
+
+// v2 returns the routes under /api/v2.
+func v2(routes ...route) []route {
+	for i := range routes {
+		routes[i].path = "/api/v2" + routes[i].path
+	}
+	return routes
+}
+
+// wrap turns a route into a gin handler: credential, body bound, handler, and the
+// one place where an error becomes an answer.
+func (s *server) wrap(r route) gin.HandlerFunc {
+	limit := r.limit
+	if limit == 0 {
+		limit = s.opts.MaxBody
+	}
+	return func(c *gin.Context) {
+		err := s.authorize(c, r.access)
+		if err == nil && limit > 0 {
+			err = boundBody(c, limit)
+		}
+		if err == nil {
+			err = r.handle(c)
+		}
+		if err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+// boundBody refuses a body that announces more than limit and cuts off one that lies.
+func boundBody(c *gin.Context, limit int64) error {
+	if c.Request.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
+	return nil
+}
+
+func tooLarge(limit int64) error {
+	return fault.New(fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", limit)
+}
+
+func notFound(c *gin.Context) error {
+	return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+}
+
+func methodNotAllowed(c *gin.Context) error {
+	return fault.New(fault.Invalid, codeMethod, "%s is not offered at this path", c.Request.Method)
+}
+
+// authorize puts the caller's identity into the context, or fails.
+func (s *server) authorize(c *gin.Context, a access) error {
+	if a == public {
+		return nil
+	}
+	id, err := s.Auth.Authenticate(c.Request.Context(), credential(c.Request))
+	if err != nil {
+		return err
+	}
+	need := account.ScopeRead
+	if a == writing {
+		need = account.ScopeWrite
+	}
+	if !id.Allows(need) {
+		return fault.New(fault.Denied, "forbidden", "this key does not carry the scope %q", need)
+	}
+	c.Set(identityKey, id)
+	return nil
+}
+
+const identityKey = "millrace.identity"
+
+// caller returns the authenticated identity of a request on a non-public route.
+func caller(c *gin.Context) account.Identity {
+	id, _ := c.MustGet(identityKey).(account.Identity)
+	return id
+}
+
+// credential returns the secret a request presents, or "". X-API-Key decides when
+// there are several (router contract); `token` counts on the WebSocket route only.
+func credential(r *http.Request) string {
+	if key := r.Header.Get("X-API-Key"); key != "" {
+		return key
+	}
+	scheme, secret, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(secret)
+	}
+	if isSocketPath(r.URL.Path) {
+		return r.URL.Query().Get("token")
+	}
+	return ""
+}
+
+func isSocketPath(path string) bool { return path == "/ws" || path == "/api/ws" }

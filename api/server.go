@@ -1,0 +1,116 @@
+// Package api is the HTTP edge: it parses requests, calls one thing and renders
+// the answer in the words of the surface that was asked (the v2 contract, the
+// cloud contract). It keeps one promise: what leaves it has the contract's shape,
+// whatever happened behind it. Rules about jobs, files and accounts live behind
+// the small interfaces of Deps.
+package api
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/account"
+)
+
+// Default limits of a request; each has a field in Options.
+const (
+	defaultMaxBody   = 1 << 20  // of ordinary JSON requests
+	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
+)
+
+// Options are the tunables of the API. The zero value serves mode none.
+type Options struct {
+	Mode           account.Mode   // default none
+	PublicURL      string         // of absolute links, may carry a path prefix; "" = from the request
+	AllowedHosts   []string       // further Host names in mode none, beside loopback ones; "*" = any
+	AllowedOrigins []string       // further browser origins in mode none, beside the request's own
+	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
+	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
+	MaxPrompt      int64          // bytes of a submission, default 16 MiB
+	Version        string         // shown in system_stats
+}
+
+// server holds what every handler needs.
+type server struct {
+	Deps
+	opts   Options
+	log    *slog.Logger
+	public *url.URL
+}
+
+// New returns the handler of all surfaces.
+func New(deps Deps, opts Options) (http.Handler, error) {
+	s, err := newServer(deps, opts)
+	if err != nil {
+		return nil, err
+	}
+	return s.handler()
+}
+
+func newServer(deps Deps, opts Options) (*server, error) {
+	s := &server{Deps: deps, opts: opts, log: deps.Logger}
+	s.opts.setDefaults()
+	if err := deps.validate(); err != nil {
+		return nil, err
+	}
+	if opts.PublicURL == "" {
+		return s, nil
+	}
+	u, err := url.Parse(strings.TrimRight(opts.PublicURL, "/"))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the public URL must be http(s)://host[/prefix], without query and fragment")
+	}
+	s.public = u
+	return s, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Mode == "" {
+		o.Mode = account.ModeNone
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.MaxPrompt == 0 {
+		o.MaxPrompt = defaultMaxPrompt
+	}
+}
+
+func (s *server) handler() (http.Handler, error) {
+	gin.SetMode(gin.ReleaseMode)
+	g := gin.New()
+	g.HandleMethodNotAllowed = true
+	g.RedirectTrailingSlash = false
+	if err := g.SetTrustedProxies(nil); err != nil { // client addresses come from our own rule, see trusted
+		return nil, err
+	}
+	g.Use(s.identify, s.recoverPanic, s.guardHost)
+	g.NoRoute(s.wrap(route{access: public, handle: notFound}))
+	g.NoMethod(s.wrap(route{access: public, handle: methodNotAllowed}))
+	for _, r := range s.routes() {
+		g.Handle(r.method, r.path, s.wrap(r))
+	}
+	return s.stripPrefix(g), nil
+}
+
+// stripPrefix lets a proxy pass the public URL's path prefix on or cut it off.
+func (s *server) stripPrefix(next http.Handler) http.Handler {
+	if s.public == nil || s.public.Path == "" {
+		return next
+	}
+	prefix := s.public.Path
+	stripped := http.StripPrefix(prefix, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
+			stripped.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

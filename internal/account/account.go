@@ -1,0 +1,116 @@
+// Package account holds who may use the service: accounts with a tier, their API
+// keys, and the three ways a credential is checked. It keeps one promise: a
+// secret is shown once, when it is made, and only its hash is ever stored. Where
+// accounts are stored is left to implementations of Store.
+package account
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// LocalID is the id of the one account of the modes none and token.
+const LocalID = "local"
+
+// Mode says how callers prove who they are.
+type Mode string
+
+// The modes of --auth.
+const (
+	ModeNone  Mode = "none"  // everybody is the local account; loopback only
+	ModeToken Mode = "token" // one static token stands for the local account
+	ModeKeys  Mode = "keys"  // accounts with keys of their own
+)
+
+// ParseMode returns the mode of that name.
+func ParseMode(s string) (Mode, error) {
+	m := Mode(s)
+	if !slices.Contains([]Mode{ModeNone, ModeToken, ModeKeys}, m) {
+		return "", fmt.Errorf("auth mode %q is none of none, token, keys", s)
+	}
+	return m, nil
+}
+
+// Tier names a subscription tier.
+type Tier string
+
+// The tiers of the cloud contract, and the one of the local account.
+const (
+	TierLocal    Tier = "local"
+	TierFree     Tier = "free"
+	TierStandard Tier = "standard"
+	TierCreator  Tier = "creator"
+	TierPro      Tier = "pro"
+)
+
+// Slots returns how many jobs of the tier run at once by default (cloud facts,
+// section 10): 1, 3 and 5. A free account submits nothing: 0. The local account
+// has localSlots.
+func (t Tier) Slots(localSlots int) int {
+	switch t {
+	case TierLocal:
+		return localSlots
+	case TierStandard:
+		return 1
+	case TierCreator:
+		return 3
+	case TierPro:
+		return 5
+	case TierFree:
+		return 0
+	}
+	return 0
+}
+
+// ParseTier returns the tier of that name.
+func ParseTier(s string) (Tier, error) {
+	t := Tier(s)
+	if !slices.Contains([]Tier{TierLocal, TierFree, TierStandard, TierCreator, TierPro}, t) {
+		return "", fmt.Errorf("tier %q is none of local, free, standard, creator, pro", s)
+	}
+	return t, nil
+}
+
+// Account is one customer.
+type Account struct {
+	ID        string
+	Name      string
+	Tier      Tier
+	Active    bool // the subscription; an inactive account reads but submits nothing
+	CreatedAt time.Time
+}
+
+// Scope is a right that a key carries.
+type Scope string
+
+// The scopes. A key without write reads only.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+)
+
+// ParseScope returns the scope of that name.
+func ParseScope(s string) (Scope, error) {
+	if sc := Scope(s); sc == ScopeRead || sc == ScopeWrite {
+		return sc, nil
+	}
+	return "", fmt.Errorf("scope %q is none of read, write", s)
+}
+
+// Identity is what a valid credential stands for.
+type Identity struct {
+	Account string
+	Tier    Tier
+	Active  bool
+	Scopes  []Scope
+	Key     string // the shown prefix of the key, for logs; "" without one
+}
+
+// Allows reports whether the identity carries the right.
+func (id Identity) Allows(scope Scope) bool { return slices.Contains(id.Scopes, scope) }
+
+// Local is the identity of the modes none and token.
+func Local() Identity {
+	return Identity{Account: LocalID, Tier: TierLocal, Active: true, Scopes: []Scope{ScopeRead, ScopeWrite}}
+}
