@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Accounts keeps accounts and API keys. It implements account.Store.
+type Accounts struct{ pool *pgxpool.Pool }
+
+var _ account.Store = (*Accounts)(nil)
+
+// NewAccounts returns the account store on pool.
+func NewAccounts(pool *pgxpool.Pool) *Accounts { return &Accounts{pool: pool} }
+
+// IdentityByKey implements account.KeyFinder: one query by the unique hash.
+func (s *Accounts) IdentityByKey(ctx context.Context, hash account.KeyHash) (account.Identity, error) {
+	var id account.Identity
+	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, k.scopes, k.prefix
+		from api_keys k join accounts a on a.id = k.account
+		where k.hash = $1 and k.revoked_at is null`, hash[:]).
+		Scan(&id.Account, &id.Tier, &id.Active, &id.Scopes, &id.Key)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.Identity{}, fault.Wrap(err, fault.NotFound, "", "no such key")
+	}
+	if err != nil {
+		return account.Identity{}, fault.Wrap(err, fault.Unavailable, "", "the key cannot be checked now")
+	}
+	return id, nil
+}
+
+const accountColumns = `id, name, tier, active, created_at`
+
+func scanAccount(row pgx.Row) (account.Account, error) {
+	var a account.Account
+	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.CreatedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.Account{}, fault.Wrap(err, fault.NotFound, "not_found", "no such account")
+	}
+	a.CreatedAt = a.CreatedAt.UTC()
+	return a, err
+}
+
+// Create implements account.Store.
+func (s *Accounts) Create(ctx context.Context, name string, tier account.Tier) (account.Account, error) {
+	a, err := scanAccount(s.pool.QueryRow(ctx, `insert into accounts (id, name, tier) values ($1, $2, $3)
+		returning `+accountColumns, uuid.NewString(), name, tier))
+	const uniqueViolation = "23505"
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == uniqueViolation {
+		return account.Account{}, fault.Wrap(err, fault.Conflict, "account_exists", "an account named %q exists", name)
+	}
+	if err != nil {
+		return account.Account{}, fmt.Errorf("create account %q: %w", name, err)
+	}
+	return a, nil
+}
+
+// Account implements account.Store.
+func (s *Accounts) Account(ctx context.Context, id string) (account.Account, error) {
+	return scanAccount(s.pool.QueryRow(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+}
+
+// AccountByName implements account.Store.
+func (s *Accounts) AccountByName(ctx context.Context, name string) (account.Account, error) {
+	return scanAccount(s.pool.QueryRow(ctx, `select `+accountColumns+` from accounts where name = $1`, name))
+}
+
+// Accounts implements account.Store.
+func (s *Accounts) Accounts(ctx context.Context) ([]account.Account, error) {
+	rows, err := s.pool.Query(ctx, `select `+accountColumns+` from accounts order by name`)
+	if err != nil {
+		return nil, fmt.Errorf("list accounts: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Account, error) { return scanAccount(row) })
+}
+
+// SetTier implements account.Store.
+func (s *Accounts) SetTier(ctx context.Context, id string, tier account.Tier, active bool) error {
+	tag, err := s.pool.Exec(ctx, `update accounts set tier = $2, active = $3 where id = $1`, id, tier, active)
+	if err != nil {
+		return fmt.Errorf("change account %s: %w", id, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fault.New(fault.NotFound, "not_found", "no such account")
+	}
+	return nil
+}
+
+// AddKey implements account.Store.
+func (s *Accounts) AddKey(ctx context.Context, key account.Key, hash account.KeyHash) error {
+	_, err := s.pool.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,
+		key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
+	if err != nil {
+		return fmt.Errorf("add a key of account %s: %w", key.Account, err)
+	}
+	return nil
+}
+
+// Keys implements account.Store.
+func (s *Accounts) Keys(ctx context.Context, owner string) ([]account.Key, error) {
+	rows, err := s.pool.Query(ctx, `select id, account, prefix, scopes, created_at, revoked_at from api_keys
+		where account = $1 order by created_at, id`, owner)
+	if err != nil {
+		return nil, fmt.Errorf("list keys of account %s: %w", owner, err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Key, error) {
+		var k account.Key
+		err := row.Scan(&k.ID, &k.Account, &k.Prefix, &k.Scopes, &k.CreatedAt, &k.RevokedAt)
+		return k, err
+	})
+}
+
+// RevokeKey implements account.Store.
+func (s *Accounts) RevokeKey(ctx context.Context, owner, id string) error {
+	tag, err := s.pool.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
+		where account = $1 and id = $2`, owner, id)
+	if err != nil {
+		return fmt.Errorf("revoke key %s: %w", id, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fault.New(fault.NotFound, "not_found", "no such key")
+	}
+	return nil
+}
