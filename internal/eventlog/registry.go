@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -13,21 +14,27 @@ type Upcaster func(json.RawMessage) (json.RawMessage, error)
 
 // Type describes one event type to a Registry.
 type Type struct {
-	name   string
-	decode func(json.RawMessage) (any, error)
-	upcast Upcaster
-	next   string
+	name    string
+	decode  func(json.RawMessage) (any, error)
+	accepts func(any) bool
+	upcast  Upcaster
+	next    string
 }
 
 // TypeOf describes the event type of that name whose data is a T.
 func TypeOf[T any](name string) Type {
-	return Type{name: name, decode: func(data json.RawMessage) (any, error) {
+	decode := func(data json.RawMessage) (any, error) {
 		var v T
 		if err := json.Unmarshal(data, &v); err != nil {
 			return nil, err
 		}
 		return v, nil
-	}}
+	}
+	accepts := func(v any) bool {
+		_, ok := v.(T)
+		return ok
+	}
+	return Type{name: name, decode: decode, accepts: accepts}
 }
 
 // Retired describes a type that is no longer written: its data is turned into that of next when read.
@@ -81,4 +88,30 @@ func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("decode %s: %w", typeName, err)
 	}
 	return v, nil
+}
+
+// MaxEventBytes bounds the stored data of one event: what is larger belongs in the blob store.
+const MaxEventBytes = 4 << 20
+
+// Encode returns the data of an event as it is stored. A type that is unknown or retired,
+// data of another Go type than the registered one, and data that is too large are Invalid.
+func (r *Registry) Encode(e Event) (json.RawMessage, error) {
+	t, ok := r.types[e.Type]
+	if !ok || t.accepts == nil {
+		return nil, fault.New(fault.Invalid, "unknown_event_type", "event type %s is not one that is written", e.Type)
+	}
+	if !t.accepts(e.Data) {
+		return nil, fault.New(fault.Invalid, "", "event type %s does not carry a %T", e.Type, e.Data)
+	}
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", e.Type, err)
+	}
+	if len(data) > MaxEventBytes {
+		return nil, fault.New(fault.Invalid, "event_too_large", "event %s has %d bytes, more than %d", e.Type, len(data), MaxEventBytes)
+	}
+	if !utf8.Valid(data) {
+		return nil, fault.New(fault.Invalid, "", "event %s is not UTF-8", e.Type)
+	}
+	return data, nil
 }

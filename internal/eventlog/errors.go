@@ -1,0 +1,22 @@
+package eventlog
+
+import (
+	"errors"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Why a Store refuses an append. Each arrives wrapped in a fault of kind Conflict.
+var (
+	ErrVersion   = errors.New("stream is not at the expected version")
+	ErrClosed    = errors.New("stream is closed")
+	ErrForeign   = errors.New("stream belongs to another account")
+	ErrDuplicate = errors.New("event id was recorded elsewhere or at this moment")
+)
+
+// Refuse wraps one of the reasons above as the fault that every Store returns for it.
+// version is what the stream has, for the log of the caller.
+func Refuse(reason error, a Append, version int64) error {
+	return fault.Wrap(reason, fault.Conflict, "stream_conflict", "stream %s at version %d refused an append expecting %d",
+		a.Stream, version, a.Expected)
+}

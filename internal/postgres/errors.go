@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// SQLSTATE codes that the program tells apart.
+const (
+	uniqueViolation = "23505"
+	diskFull        = "53100"
+)
+
+// databaseRetry is what a client is told to wait while the database is away: a restart takes seconds.
+const databaseRetry = 2 * time.Second
+
+// classify gives an error of the driver its kind, once. what completes "could not …"
+// for the log; clients see only that storage refused or is away.
+func classify(err error, what string) error {
+	var known *fault.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
+		return wrapped(err, what)
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return classifyState(err, pg, what)
+	}
+	if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, pgx.ErrTxCommitRollback) {
+		return wrapped(err, what)
+	}
+	var scan pgx.ScanArgError
+	if errors.As(err, &scan) {
+		return wrapped(err, what)
+	}
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) || isNetwork(err) {
+		return unavailable(err, what)
+	}
+	return wrapped(err, what)
+}
+
+func classifyState(err error, pg *pgconn.PgError, what string) error {
+	switch {
+	case pg.Code == uniqueViolation:
+		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
+	case pg.Code == diskFull:
+		return fault.Wrap(wrapped(err, what), fault.Exhausted, "storage_full", "the database has no space left")
+	}
+	switch pg.Code[:2] {
+	case "08", "40", "53", "55", "57": // connection, serialization, resources, locks, operator intervention
+		return unavailable(err, what)
+	default:
+		return wrapped(err, what)
+	}
+}
+
+// isNetwork reports a connection that broke under a running statement.
+func isNetwork(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func unavailable(err error, what string) error {
+	return fault.Wrap(wrapped(err, what), fault.Unavailable, "", "the database is not available").WithRetryAfter(databaseRetry)
+}
+
+func wrapped(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Classify gives an error of the driver its fault kind; what says what was being done, for the log.
+func Classify(err error, what string) error { return classify(err, what) }

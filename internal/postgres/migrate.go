@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrationLock is the key of the advisory lock under which one process migrates ("mill" + 1).
+const migrationLock = 0x6d696c6c01
+
+type migration struct {
+	version  int
+	name     string // file name, which also orders them
+	sql      string
+	checksum string
+}
+
+// Migrate brings the schema that dsn's search_path names to this program's version.
+// It is safe to call from several processes at once. A database that a newer program
+// has migrated, or a migration edited after it was applied, is Conflict and changes nothing.
+// logf may be nil; it is told each migration applied.
+func Migrate(ctx context.Context, dsn string, logf func(format string, args ...any)) error {
+	all, err := migrations(migrationFiles)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(ctx, dsn, "migrate", nil)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // ends the session and with it the lock
+	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, int64(migrationLock)); err != nil {
+		return classify(err, "take the migration lock")
+	}
+	applied, err := appliedMigrations(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if err := checkApplied(all, applied); err != nil {
+		return err
+	}
+	for _, m := range all {
+		if _, done := applied[m.version]; done {
+			continue
+		}
+		if err := m.apply(ctx, conn); err != nil {
+			return err
+		}
+		if logf != nil {
+			logf("applied migration %s", m.name)
+		}
+	}
+	return nil
+}
+
+func (m migration) apply(ctx context.Context, conn *pgx.Conn) error {
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Conn().PgConn().Exec(ctx, m.sql).ReadAll(); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `insert into schema_migrations (version, name, checksum) values ($1, $2, $3)`,
+			m.version, m.name, m.checksum)
+		return err
+	})
+	return classify(err, "apply migration "+m.name)
+}
+
+// appliedMigrations returns version → checksum of what the database has.
+func appliedMigrations(ctx context.Context, conn *pgx.Conn) (map[int]string, error) {
+	_, err := conn.Exec(ctx, `create table if not exists schema_migrations (
+		version integer primary key, name text not null, checksum text not null,
+		applied_at timestamptz not null default now())`)
+	if err != nil {
+		return nil, classify(err, "prepare the table of migrations")
+	}
+	rows, err := conn.Query(ctx, `select version, checksum from schema_migrations`)
+	if err != nil {
+		return nil, classify(err, "read the applied migrations")
+	}
+	applied := map[int]string{}
+	var version int
+	var checksum string
+	_, err = pgx.ForEachRow(rows, []any{&version, &checksum}, func() error {
+		applied[version] = checksum
+		return nil
+	})
+	return applied, classify(err, "read the applied migrations")
+}
+
+func checkApplied(all []migration, applied map[int]string) error {
+	for version, checksum := range applied {
+		i := slices.IndexFunc(all, func(m migration) bool { return m.version == version })
+		if i < 0 {
+			return fault.New(fault.Conflict, "database_newer",
+				"the database has migration %04d, which this program does not know: run a newer millrace", version)
+		}
+		if all[i].checksum != checksum {
+			return fault.New(fault.Conflict, "migration_changed",
+				"migration %s was applied with other contents than this program has", all[i].name)
+		}
+	}
+	return nil
+}
+
+// migrations reads NNNN_name.sql files in order of their numbers.
+func migrations(files fs.FS) ([]migration, error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	all := make([]migration, 0, len(names))
+	for _, path := range names {
+		name := strings.TrimPrefix(path, "migrations/")
+		number, _, _ := strings.Cut(name, "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || (len(all) > 0 && all[len(all)-1].version == version) {
+			return nil, fmt.Errorf("migration %s has no number of its own", name)
+		}
+		sql, err := fs.ReadFile(files, path)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(sql)
+		all = append(all, migration{version: version, name: name, sql: string(sql), checksum: hex.EncodeToString(sum[:])})
+	}
+	return all, nil
+}

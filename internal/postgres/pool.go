@@ -1,0 +1,99 @@
+// Package postgres keeps Millrace's state in PostgreSQL: the event log, its ordered
+// tailer, and the command tables beside it. It promises that a fact is stored once and
+// read in order; it leaves what facts mean to the aggregates and views to projections.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// PoolOptions tune a pool. The zero value works.
+type PoolOptions struct {
+	MaxConns        int32         // default 16; several processes share max_connections
+	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may hold up the log
+	LockTimeout     time.Duration // default 10 s: waiting longer for a row is Unavailable
+	ConnectTimeout  time.Duration // default 5 s
+	Name            string        // application_name, default "millrace"
+}
+
+func (o PoolOptions) withDefaults() PoolOptions {
+	if o.MaxConns <= 0 {
+		o.MaxConns = 16
+	}
+	if o.IdleTransaction <= 0 {
+		o.IdleTransaction = 15 * time.Second
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = 10 * time.Second
+	}
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 5 * time.Second
+	}
+	if o.Name == "" {
+		o.Name = "millrace"
+	}
+	return o
+}
+
+// Open returns a pool on the database of dsn whose connections carry the time-outs of
+// opts. It answers once the database does; a database that is away is Unavailable.
+func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
+	}
+	opts = opts.withDefaults()
+	cfg.MaxConns = opts.MaxConns
+	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
+	setDefaults(cfg.ConnConfig, map[string]string{
+		"application_name":                    opts.Name,
+		"idle_in_transaction_session_timeout": millis(opts.IdleTransaction),
+		"lock_timeout":                        millis(opts.LockTimeout),
+		"timezone":                            "UTC",
+	})
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, classify(err, "open the database pool")
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, classify(err, "reach the database")
+	}
+	return pool, nil
+}
+
+// setDefaults sets run-time parameters that the URL leaves open.
+func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
+	for name, value := range params {
+		if _, given := cfg.RuntimeParams[name]; !given {
+			cfg.RuntimeParams[name] = value
+		}
+	}
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
+// migrations, which must not pass through a pool. Server-side waits have no limit on it.
+func connect(ctx context.Context, dsn, name string, params map[string]string) (*pgx.Conn, error) {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
+	}
+	cfg.ConnectTimeout = 5 * time.Second
+	setDefaults(cfg, map[string]string{"application_name": "millrace " + name})
+	setDefaults(cfg, params)
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, classify(err, fmt.Sprintf("connect for %s", name))
+	}
+	return conn, nil
+}
