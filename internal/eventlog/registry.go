@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -103,10 +104,13 @@ func (r *Registry) Encode(e Event) (json.RawMessage, error) {
 	if !t.accepts(e.Data) {
 		return nil, fault.New(fault.Invalid, "", "event type %s does not carry a %T", e.Type, e.Data)
 	}
-	data, err := json.Marshal(e.Data)
-	if err != nil {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // a prompt's text stays as it came
+	if err := enc.Encode(e.Data); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.Type, err)
 	}
+	data := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if len(data) > MaxEventBytes {
 		return nil, fault.New(fault.Invalid, "event_too_large", "event %s has %d bytes, more than %d", e.Type, len(data), MaxEventBytes)
 	}

@@ -31,7 +31,7 @@ begin
     raise exception 'the event log is append-only: % refused', tg_op;
 end $$;
 
-create trigger events_are_facts before update or delete on events
+create trigger events_are_facts before update or delete or truncate on events
     for each statement execute function events_are_facts();
 
 -- How far each consumer of the log has come. A projection updates its row in the

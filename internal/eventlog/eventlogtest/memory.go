@@ -1,0 +1,231 @@
+package eventlogtest
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Memory is a log in memory for tests: a Store, a Tail and Checkpoints that pass the same
+// suites as PostgreSQL's. It forgets everything with the process.
+type Memory struct {
+	registry *eventlog.Registry
+
+	mu      sync.Mutex // guards all below
+	events  []eventlog.Recorded
+	byID    map[uuid.UUID]int
+	streams map[string]*memoryStream
+	grown   chan struct{} // closed and replaced at every append
+	groups  map[string]*memoryGroup
+}
+
+type memoryStream struct {
+	account string
+	events  []int // indexes
+	closed  bool
+}
+
+var (
+	_ eventlog.Store       = (*Memory)(nil)
+	_ eventlog.Tail        = (*Memory)(nil)
+	_ eventlog.Checkpoints = (*Memory)(nil)
+)
+
+// NewMemory returns an empty log whose event types are those of registry.
+func NewMemory(registry *eventlog.Registry) *Memory {
+	return &Memory{
+		registry: registry, byID: map[uuid.UUID]int{}, streams: map[string]*memoryStream{},
+		grown: make(chan struct{}), groups: map[string]*memoryGroup{},
+	}
+}
+
+// Append implements eventlog.Store.
+func (m *Memory) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if a.Stream == "" || a.Account == "" || len(a.Events) == 0 || a.Expected < eventlog.AnyVersion {
+		return nil, fault.New(fault.Invalid, "", "an append lacks stream, account or events")
+	}
+	data := make([]json.RawMessage, len(a.Events))
+	for i, e := range a.Events {
+		var err error
+		if data[i], err = m.registry.Encode(e); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if first, known := m.byID[a.Events[0].ID]; known {
+		if m.events[first].Stream != a.Stream || m.events[first].Account != a.Account {
+			return nil, eventlog.Refuse(eventlog.ErrDuplicate, a, 0)
+		}
+		return m.repeats(a), nil
+	}
+	s, err := m.admit(a)
+	if err != nil {
+		return nil, err
+	}
+	return m.record(s, a, data), nil
+}
+
+func (m *Memory) repeats(a eventlog.Append) []eventlog.Recorded {
+	var out []eventlog.Recorded
+	for _, e := range a.Events {
+		if i, known := m.byID[e.ID]; known {
+			out = append(out, m.events[i])
+		}
+	}
+	return out
+}
+
+// admit returns the stream, new or existing, that takes the append.
+func (m *Memory) admit(a eventlog.Append) (*memoryStream, error) {
+	s := m.streams[a.Stream]
+	if s == nil {
+		s = &memoryStream{account: a.Account}
+	}
+	version := int64(len(s.events))
+	switch {
+	case s.account != a.Account:
+		return nil, eventlog.Refuse(eventlog.ErrForeign, a, version)
+	case s.closed && !a.Reopen:
+		return nil, eventlog.Refuse(eventlog.ErrClosed, a, version)
+	case a.Expected != eventlog.AnyVersion && a.Expected != version:
+		return nil, eventlog.Refuse(eventlog.ErrVersion, a, version)
+	}
+	for _, e := range a.Events {
+		if _, taken := m.byID[e.ID]; taken {
+			return nil, eventlog.Refuse(eventlog.ErrDuplicate, a, version)
+		}
+	}
+	return s, nil
+}
+
+func (m *Memory) record(s *memoryStream, a eventlog.Append, data []json.RawMessage) []eventlog.Recorded {
+	m.streams[a.Stream] = s
+	out := make([]eventlog.Recorded, len(a.Events))
+	for i, e := range a.Events {
+		s.events = append(s.events, len(m.events))
+		out[i] = eventlog.Recorded{
+			Position: int64(len(m.events)) + 1, Stream: a.Stream, Version: int64(len(s.events)), ID: e.ID, Type: e.Type,
+			Account: a.Account, Data: data[i], Meta: a.Meta, RecordedAt: time.Now().UTC().Truncate(time.Microsecond),
+		}
+		m.byID[e.ID] = len(m.events)
+		m.events = append(m.events, out[i])
+	}
+	s.closed = s.closed || a.Close
+	close(m.grown)
+	m.grown = make(chan struct{})
+	return out
+}
+
+// ReadStream implements eventlog.Store.
+func (m *Memory) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []eventlog.Recorded
+	if s := m.streams[stream]; s != nil {
+		for _, i := range s.events[min(int(after), len(s.events)):] {
+			if len(out) < limit {
+				out = append(out, m.events[i])
+			}
+		}
+	}
+	return out, nil
+}
+
+// Decode returns the data of a recorded event as the struct of its registered type.
+func (m *Memory) Decode(rec eventlog.Recorded) (any, error) {
+	return m.registry.Decode(rec.Type, rec.Data)
+}
+
+// Next implements eventlog.Tail.
+func (m *Memory) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
+	for {
+		m.mu.Lock()
+		grown := m.grown
+		rest := m.events[min(int(after), len(m.events)):]
+		m.mu.Unlock()
+		if len(rest) > 0 {
+			return append([]eventlog.Recorded(nil), rest[:min(limit, len(rest))]...), nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Settled implements eventlog.Tail.
+func (m *Memory) Settled(context.Context) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int64(len(m.events)), nil
+}
+
+// memoryGroup is one consumer group: a token that its holder takes, and a position.
+type memoryGroup struct {
+	token    chan struct{}
+	mu       sync.Mutex // guards position
+	position int64
+}
+
+// Hold implements eventlog.Checkpoints.
+func (m *Memory) Hold(ctx context.Context, group string) (eventlog.Held, error) {
+	m.mu.Lock()
+	g := m.groups[group]
+	if g == nil {
+		g = &memoryGroup{token: make(chan struct{}, 1)}
+		g.token <- struct{}{}
+		m.groups[group] = g
+	}
+	m.mu.Unlock()
+	select {
+	case <-g.token:
+		return &memoryHeld{group: g, lost: make(chan struct{})}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type memoryHeld struct {
+	group *memoryGroup
+	lost  chan struct{}
+	once  sync.Once
+}
+
+func (h *memoryHeld) Position(context.Context) (int64, error) {
+	h.group.mu.Lock()
+	defer h.group.mu.Unlock()
+	return h.group.position, nil
+}
+
+func (h *memoryHeld) Save(_ context.Context, from, to int64) error {
+	h.group.mu.Lock()
+	defer h.group.mu.Unlock()
+	if h.group.position != from {
+		return fault.New(fault.Conflict, "checkpoint_moved", "the group is at %d, not %d", h.group.position, from)
+	}
+	h.group.position = to
+	return nil
+}
+
+func (h *memoryHeld) Lost() <-chan struct{} { return h.lost }
+
+func (h *memoryHeld) Release() {
+	h.once.Do(func() {
+		close(h.lost)
+		h.group.token <- struct{}{}
+	})
+}

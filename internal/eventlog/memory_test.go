@@ -1,0 +1,13 @@
+package eventlog_test
+
+import (
+	"testing"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+)
+
+func TestMemoryStore(t *testing.T) {
+	t.Parallel()
+	eventlogtest.Run(t, func(_ testing.TB, r *eventlog.Registry) eventlog.Store { return eventlogtest.NewMemory(r) })
+}

@@ -1,0 +1,32 @@
+package eventlog
+
+import "context"
+
+// Tail is the log in its global order. A position that Next has passed never gets an event
+// later: late commits are waited for, and a missing position is an append that was rolled back.
+type Tail interface {
+	// Next returns 1 to limit consecutive events with positions above after, in order. It blocks
+	// until there is one, ctx ends (ctx's error) or the tail is closed (Unavailable).
+	Next(ctx context.Context, after int64, limit int) ([]Recorded, error)
+	// Settled returns the position up to which the log is final: following "from now" starts there.
+	Settled(ctx context.Context) (int64, error)
+}
+
+// Checkpoints keeps how far each named consumer group has come, and lets one member at a time consume.
+type Checkpoints interface {
+	// Hold blocks until the group is this caller's alone, over all processes, or ctx ends.
+	Hold(ctx context.Context, group string) (Held, error)
+}
+
+// Held is a group while it is ours.
+type Held interface {
+	// Position returns how far the group has come, 0 for a new one.
+	Position(ctx context.Context) (int64, error)
+	// Save moves the group from one position to a later one. Conflict means that another member moved
+	// it meanwhile: the group is no longer ours.
+	Save(ctx context.Context, from, to int64) error
+	// Lost is closed when the group stops being ours.
+	Lost() <-chan struct{}
+	// Release lets the next member have the group. It may be called twice.
+	Release()
+}
