@@ -1,0 +1,100 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Modes of a shard lock: committers and touchers share it, removers have it alone.
+const (
+	shared    = unix.LOCK_SH
+	exclusive = unix.LOCK_EX
+)
+
+// locked runs fn while the blob's shard folder is locked in that mode, against all processes. fn
+// is given the open folder. An absent folder is NotFound; makeShard makes it.
+func (s *Store) locked(ref blob.Ref, mode int, fn func(dir *os.File) error) error {
+	dir, err := os.Open(s.shard(ref))
+	if err != nil {
+		return classify(ref, "lock", err)
+	}
+	defer dir.Close() // also ends the lock, which belongs to this open folder
+	if err := flock(dir, mode); err != nil {
+		return classify(ref, "lock", err)
+	}
+	return fn(dir)
+}
+
+func flock(f *os.File, mode int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), mode)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// makeShard creates the blob's shard folder and puts its name on stable storage.
+func (s *Store) makeShard(ref blob.Ref) error {
+	dir := s.shard(ref)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return classify(ref, "create the folder of", err)
+	}
+	return syncDirs(filepath.Dir(dir), s.blobs())
+}
+
+func syncDirs(dirs ...string) error {
+	for _, dir := range dirs {
+		if err := syncDir(dir); err != nil {
+			return fmt.Errorf("sync folder %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// classify turns a file system error into a fault; nil stays nil.
+func classify(ref blob.Ref, verb string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return blob.Missing(ref)
+	case full(err):
+		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to store files")
+	default:
+		return fmt.Errorf("%s blob %s: %w", verb, ref, err)
+	}
+}
+
+// full reports whether err means that the disk or the quota is used up.
+func full(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
+}
+
+func freeBytes(path string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", path, err)
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}

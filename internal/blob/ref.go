@@ -1,0 +1,79 @@
+package blob
+
+import (
+	"encoding/hex"
+	"hash"
+	"strings"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Ref is the blake3 digest (256 bit) of a blob's bytes. It is comparable and usable as a map
+// key; the zero Ref names no blob.
+type Ref [32]byte
+
+// refPrefix names the hash function in the written form (asset contract, field hash).
+const refPrefix = "blake3:"
+
+// Sum returns the digest of data.
+func Sum(data []byte) Ref { return blake3.Sum256(data) }
+
+// NewHash returns the running hash whose digest RefOf turns into a Ref.
+func NewHash() hash.Hash { return blake3.New() }
+
+// RefOf returns the digest of what h, made by NewHash, was fed so far.
+func RefOf(h hash.Hash) Ref {
+	var r Ref
+	h.Sum(r[:0])
+	return r
+}
+
+// ParseRef reads "blake3:" followed by 64 hex digits of either case. Anything else is Invalid.
+func ParseRef(s string) (Ref, error) {
+	digits, ok := strings.CutPrefix(s, refPrefix)
+	if !ok || len(digits) != hex.EncodedLen(len(Ref{})) {
+		return Ref{}, malformed()
+	}
+	var r Ref
+	if _, err := hex.Decode(r[:], []byte(digits)); err != nil {
+		return Ref{}, malformed()
+	}
+	return r, nil
+}
+
+func malformed() error {
+	return fault.New(fault.Invalid, "invalid_request", "a hash has the form blake3:<64 hex digits>")
+}
+
+// String returns the written form, "blake3:" and 64 lower-case hex digits.
+func (r Ref) String() string { return refPrefix + r.Hex() }
+
+// Hex returns the 64 lower-case hex digits alone, as storage keys use them.
+func (r Ref) Hex() string { return hex.EncodeToString(r[:]) }
+
+// IsZero reports whether r names no blob.
+func (r Ref) IsZero() bool { return r == Ref{} }
+
+// MarshalText implements encoding.TextMarshaler; the zero Ref is the empty text.
+func (r Ref) MarshalText() ([]byte, error) {
+	if r.IsZero() {
+		return nil, nil
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler; empty text is the zero Ref.
+func (r *Ref) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*r = Ref{}
+		return nil
+	}
+	parsed, err := ParseRef(string(text))
+	if err != nil {
+		return err
+	}
+	*r = parsed
+	return nil
+}

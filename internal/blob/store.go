@@ -1,0 +1,164 @@
+// Package blob is the content-addressed store of all bytes: uploads, outputs, values between
+// nodes, large documents. It keeps one promise: bytes read under a Ref hash to that Ref, or the
+// read fails. Who may see a blob, and what it is called, is decided above (assets, files).
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// ErrCorrupt reports stored bytes that no longer hash to their Ref. Errors that wrap it are of
+// kind Internal: a client can do nothing about it.
+var ErrCorrupt = errors.New("stored bytes do not match their hash")
+
+// Durability says what a commit waits for.
+type Durability uint8
+
+// The durabilities. A Relaxed blob may be missing after a crash of the machine, never wrong: it
+// is for what can be made again, such as values between nodes.
+const (
+	Durable Durability = iota // bytes and name are on stable storage when Commit returns
+	Relaxed
+)
+
+// Stored describes a committed blob.
+type Stored struct {
+	Ref     Ref
+	Size    int64
+	Created bool // false: the store held the bytes already and kept its copy
+}
+
+// Entry is one blob met by Walk. Touched is when it was last committed or touched.
+type Entry struct {
+	Ref     Ref
+	Size    int64
+	Touched time.Time
+}
+
+// Writer takes the bytes of one new blob. It is for one goroutine. Exactly one of Commit and
+// Abort ends it; Abort after either is harmless, so it can be deferred.
+type Writer interface {
+	io.Writer
+	// Sum returns the digest and count of the bytes written so far.
+	Sum() (Ref, int64)
+	// Commit stores the bytes under their digest. After an error nothing is stored.
+	Commit(ctx context.Context) (Stored, error)
+	// Abort drops the bytes. Nothing stays behind.
+	Abort() error
+}
+
+// Reader is an open blob. Reads are verified: the bytes handed out that complete the blob, and
+// every byte read out of sequence, were checked against the Ref; otherwise Read fails with
+// ErrCorrupt.
+type Reader interface {
+	io.ReadSeekCloser
+	Size() int64
+}
+
+// Store keeps blobs. Implementations are safe for concurrent use, also by several processes.
+// Failures are fault errors: NotFound (absent), Exhausted (no space), Unavailable (the backend
+// does not answer), Internal (ErrCorrupt and the rest).
+//
+// Collection rule: a blob is kept while it is referenced or was touched within the grace period.
+// So whoever adds a reference commits or touches the blob first and records the reference well
+// within that period; Remove re-checks the touch time in exclusion of Commit and Touch.
+type Store interface {
+	// Create begins a new blob.
+	Create(ctx context.Context, d Durability) (Writer, error)
+	// Open returns the blob for reading.
+	Open(ctx context.Context, ref Ref) (Reader, error)
+	// Stat returns the blob's size without reading it.
+	Stat(ctx context.Context, ref Ref) (int64, error)
+	// Touch marks the blob as in use now. Absent is NotFound.
+	Touch(ctx context.Context, ref Ref) error
+	// Remove deletes the blob unless it was touched at or after the cutoff; it reports whether
+	// it is gone. An absent blob is gone.
+	Remove(ctx context.Context, ref Ref, cutoff time.Time) (bool, error)
+	// Walk calls fn for every blob, in no order, until fn fails. Blobs that come or go
+	// meanwhile may be missed or met.
+	Walk(ctx context.Context, fn func(Entry) error) error
+}
+
+// Filer is a Reader over a plain file whose bytes were verified: the file can be sent by the
+// kernel. It returns nil when they were not.
+type Filer interface{ File() *os.File }
+
+// Presigner is a Store whose blobs a client can fetch from the backend itself.
+type Presigner interface {
+	// Presign returns an absolute URL that serves the blob with these headers until expiry.
+	Presign(ctx context.Context, ref Ref, h Headers, ttl time.Duration) (string, error)
+}
+
+// Headers are the response headers a presigned URL makes the backend send.
+type Headers struct {
+	ContentType        string
+	ContentDisposition string
+}
+
+// Put stores what r yields.
+func Put(ctx context.Context, s Store, d Durability, r io.Reader) (Stored, error) {
+	w, err := s.Create(ctx, d)
+	if err != nil {
+		return Stored{}, err
+	}
+	defer w.Abort()
+	if _, err := io.Copy(w, r); err != nil {
+		return Stored{}, fmt.Errorf("write a blob: %w", err)
+	}
+	return w.Commit(ctx)
+}
+
+// PutBytes stores data durably and returns its digest.
+func PutBytes(ctx context.Context, s Store, data []byte) (Ref, error) {
+	stored, err := Put(ctx, s, Durable, bytes.NewReader(data))
+	return stored.Ref, err
+}
+
+// Verify reads the whole blob and returns its size, or why it is not what its Ref says.
+func Verify(ctx context.Context, s Store, ref Ref) (int64, error) {
+	r, err := s.Open(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	h := NewHash()
+	n, err := io.Copy(h, contextReader{ctx, r})
+	if err != nil {
+		return n, fmt.Errorf("verify %s: %w", ref, err)
+	}
+	if RefOf(h) != ref {
+		return n, Corrupt(ref)
+	}
+	return n, nil
+}
+
+// contextReader ends a long read when its context does.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// Missing returns the error for an absent blob.
+func Missing(ref Ref) error {
+	return fault.New(fault.NotFound, "blob_not_found", "no blob %s", ref)
+}
+
+// Corrupt returns the error for a blob whose bytes are wrong.
+func Corrupt(ref Ref) error {
+	return fault.Wrap(ErrCorrupt, fault.Internal, "blob_corrupt", "blob %s is damaged", ref)
+}
