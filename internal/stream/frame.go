@@ -1,0 +1,63 @@
+// Package stream carries what happens now to whoever watches: a Hub of bounded
+// subscriptions per account, and a Bus of live frames (progress, previews, text)
+// from workers. It keeps one promise: a publisher never waits for a watcher; one
+// that falls behind is cut off with a reason. It knows neither HTTP nor the event
+// log; nothing that passes here is the only copy of anything a GET serves.
+package stream
+
+import (
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// FrameKind says what a frame shows.
+type FrameKind uint8
+
+// The kinds of frames.
+const (
+	FrameProgress FrameKind = 1 + iota // Value of Max steps are done
+	FramePreview                       // Data is an encoded image
+	FrameText                          // Data is UTF-8 text
+)
+
+// MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
+const MaxFrameData = 1 << 20
+
+// Frame is a glimpse of a running node. It names the attempt it belongs to, so that
+// a late one is recognised. It is never stored and may be dropped anywhere.
+type Frame struct {
+	Account     string    `json:"account"`
+	Job         job.ID    `json:"job"`
+	Run         int       `json:"run"`
+	Node        string    `json:"node"`
+	Attempt     int       `json:"attempt,omitempty"`
+	Kind        FrameKind `json:"kind"`
+	Value       int       `json:"value,omitempty"`
+	Max         int       `json:"max,omitempty"`
+	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
+	Data        []byte    `json:"-"`                      // travels behind the header
+}
+
+// Validate refuses a frame that no watcher could show. It is Invalid.
+func (f Frame) Validate() error {
+	switch {
+	case f.Account == "" || f.Job == "" || f.Node == "":
+		return fault.New(fault.Invalid, "", "a frame names its account, job and node")
+	case len(f.Data) > MaxFrameData:
+		return fault.New(fault.Invalid, "", "a frame carries at most %d bytes, not %d", MaxFrameData, len(f.Data))
+	}
+	switch f.Kind {
+	case FrameProgress:
+		if f.Max <= 0 || f.Value < 0 || f.Value > f.Max {
+			return fault.New(fault.Invalid, "", "progress %d of %d is none", f.Value, f.Max)
+		}
+	case FramePreview:
+		if f.ContentType != "image/jpeg" && f.ContentType != "image/png" {
+			return fault.New(fault.Invalid, "", "a preview is image/jpeg or image/png, not %q", f.ContentType)
+		}
+	case FrameText:
+	default:
+		return fault.New(fault.Invalid, "", "frame kind %d is unknown", f.Kind)
+	}
+	return nil
+}

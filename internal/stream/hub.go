@@ -1,0 +1,199 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// CloseReason says why a subscription ended.
+type CloseReason string
+
+// The reasons.
+const (
+	CloseSlow     CloseReason = "slow"     // the watcher fell too far behind; it may come back
+	CloseShutdown CloseReason = "shutdown" // the process stops; another one will serve
+	CloseGone     CloseReason = "gone"     // the watcher itself left
+)
+
+// Closed is the error of a subscription that ended.
+type Closed struct{ Reason CloseReason }
+
+// Error names the reason.
+func (c *Closed) Error() string { return fmt.Sprintf("subscription closed: %s", c.Reason) }
+
+// Default bounds of one subscription. Twenty messages a second fill the count in
+// most of a minute; sixteen previews of the largest size fill the bytes.
+const (
+	defaultQueue      = 1024
+	defaultQueueBytes = 16 << 20
+)
+
+// HubOptions are the bounds of each subscription.
+type HubOptions struct {
+	Queue      int // messages, default 1024
+	QueueBytes int // default 16 MiB
+}
+
+// Hub hands messages to the subscriptions of an account, in the order in which they
+// are published. The zero value is not usable; see NewHub.
+type Hub struct {
+	opts HubOptions
+
+	mu       sync.Mutex // guards the fields below
+	accounts map[string]map[*Subscription]struct{}
+	stopped  bool
+}
+
+// NewHub returns an empty hub.
+func NewHub(opts HubOptions) *Hub {
+	if opts.Queue <= 0 {
+		opts.Queue = defaultQueue
+	}
+	if opts.QueueBytes <= 0 {
+		opts.QueueBytes = defaultQueueBytes
+	}
+	return &Hub{opts: opts, accounts: map[string]map[*Subscription]struct{}{}}
+}
+
+// Subscribe returns a new subscription to an account. Its owner must Close it.
+func (h *Hub) Subscribe(account string) *Subscription {
+	s := &Subscription{hub: h, account: account, opts: h.opts, ready: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		s.end(CloseShutdown)
+		return s
+	}
+	if h.accounts[account] == nil {
+		h.accounts[account] = map[*Subscription]struct{}{}
+	}
+	h.accounts[account][s] = struct{}{}
+	return s
+}
+
+// Publish queues messages for every subscription of the account and returns at once.
+// A subscription without room for them is closed as slow.
+func (h *Hub) Publish(account string, messages ...*Message) {
+	if len(messages) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.accounts[account] {
+		if !s.push(messages) {
+			h.remove(s)
+		}
+	}
+}
+
+// Watched returns how many subscriptions the account has.
+func (h *Hub) Watched(account string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.accounts[account])
+}
+
+// Stop closes every subscription, and those still to come, with CloseShutdown.
+func (h *Hub) Stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped = true
+	for _, subs := range h.accounts {
+		for s := range subs {
+			s.end(CloseShutdown)
+		}
+	}
+	clear(h.accounts)
+}
+
+// remove forgets s; the caller holds mu.
+func (h *Hub) remove(s *Subscription) {
+	delete(h.accounts[s.account], s)
+	if len(h.accounts[s.account]) == 0 {
+		delete(h.accounts, s.account)
+	}
+}
+
+// Subscription is one watcher's bounded queue.
+type Subscription struct {
+	hub     *Hub
+	account string
+	opts    HubOptions
+	ready   chan struct{} // holds a token while there is something to see
+
+	mu     sync.Mutex // guards the fields below
+	queue  []*Message
+	bytes  int
+	closed *Closed
+}
+
+// Next waits for messages and returns all that are queued, oldest first. The error is
+// a *Closed once the subscription ended, or the context's.
+func (s *Subscription) Next(ctx context.Context) ([]*Message, error) {
+	for {
+		if queue, err := s.take(); len(queue) > 0 || err != nil {
+			return queue, err
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *Subscription) take() ([]*Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed != nil {
+		return nil, s.closed
+	}
+	queue := s.queue
+	s.queue, s.bytes = nil, 0
+	return queue, nil
+}
+
+// Close ends the subscription. It may be called more than once.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	s.hub.remove(s)
+	s.hub.mu.Unlock()
+	s.end(CloseGone)
+}
+
+func (s *Subscription) push(messages []*Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages {
+		s.bytes += m.size()
+	}
+	if len(s.queue)+len(messages) > s.opts.Queue || s.bytes > s.opts.QueueBytes {
+		s.endLocked(CloseSlow)
+		return false
+	}
+	s.queue = append(s.queue, messages...)
+	s.signal()
+	return true
+}
+
+func (s *Subscription) end(reason CloseReason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(reason)
+}
+
+// endLocked drops what is queued: a watcher that was cut off must look again anyway.
+func (s *Subscription) endLocked(reason CloseReason) {
+	if s.closed == nil {
+		s.closed, s.queue = &Closed{Reason: reason}, nil
+		s.signal()
+	}
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}

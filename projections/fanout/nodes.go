@@ -1,0 +1,135 @@
+package fanout
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// maxShownNodes bounds the nodes of one progress_state message. The self-hosted
+// runtime repeats every node that has begun, which grows with the square of a graph;
+// beyond this many, the running ones and those that finished last are shown.
+const maxShownNodes = 256
+
+// The states of a node in progress_state.
+const (
+	nodeRunning  = "running"
+	nodeFinished = "finished"
+)
+
+// nodeState is one node that has begun in this run.
+type nodeState struct {
+	id, class  string
+	state      string
+	value, max int
+	attempt    int
+	entry      []byte // `"id":{…}` as progress_state shows it; nil = to be rendered
+}
+
+// nodes are the nodes of one run, in the order in which they began.
+type nodes struct {
+	byID  map[string]*nodeState
+	order []*nodeState
+}
+
+func newNodes() nodes { return nodes{byID: map[string]*nodeState{}} }
+
+// begin marks a node as running. A node that is tried again keeps its progress.
+func (n *nodes) begin(id, class string, attempt int) *nodeState {
+	s := n.byID[id]
+	if s == nil {
+		s = &nodeState{id: id, class: class, max: 1}
+		n.byID[id] = s
+		n.order = append(n.order, s)
+	}
+	s.state, s.attempt, s.entry = nodeRunning, max(s.attempt, attempt), nil
+	return s
+}
+
+func (n *nodes) finish(id, class string) {
+	s := n.byID[id]
+	if s == nil {
+		s = n.begin(id, class, 0)
+	}
+	s.state, s.value, s.entry = nodeFinished, s.max, nil
+}
+
+func (n *nodes) running(id string) *nodeState {
+	if s := n.byID[id]; s != nil && s.state == nodeRunning {
+		return s
+	}
+	return nil
+}
+
+// advance takes over the progress of a frame. It reports whether that is no step back.
+func (s *nodeState) advance(value, limit int) bool {
+	if int64(value)*int64(s.max) < int64(s.value)*int64(limit) {
+		return false
+	}
+	s.value, s.max, s.entry = value, limit, nil
+	return true
+}
+
+// steps returns how far the running nodes are within themselves, where they said so.
+func (n *nodes) steps() map[string]stream.Step {
+	steps := map[string]stream.Step{}
+	for _, s := range n.order {
+		if s.state == nodeRunning && s.max > 1 {
+			steps[s.id] = stream.Step{Value: s.value, Max: s.max}
+		}
+	}
+	return steps
+}
+
+// shown returns the nodes that a progress_state message lists.
+func (n *nodes) shown() []*nodeState {
+	if len(n.order) <= maxShownNodes {
+		return n.order
+	}
+	shown := make([]*nodeState, 0, maxShownNodes)
+	for _, s := range slices.Backward(n.order) {
+		if s.state == nodeRunning || len(shown) < maxShownNodes/2 {
+			shown = append(shown, s)
+		}
+		if len(shown) == maxShownNodes {
+			break
+		}
+	}
+	slices.Reverse(shown)
+	return shown
+}
+
+// render returns the nodes object of progress_state. Entries are kept, so that a
+// message costs the nodes that changed and a copy of the others.
+func (n *nodes) render(id job.ID) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, s := range n.shown() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if s.entry == nil {
+			s.entry = s.renderEntry(id)
+		}
+		b.Write(s.entry)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+func (s *nodeState) renderEntry(id job.ID) []byte {
+	key, err := json.Marshal(s.id)
+	if err != nil {
+		panic(err) // a string always marshals
+	}
+	value, err := json.Marshal(nodeProgressData{
+		Value: s.value, Max: s.max, State: s.state, NodeID: s.id, PromptID: id, DisplayNodeID: s.id, RealNodeID: s.id,
+	})
+	if err != nil {
+		panic(err) // so do plain structs
+	}
+	return append(append(key, ':'), value...)
+}

@@ -1,0 +1,191 @@
+package fanout
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// The data of each message type, field for field as the cloud facts list them (section 8).
+
+type statusData struct {
+	Status struct {
+		ExecInfo struct {
+			QueueRemaining int `json:"queue_remaining"`
+		} `json:"exec_info"`
+	} `json:"status"`
+	SID string `json:"sid,omitempty"`
+}
+
+type notificationData struct {
+	Value    string `json:"value"`
+	PromptID job.ID `json:"prompt_id"`
+}
+
+// lifecycleData is that of execution_start and execution_success.
+type lifecycleData struct {
+	PromptID  job.ID `json:"prompt_id"`
+	Timestamp int64  `json:"timestamp"` // Unix milliseconds
+}
+
+type cachedData struct {
+	Nodes     []string `json:"nodes"`
+	PromptID  job.ID   `json:"prompt_id"`
+	Timestamp int64    `json:"timestamp"`
+}
+
+type executingData struct {
+	Node        string `json:"node"`
+	DisplayNode string `json:"display_node"`
+	PromptID    job.ID `json:"prompt_id"`
+}
+
+// overData ends a run: a null node says that nothing of the job executes any more.
+type overData struct {
+	Node     *string `json:"node"`
+	PromptID job.ID  `json:"prompt_id"`
+}
+
+type progressData struct {
+	Value    int    `json:"value"`
+	Max      int    `json:"max"`
+	PromptID job.ID `json:"prompt_id"`
+	Node     string `json:"node"`
+}
+
+type progressStateData struct {
+	PromptID job.ID          `json:"prompt_id"`
+	Nodes    json.RawMessage `json:"nodes"`
+}
+
+type nodeProgressData struct {
+	Value         int     `json:"value"`
+	Max           int     `json:"max"`
+	State         string  `json:"state"` // running, finished, error
+	NodeID        string  `json:"node_id"`
+	PromptID      job.ID  `json:"prompt_id"`
+	DisplayNodeID string  `json:"display_node_id"`
+	ParentNodeID  *string `json:"parent_node_id"`
+	RealNodeID    string  `json:"real_node_id"`
+}
+
+type executedData struct {
+	Node        string          `json:"node"`
+	DisplayNode string          `json:"display_node"`
+	Output      json.RawMessage `json:"output"`
+	PromptID    job.ID          `json:"prompt_id"`
+}
+
+type errorData struct {
+	PromptID         job.ID          `json:"prompt_id"`
+	NodeID           string          `json:"node_id"`
+	NodeType         string          `json:"node_type"`
+	Executed         []string        `json:"executed"`
+	ExceptionMessage string          `json:"exception_message"`
+	ExceptionType    string          `json:"exception_type"`
+	Traceback        []string        `json:"traceback"`
+	CurrentInputs    json.RawMessage `json:"current_inputs"`
+	CurrentOutputs   []string        `json:"current_outputs"`
+	Timestamp        int64           `json:"timestamp"`
+}
+
+type interruptedData struct {
+	PromptID  job.ID   `json:"prompt_id"`
+	NodeID    *string  `json:"node_id"`
+	NodeType  *string  `json:"node_type"`
+	Executed  []string `json:"executed"`
+	Timestamp int64    `json:"timestamp"`
+}
+
+// Entry is one lifecycle message as histories keep it: its type and its data.
+type Entry struct {
+	Type string
+	Data any
+}
+
+// MarshalJSON renders the pair that history.status.messages holds.
+func (e Entry) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.Type, e.Data}) }
+
+// History returns the lifecycle messages of a job, from its folded state, in the order
+// in which they were sent (node graph semantics, section 3.4).
+func History(j job.Job) []Entry {
+	if j.StartedAt == nil {
+		return []Entry{}
+	}
+	start := j.StartedAt.UnixMilli()
+	entries := []Entry{
+		{"execution_start", lifecycleData{j.ID, start}},
+		{"execution_cached", cachedData{list(j.Cached), j.ID, start}},
+	}
+	if j.EndedAt == nil {
+		return entries
+	}
+	switch j.State {
+	case job.Succeeded:
+		entries = append(entries, Entry{"execution_success", lifecycleData{j.ID, j.EndedAt.UnixMilli()}})
+	case job.Failed:
+		entries = append(entries, Entry{"execution_error", executionError(j, *j.EndedAt)})
+	case job.Canceled:
+		entries = append(entries, Entry{"execution_interrupted", interruption(j, *j.EndedAt)})
+	case job.Queued, job.Running, job.Canceling, job.Expired:
+	}
+	return entries
+}
+
+func executionError(j job.Job, at time.Time) errorData {
+	d := errorData{
+		PromptID: j.ID, Executed: list(j.Executed), Traceback: []string{}, CurrentInputs: json.RawMessage("{}"),
+		CurrentOutputs: append(list(j.Cached), j.Executed...), Timestamp: at.UnixMilli(),
+	}
+	if j.Error == nil {
+		return d
+	}
+	d.NodeID, d.NodeType = j.Error.Node, j.Error.Class
+	d.ExceptionMessage, d.ExceptionType = j.Error.Message+"\n", j.Error.ExceptionType
+	d.Traceback = list(j.Error.Traceback)
+	if len(j.Error.Inputs) > 0 {
+		d.CurrentInputs = j.Error.Inputs
+	}
+	return d
+}
+
+func interruption(j job.Job, at time.Time) interruptedData {
+	d := interruptedData{PromptID: j.ID, Executed: list(j.Executed), Timestamp: at.UnixMilli()}
+	if j.Interrupted != nil {
+		d.NodeID, d.NodeType = &j.Interrupted.Node, &j.Interrupted.Class
+	}
+	return d
+}
+
+// list returns a copy that marshals as [] and not as null when empty.
+func list(s []string) []string { return append([]string{}, s...) }
+
+// text renders one text frame. The data are plain structs and valid raw JSON, so that
+// failing means a fact with broken JSON, which the registry would have refused.
+func text(kind string, data any) []byte {
+	raw, err := json.Marshal(struct {
+		Type string `json:"type"`
+		Data any    `json:"data"`
+	}{kind, data})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// StatusText renders a status frame; sid is set on the first frame of a connection only.
+func StatusText(remaining int, sid string) []byte {
+	var d statusData
+	d.Status.ExecInfo.QueueRemaining = remaining
+	d.SID = sid
+	return text("status", d)
+}
+
+// ReconnectText renders what a client that comes back is told about its running job:
+// the node that executes, without the job's id.
+func ReconnectText(node string) []byte {
+	return text("executing", struct {
+		Node string `json:"node"`
+	}{node})
+}
