@@ -1,0 +1,129 @@
+package fanout_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/fanout"
+)
+
+func TestAWatcherThatComesLateGetsTheStateAndWhatFollows(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
+		job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
+	w.out.HandleFrame(preview("3", "now"))
+
+	late, snap := w.subscribe(t)
+	require.Equal(t, 1, snap.Remaining)
+	require.Len(t, snap.Jobs, 1)
+	require.Equal(t, "3", snap.Jobs[0].LastNode)
+	require.Equal(t, "now", string(snap.Jobs[0].Preview.Frame.Data))
+	require.Equal(t, "3", *snap.Jobs[0].Progress.CurrentNode)
+
+	drain(t, w.sub)
+	w.happen(t, job.NodeExecutedV1{Run: 1, Node: "3", Class: "Blur"}, job.SucceededV1{Run: 1})
+	require.Equal(t, frames(drain(t, w.sub)), frames(drain(t, late)), "every socket sees the same")
+}
+
+func TestAJobThatRanBeforeTheReplicaStartedIsPickedUp(t *testing.T) {
+	t.Parallel()
+	log := newLog(t)
+	log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
+		job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
+	hub := stream.NewHub(stream.HubOptions{})
+	out := fanout.New(5, log, log, log.registry, hub)
+	sub, snap, err := out.Subscribe(t.Context(), owner)
+	require.NoError(t, err)
+	require.Equal(t, 1, snap.Remaining)
+	require.Equal(t, "3", snap.Jobs[0].LastNode)
+
+	out.HandleFrame(progress("3", 1, 2))
+	require.NoError(t, out.Handle(t.Context(), log.append(t, owner, id, job.NodeExecutedV1{Run: 1, Node: "3", Class: "Blur"}, job.SucceededV1{Run: 1})))
+	require.Equal(t, []string{
+		progressState(nodeEntry("3", "running", 1, 2)), progressFrame("3", 1, 2),
+		progressState(nodeEntry("3", "finished", 2, 2)), lifecycle("execution_success"), statusFrame(0), over(),
+	}, frames(drain(t, sub)))
+}
+
+func TestFactsBehindTheReplicasPositionAreNotSwallowedByTheLoad(t *testing.T) {
+	t.Parallel()
+	// The log is already ahead of what this replica has been given: the load must not
+	// take over what the messages are still to tell.
+	log := newLog(t)
+	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1})
+	hub := stream.NewHub(stream.HubOptions{})
+	out := fanout.New(1, log, log, log.registry, hub)
+	sub, snap, err := out.Subscribe(t.Context(), owner)
+	require.NoError(t, err)
+	require.Equal(t, 1, snap.Remaining)
+	require.NoError(t, out.Handle(t.Context(), recs))
+	require.Equal(t, []string{notification(), statusFrame(1), lifecycle("execution_start"), cachedFrame("[]")}, frames(drain(t, sub)))
+}
+
+func TestAJobThatEndedBetweenPositionAndLoadStillSaysSo(t *testing.T) {
+	t.Parallel()
+	log := newLog(t)
+	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1}, job.SucceededV1{Run: 1})
+	hub := stream.NewHub(stream.HubOptions{})
+	out := fanout.New(4, log, log, log.registry, hub)
+	sub, _, err := out.Subscribe(t.Context(), owner)
+	require.NoError(t, err)
+	require.NoError(t, out.Handle(t.Context(), recs[4:]))
+	require.Equal(t, []string{lifecycle("execution_success"), statusFrame(0), over()}, frames(drain(t, sub)))
+}
+
+// slowJobs lets facts arrive while the active jobs are being read.
+type slowJobs struct {
+	*memoryLog
+	reading, proceed chan struct{}
+}
+
+func (s slowJobs) Active(ctx context.Context, account string) ([]job.Job, error) {
+	close(s.reading)
+	<-s.proceed
+	return s.memoryLog.Active(ctx, account)
+}
+
+func TestFactsThatComeDuringTheLoadAreInTheSnapshotOnce(t *testing.T) {
+	t.Parallel()
+	log := newLog(t)
+	jobs := slowJobs{log, make(chan struct{}), make(chan struct{})}
+	out := fanout.New(0, jobs, log, log.registry, stream.NewHub(stream.HubOptions{}))
+	type joined struct {
+		sub  *stream.Subscription
+		snap stream.Snapshot
+		err  error
+	}
+	done := make(chan joined, 1)
+	go func() {
+		sub, snap, err := out.Subscribe(t.Context(), owner)
+		done <- joined{sub, snap, err}
+	}()
+	<-jobs.reading
+	require.NoError(t, out.Handle(t.Context(), log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1})))
+	close(jobs.proceed)
+	got := <-done
+	require.NoError(t, got.err)
+	require.Equal(t, 1, got.snap.Remaining)
+	require.Equal(t, job.Running, got.snap.Jobs[0].Job.State)
+	require.NoError(t, out.Handle(t.Context(), log.append(t, owner, id, job.NodesCachedV1{Run: 1})))
+	require.Equal(t, []string{cachedFrame("[]")}, frames(drain(t, got.sub)))
+}
+
+func TestHistoryHoldsTheLifecycleMessages(t *testing.T) {
+	t.Parallel()
+	log := newLog(t)
+	log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1, Nodes: []string{"3"}})
+	active, err := log.Active(t.Context(), owner)
+	require.NoError(t, err)
+	var kinds []string
+	for _, e := range fanout.History(active[0]) {
+		kinds = append(kinds, e.Type)
+	}
+	require.Equal(t, []string{"execution_start", "execution_cached"}, kinds)
+}

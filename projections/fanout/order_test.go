@@ -1,0 +1,258 @@
+package fanout_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+const ms = 1767323045000
+
+func statusFrame(n int) string {
+	return fmt.Sprintf(`{"type":"status","data":{"status":{"exec_info":{"queue_remaining":%d}}}}`, n)
+}
+
+func lifecycle(kind string) string {
+	return fmt.Sprintf(`{"type":%q,"data":{"prompt_id":%q,"timestamp":%d}}`, kind, id, ms)
+}
+
+func cachedFrame(nodes string) string {
+	return fmt.Sprintf(`{"type":"execution_cached","data":{"nodes":%s,"prompt_id":%q,"timestamp":%d}}`, nodes, id, ms)
+}
+
+func executing(node string) string {
+	return fmt.Sprintf(`{"type":"executing","data":{"node":%q,"display_node":%q,"prompt_id":%q}}`, node, node, id)
+}
+
+func executedFrame(node, output string) string {
+	return fmt.Sprintf(`{"type":"executed","data":{"node":%q,"display_node":%q,"output":%s,"prompt_id":%q}}`, node, node, output, id)
+}
+
+func over() string {
+	return fmt.Sprintf(`{"type":"executing","data":{"node":null,"prompt_id":%q}}`, id)
+}
+
+func notification() string {
+	return fmt.Sprintf(`{"type":"notification","data":{"value":"Your workflow has a slot and starts now.","prompt_id":%q}}`, id)
+}
+
+func nodeEntry(node, state string, value, limit int) string {
+	return fmt.Sprintf(`%q:{"value":%d,"max":%d,"state":%q,"node_id":%q,"prompt_id":%q,"display_node_id":%q,"parent_node_id":null,"real_node_id":%q}`,
+		node, value, limit, state, node, id, node, node)
+}
+
+func progressState(entries ...string) string {
+	all := ""
+	for i, e := range entries {
+		if i > 0 {
+			all += ","
+		}
+		all += e
+	}
+	return fmt.Sprintf(`{"type":"progress_state","data":{"prompt_id":%q,"nodes":{%s}}}`, id, all)
+}
+
+func progressFrame(node string, value, limit int) string {
+	return fmt.Sprintf(`{"type":"progress","data":{"value":%d,"max":%d,"prompt_id":%q,"node":%q}}`, value, limit, id, node)
+}
+
+const images = `{"images":[{"filename":"a_00001_.png","subfolder":"","type":"output"}]}`
+
+func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
+	t.Parallel()
+	begin := []any{submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2}}
+	began := []string{statusFrame(1), notification(), statusFrame(1), lifecycle("execution_start")}
+	failure := job.Failure{
+		Code: "node_execution_error", Message: "no such file", Node: "3", Class: "LoadImage",
+		ExceptionType: "ValidationError", Traceback: []string{"line 1"}, Inputs: json.RawMessage(`{"image":["x.png"]}`),
+	}
+	cases := map[string]struct {
+		facts []any
+		want  []string
+	}{
+		"normal, with a node without output": {
+			append(begin, job.NodesCachedV1{Run: 1, Nodes: []string{}},
+				job.NodeStartedV1{Run: 1, Node: "3", Class: "LoadImage"},
+				job.NodeExecutedV1{Run: 1, Node: "3", Class: "LoadImage"},
+				job.NodeStartedV1{Run: 1, Node: "9", Class: "SaveImage"},
+				job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: json.RawMessage(images)},
+				job.SucceededV1{Run: 1}),
+			append(began, cachedFrame("[]"),
+				progressState(nodeEntry("3", "running", 0, 1)), executing("3"), progressState(nodeEntry("3", "finished", 1, 1)),
+				progressState(nodeEntry("3", "finished", 1, 1), nodeEntry("9", "running", 0, 1)), executing("9"),
+				executedFrame("9", images), progressState(nodeEntry("3", "finished", 1, 1), nodeEntry("9", "finished", 1, 1)),
+				lifecycle("execution_success"), statusFrame(0), over()),
+		},
+		"facts that leave out the cache and a node's start": {
+			append(begin, job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: json.RawMessage(images)}, job.SucceededV1{Run: 1}),
+			append(began, cachedFrame("[]"), progressState(nodeEntry("9", "running", 0, 1)), executing("9"),
+				executedFrame("9", images), progressState(nodeEntry("9", "finished", 1, 1)),
+				lifecycle("execution_success"), statusFrame(0), over()),
+		},
+		"wholly cached": {
+			append(begin, job.NodesCachedV1{Run: 1, Nodes: []string{"3", "9"}},
+				job.NodeExecutedV1{Run: 1, Node: "3", Class: "LoadImage", Cached: true},
+				job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", Cached: true, UI: json.RawMessage(images)},
+				job.SucceededV1{Run: 1}),
+			append(began, cachedFrame(`["3","9"]`), executedFrame("9", images), progressState(nodeEntry("9", "finished", 1, 1)),
+				lifecycle("execution_success"), statusFrame(0), over()),
+		},
+		"failed": {
+			append(begin, job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "LoadImage"},
+				job.NodeFailedV1{Run: 1, Failure: failure}, job.FailedV1{Run: 1, Failure: failure}),
+			append(began, cachedFrame("[]"), progressState(nodeEntry("3", "running", 0, 1)), executing("3"),
+				fmt.Sprintf(`{"type":"execution_error","data":{"prompt_id":%q,"node_id":"3","node_type":"LoadImage","executed":[],`+
+					`"exception_message":"no such file\n","exception_type":"ValidationError","traceback":["line 1"],`+
+					`"current_inputs":{"image":["x.png"]},"current_outputs":[],"timestamp":%d}}`, id, ms),
+				statusFrame(0), over()),
+		},
+		"canceled while running": {
+			append(begin, job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "LoadImage"},
+				job.CancelRequestedV1{Run: 1}, job.CanceledV1{Run: 1, At: &job.NodeRef{Node: "3", Class: "LoadImage"}}),
+			append(began, cachedFrame("[]"), progressState(nodeEntry("3", "running", 0, 1)), executing("3"),
+				fmt.Sprintf(`{"type":"execution_interrupted","data":{"prompt_id":%q,"node_id":"3","node_type":"LoadImage","executed":[],"timestamp":%d}}`, id, ms),
+				statusFrame(0), over()),
+		},
+		"canceled while pending": {[]any{submitted(), job.CanceledV1{}}, []string{statusFrame(1), statusFrame(0)}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWatch(t)
+			w.happen(t, c.facts...)
+			require.Equal(t, c.want, frames(drain(t, w.sub)))
+		})
+	}
+}
+
+func TestFactsDeliveredTwiceSayNothing(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	recs := w.log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1})
+	require.NoError(t, w.out.Handle(t.Context(), recs))
+	require.Len(t, drain(t, w.sub), 2)
+	require.NoError(t, w.out.Handle(t.Context(), recs))
+	require.Empty(t, drain(t, w.sub))
+}
+
+func TestStateTravelsWithTheLastMessageOfItsFact(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2}, job.CancelRequestedV1{Run: 1})
+	var states []job.State
+	for _, m := range drain(t, w.sub) {
+		if m.State != nil {
+			states = append(states, m.State.State)
+		}
+	}
+	require.Equal(t, []job.State{job.Queued, job.Running, job.Running, job.Canceling}, states)
+}
+
+func TestFramesAreShownOnlyWhileTheirNodeRuns(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2}, job.NodesCachedV1{Run: 1})
+	drain(t, w.sub)
+
+	w.out.HandleFrame(preview("3", "early"))
+	w.out.HandleFrame(progress("3", 1, 4))
+	w.out.HandleFrame(preview("3", "later"))
+	require.Empty(t, drain(t, w.sub), "nothing of a node before it is executing")
+
+	w.happen(t, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
+	require.Equal(t, []string{
+		progressState(nodeEntry("3", "running", 0, 1)), executing("3"),
+		"<preview 3 later>",
+		progressState(nodeEntry("3", "running", 1, 4)), progressFrame("3", 1, 4),
+	}, frames(drain(t, w.sub)))
+
+	w.out.HandleFrame(progress("3", 3, 4))
+	w.out.HandleFrame(progress("3", 2, 4)) // overtaken
+	require.Equal(t, []string{progressState(nodeEntry("3", "running", 3, 4)), progressFrame("3", 3, 4)}, frames(drain(t, w.sub)))
+
+	w.happen(t, job.NodeExecutedV1{Run: 1, Node: "3", Class: "Blur"})
+	drain(t, w.sub)
+	w.out.HandleFrame(preview("3", "late"))
+	other := progress("3", 4, 4)
+	other.Run = 2
+	w.out.HandleFrame(other)
+	require.Empty(t, drain(t, w.sub), "nothing of a node that ended, nor of another run")
+}
+
+func TestAFrameOfAnEarlierAttemptIsDropped(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
+		job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur", Attempt: 1})
+	drain(t, w.sub)
+	second := preview("3", "second")
+	second.Attempt = 2
+	w.out.HandleFrame(second)
+	first := preview("3", "first")
+	first.Attempt = 1
+	w.out.HandleFrame(first)
+	require.Equal(t, []string{"<preview 3 second>"}, frames(drain(t, w.sub)))
+}
+
+func TestProgressNeverFalls(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
+		job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
+	w.out.HandleFrame(progress("3", 9, 10))
+	w.happen(t, job.NodeStartedV1{Run: 1, Node: "4", Class: "Crop"}, job.NodeExecutedV1{Run: 1, Node: "3", Class: "Blur"})
+	last := -1.0
+	for _, m := range drain(t, w.sub) {
+		if m.Progress != nil {
+			require.GreaterOrEqual(t, m.Progress.Value, last)
+			last = m.Progress.Value
+		}
+	}
+	require.InDelta(t, 0.5, last, 0.01)
+}
+
+func TestProgressStateOfALargeGraphIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2000})
+	var facts []any
+	for i := range 300 {
+		n := fmt.Sprint(i)
+		facts = append(facts, job.NodeStartedV1{Run: 1, Node: n}, job.NodeExecutedV1{Run: 1, Node: n})
+	}
+	w.happen(t, facts...)
+	messages := drain(t, w.sub)
+	var state struct {
+		Data struct{ Nodes map[string]json.RawMessage }
+	}
+	require.NoError(t, json.Unmarshal(messages[len(messages)-1].Text, &state))
+	require.LessOrEqual(t, len(state.Data.Nodes), 256)
+	require.Contains(t, state.Data.Nodes, "299")
+}
+
+func TestAccountsDoNotHearEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	recs := w.log.append(t, "someone else", "99999999-2222-4333-8444-555555555555", submitted(), job.AdmittedV1{Run: 1})
+	require.NoError(t, w.out.Handle(t.Context(), recs))
+	foreign := preview("3", "x")
+	foreign.Account = "someone else"
+	w.out.HandleFrame(foreign)
+	require.Empty(t, drain(t, w.sub))
+}
+
+func TestTextGoesToEveryClient(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3"})
+	drain(t, w.sub)
+	w.out.HandleFrame(stream.Frame{Account: owner, Job: id, Run: 1, Node: "3", Kind: stream.FrameText, Data: []byte("größe")})
+	messages := drain(t, w.sub)
+	require.Equal(t, []string{"<text 3 größe>"}, frames(messages))
+	require.True(t, messages[0].Broadcast)
+}
