@@ -1,0 +1,109 @@
+// Package secret holds the one key of a deployment and what is derived from it:
+// the cipher that seals credentials, and keys for signing. The key never leaves
+// the process; a sealed credential opens only for the job it was sealed for.
+package secret
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Size is the length of the key in bytes.
+const Size = 32
+
+// Key is the root key of a deployment. All replicas share it.
+type Key struct{ root [Size]byte }
+
+// Parse reads a key of 64 hex digits.
+func Parse(s string) (*Key, error) {
+	raw, err := hex.DecodeString(strings.TrimSpace(s))
+	if err != nil || len(raw) != Size {
+		return nil, fmt.Errorf("a secret key is %d bytes in hex", Size)
+	}
+	return &Key{root: [Size]byte(raw)}, nil
+}
+
+// LoadOrCreate reads the key from a file, or makes one there that only its owner can read.
+func LoadOrCreate(path string) (*Key, error) {
+	raw, err := os.ReadFile(path)
+	if err == nil {
+		return Parse(string(raw))
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the secret key: %w", err)
+	}
+	var k Key
+	rand.Read(k.root[:]) //nolint:errcheck // never fails
+	if err := create(path, hex.EncodeToString(k.root[:])+"\n"); err != nil {
+		return nil, fmt.Errorf("keep a new secret key: %w", err)
+	}
+	return LoadOrCreate(path) // another process may have been first; then its key counts
+}
+
+// create writes a file whole or not at all, and leaves one that exists alone.
+func create(path, content string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // the linked name stays
+	_, err = f.WriteString(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// Derive returns a key of Size bytes for one purpose; different purposes say nothing about each other.
+func (k *Key) Derive(purpose string) ([]byte, error) {
+	return hkdf.Key(sha256.New, k.root[:], nil, "millrace/"+purpose, Size)
+}
+
+// Sealer encrypts small secrets for one owner each (AES-256-GCM).
+type Sealer struct{ aead cipher.AEAD }
+
+// Sealer returns the cipher for credentials.
+func (k *Key) Sealer() (*Sealer, error) {
+	key, err := k.Derive("credentials")
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	return &Sealer{aead: aead}, nil
+}
+
+// Seal encrypts a secret so that it opens only with the same owner.
+func (s *Sealer) Seal(owner, secret string) []byte {
+	return s.aead.Seal(nil, nil, []byte(secret), []byte(owner))
+}
+
+// Open decrypts what Seal made for that owner. Anything else is Denied.
+func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
+	plain, err := s.aead.Open(nil, nil, sealed, []byte(owner))
+	if err != nil {
+		return "", fault.New(fault.Denied, "", "the credential does not open: the secret key changed, or it is another owner's")
+	}
+	return string(plain), nil
+}
