@@ -1,0 +1,107 @@
+package raster
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Method is a way to resize.
+type Method uint8
+
+// The resize methods of the node graph semantics.
+const (
+	NearestExact Method = iota
+	Bilinear
+	Area
+	Bicubic
+	Lanczos // 8-bit, byte-equal with Pillow
+)
+
+var methodNames = [...]string{"nearest-exact", "bilinear", "area", "bicubic", "lanczos"}
+
+// String returns the method's name in graphs.
+func (m Method) String() string {
+	if int(m) < len(methodNames) {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("method(%d)", uint8(m))
+}
+
+// ParseMethod returns the method of that name, or fault.Invalid.
+func ParseMethod(name string) (Method, error) {
+	for i, n := range methodNames {
+		if n == name {
+			return Method(i), nil
+		}
+	}
+	return 0, fault.New(fault.Invalid, "unknown_method", "unknown resize method %q", name)
+}
+
+// Resize returns the image at exactly width × height.
+func (e Engine) Resize(ctx context.Context, im *Image, width, height int, m Method) (*Image, error) {
+	g, err := e.resize(ctx, &im.grid, height, width, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Image{g}, nil
+}
+
+// ResizeMask returns the mask at exactly width × height.
+func (e Engine) ResizeMask(ctx context.Context, mask *Mask, width, height int, m Method) (*Mask, error) {
+	g, err := e.resize(ctx, &mask.grid, height, width, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Mask{g.toFloat()}, nil
+}
+
+// Cover returns the image at exactly width × height after cutting it, centred, to
+// that aspect ratio.
+func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Method) (*Image, error) {
+	if err := e.Fit(im.n, height, width); err != nil {
+		return nil, err
+	}
+	x, y := coverMargins(im.w, im.h, width, height)
+	cut := im
+	if x != 0 || y != 0 {
+		var err error
+		if cut, err = e.Crop(ctx, im, x, y, im.w-2*x, im.h-2*y); err != nil {
+			return nil, err
+		}
+	}
+	return e.Resize(ctx, cut, width, height, m)
+}
+
+// coverMargins returns what to cut on the left and right, or top and bottom.
+func coverMargins(oldW, oldH, newW, newH int) (x, y int) {
+	from, to := float64(oldW)/float64(oldH), float64(newW)/float64(newH)
+	w, h := float64(oldW), float64(oldH)
+	switch {
+	case from > to:
+		x = int(math.RoundToEven((w - w*(to/from)) / 2))
+	case from < to:
+		y = int(math.RoundToEven((h - h*(from/to)) / 2))
+	}
+	return min(x, (oldW-1)/2), min(y, (oldH-1)/2)
+}
+
+func (e Engine) resize(ctx context.Context, g *grid, h, w int, m Method) (grid, error) {
+	if err := e.Fit(g.n, h, w); err != nil {
+		return grid{}, err
+	}
+	switch {
+	case m == Lanczos:
+		return e.lanczos(ctx, g, h, w)
+	case m > Lanczos:
+		return grid{}, fault.New(fault.Invalid, "unknown_method", "unknown resize method %s", m)
+	case w == g.w && h == g.h:
+		return *g, ctx.Err()
+	case m == NearestExact:
+		return e.nearest(ctx, g, h, w)
+	default:
+		return e.resample(ctx, g, h, w, m)
+	}
+}
