@@ -1,15 +1,155 @@
 package postgres
 
-// Wake spreads the news that events were appended. Its zero value and a nil *Wake do nothing.
-type Wake struct{ signal chan struct{} }
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
 
-// Signal says that events were committed. It never blocks.
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+// notifyEvery bounds NOTIFY to one a millisecond per process: each is a commit of its own.
+const notifyEvery = time.Millisecond
+
+// Wake spreads the news that events were appended: at once within the process, and to other
+// processes by one coalesced NOTIFY after commit. A NOTIFY inside the appending transaction would
+// serialise all commits of the cluster. News may be lost; readers poll as a safety net.
+type Wake struct {
+	dsn      string
+	log      *slog.Logger
+	dirty    chan struct{} // for other processes
+	news     chan struct{} // for the tailer of this one
+	notifier atomic.Uint32 // backend pid of our own notifications
+}
+
+// NewWake returns a Wake on the database of dsn, which must not lead through a transaction
+// pooler. Signal works within the process at once, and between processes while Run runs.
+func NewWake(dsn string, log *slog.Logger) *Wake {
+	return &Wake{dsn: dsn, log: log, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+}
+
+// Signal says that events were committed. It never blocks. A nil Wake does nothing.
 func (w *Wake) Signal() {
-	if w == nil || w.signal == nil {
+	if w == nil {
 		return
 	}
+	nudge(w.news)
+	nudge(w.dirty)
+}
+
+// nudge leaves a token in a channel of capacity one.
+func nudge(c chan struct{}) {
 	select {
-	case w.signal <- struct{}{}:
+	case c <- struct{}{}:
 	default:
+	}
+}
+
+// Run notifies and listens until ctx ends, over connections of its own that it opens again
+// when they break.
+func (w *Wake) Run(ctx context.Context) error {
+	var g errgroup.Group
+	g.Go(func() error { keepTrying(ctx, w.log, "notify", w.notify); return nil })
+	g.Go(func() error { keepTrying(ctx, w.log, "listen", w.listen); return nil })
+	return g.Wait()
+}
+
+// notify tells other processes of our appends. Losing a notification in a crash costs a reader
+// its poll interval, so the connection does not wait for the disk.
+func (w *Wake) notify(ctx context.Context) error {
+	conn, err := connect(ctx, w.dsn, "notify", map[string]string{"synchronous_commit": "off"})
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	w.notifier.Store(conn.PgConn().PID())
+	for {
+		select {
+		case <-w.dirty:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if _, err := conn.Exec(ctx, `select pg_notify('millrace_' || current_schema(), '')`); err != nil {
+			nudge(w.dirty)
+			return classify(err, "notify")
+		}
+		if err := pause(ctx, notifyEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// listen wakes the tailer of this process at notifications of others, and once after every
+// connect for what was missed before it.
+func (w *Wake) listen(ctx context.Context) error {
+	conn, err := connect(ctx, w.dsn, "listen", nil)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	var channel string
+	if err := conn.QueryRow(ctx, `select 'millrace_' || current_schema()`).Scan(&channel); err != nil {
+		return classify(err, "name the channel")
+	}
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return classify(err, "listen")
+	}
+	for {
+		nudge(w.news)
+		for own := true; own; {
+			n, err := conn.WaitForNotification(ctx)
+			if err != nil {
+				return classify(err, "wait for notifications")
+			}
+			own = n.PID == w.notifier.Load() // we woke ourselves when we signalled
+		}
+	}
+}
+
+// closeConn ends a connection of our own, politely if the server answers in time.
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // the connection is gone either way
+}
+
+// pause waits for d or the end of ctx, whose error it returns.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const (
+	firstRetry = 50 * time.Millisecond // a restarted local server is back in tenths of a second
+	lastRetry  = 2 * time.Second
+)
+
+// keepTrying runs work until ctx ends, again after each failure, more and more slowly.
+func keepTrying(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
+	delay := firstRetry
+	for {
+		started := time.Now()
+		err := work(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(started) > lastRetry {
+			delay = firstRetry
+		}
+		if log != nil {
+			log.Warn("log connection lost, will retry", "task", name, "error", err, "delay", delay)
+		}
+		if pause(ctx, delay) != nil {
+			return
+		}
+		delay = min(2*delay, lastRetry)
 	}
 }

@@ -1,0 +1,257 @@
+package postgres
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// readLimit is how many events one read takes from the log: the largest batch of a projection.
+const readLimit = 500
+
+// TailerOptions tune a Tailer. The zero value works.
+type TailerOptions struct {
+	RingEvents int           // default 8,192: how far a local reader may lag before it reads from the database
+	RingBytes  int           // default 32 MiB of event data in the ring
+	Poll       time.Duration // default 1 s: the longest an event waits when its wake-up is lost
+	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
+	OnSlowGap  func(Gap)     // told once of each slow gap, beside the log; may be nil
+	Log        *slog.Logger  // default: discard
+}
+
+func (o TailerOptions) withDefaults() TailerOptions {
+	if o.RingEvents <= 0 {
+		o.RingEvents = 8192
+	}
+	if o.RingBytes <= 0 {
+		o.RingBytes = 32 << 20
+	}
+	if o.Poll <= 0 {
+		o.Poll = time.Second
+	}
+	if o.SlowGap <= 0 {
+		o.SlowGap = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Tailer is the one ordered reader of the log in a process. It implements eventlog.Tail: all
+// local subscribers are fed from its ring, each at its own pace; one that lags behind the ring
+// reads from the database and delays nobody.
+//
+// An identity column commits out of order, so a plain "position > last" loses events. The tailer
+// delivers the contiguous run, and at a gap waits until every transaction that held the append lock
+// when the gap was seen has ended. A position still missing then was rolled back.
+type Tailer struct {
+	pool *pgxpool.Pool
+	dsn  string
+	wake *Wake
+	opts TailerOptions
+
+	safe int64 // positions up to here are final although gaps may remain; used by Run only
+
+	mu      sync.Mutex // guards all below
+	ring    ring
+	ready   bool          // the end of the log was found
+	stopped bool          // Run has returned
+	changed chan struct{} // closed and replaced when any of these change
+}
+
+var _ eventlog.Tail = (*Tailer)(nil)
+
+// NewTailer returns a tailer of the log in the database of dsn; pool serves readers that lag.
+// wake may be nil: the tailer then only polls. Nothing is read until Run.
+func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *Tailer {
+	opts = opts.withDefaults()
+	return &Tailer{
+		pool: pool, dsn: dsn, wake: wake, opts: opts,
+		ring: ring{maxEvents: opts.RingEvents, maxBytes: opts.RingBytes}, changed: make(chan struct{}),
+	}
+}
+
+// Run reads the log until ctx ends, over a connection of its own that it opens again when it
+// breaks. It may be called once.
+func (t *Tailer) Run(ctx context.Context) error {
+	defer t.change(func() { t.stopped = true })
+	keepTrying(ctx, t.opts.Log, "tail", t.follow)
+	return nil
+}
+
+// change applies f under the lock and wakes whoever waits.
+func (t *Tailer) change(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// follow reads over one connection until it breaks.
+func (t *Tailer) follow(ctx context.Context) error {
+	conn, err := connect(ctx, t.dsn, "tail", nil)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	if !t.ready { // only this goroutine sets it
+		if err := t.findEnd(ctx, conn); err != nil {
+			return err
+		}
+	}
+	for {
+		more, err := t.advance(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if !more {
+			if err := t.sleep(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// findEnd settles where the log ends now: the highest position, once all who append are done.
+func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
+	var end int64
+	if err := conn.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&end); err != nil {
+		return classify(err, "find the end of the log")
+	}
+	if err := t.waitForAppenders(ctx, conn, 0, end); err != nil {
+		return err
+	}
+	t.safe = end
+	t.change(func() { t.ready, t.ring.floor = true, end })
+	return nil
+}
+
+// advance reads once and delivers what is settled. It reports whether to read again at once.
+func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err error) {
+	last := t.ring.end() // only this goroutine changes the ring
+	events, err := readAfter(ctx, conn, last, maxPosition, readLimit)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	settled := settledRun(events, last, t.safe)
+	if settled > 0 {
+		t.change(func() { t.ring.push(events[:settled]) })
+	}
+	if settled == len(events) {
+		return settled == readLimit, nil
+	}
+	upTo := events[len(events)-1].Position
+	if err := t.waitForAppenders(ctx, conn, t.ring.end(), upTo); err != nil {
+		return false, err
+	}
+	t.safe = upTo
+	return true, nil
+}
+
+// settledRun counts the leading events that follow last without a gap, or lie within safe.
+func settledRun(events []eventlog.Recorded, last, safe int64) int {
+	for i, e := range events {
+		if e.Position > safe && e.Position != last+1 {
+			return i
+		}
+		last = e.Position
+	}
+	return len(events)
+}
+
+// sleep waits for news, or the poll interval.
+func (t *Tailer) sleep(ctx context.Context) error {
+	var news <-chan struct{}
+	if t.wake != nil {
+		news = t.wake.news
+	}
+	timer := time.NewTimer(t.opts.Poll)
+	defer timer.Stop()
+	select {
+	case <-news:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Settled implements eventlog.Tail.
+func (t *Tailer) Settled(ctx context.Context) (int64, error) {
+	for {
+		t.mu.Lock()
+		end, ready, stopped, changed := t.ring.end(), t.ready, t.stopped, t.changed
+		t.mu.Unlock()
+		switch {
+		case ready:
+			return end, nil
+		case stopped:
+			return 0, errStopped()
+		}
+		if err := wait(ctx, changed); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Next implements eventlog.Tail. The data of the events is shared with other readers.
+func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
+	for {
+		t.mu.Lock()
+		ready, stopped, changed, floor := t.ready, t.stopped, t.changed, t.ring.floor
+		events := t.ring.after(after, limit)
+		t.mu.Unlock()
+		switch {
+		case stopped:
+			return nil, errStopped()
+		case ready && after < floor:
+			older, err := readAfter(ctx, t.pool, after, floor, limit)
+			if err != nil || len(older) > 0 {
+				return older, err
+			}
+			after = floor // whatever was between is rolled back
+			continue
+		case len(events) > 0:
+			return events, nil
+		}
+		if err := wait(ctx, changed); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func wait(ctx context.Context, changed <-chan struct{}) error {
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func errStopped() error {
+	return fault.New(fault.Unavailable, "", "the event log is no longer followed")
+}
+
+const maxPosition = 1<<63 - 1
+
+// readAfter reads events between two positions, after exclusive and upTo inclusive, in order.
+// Plan: a range scan of the primary key.
+func readAfter(ctx context.Context, db Queryer, after, upTo int64, limit int) ([]eventlog.Recorded, error) {
+	rows, err := db.Query(ctx, selectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)
+	if err != nil {
+		return nil, classify(err, "read the log")
+	}
+	events, err := pgx.CollectRows(rows, scanRecorded)
+	return events, classify(err, "read the log")
+}
