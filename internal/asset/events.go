@@ -1,0 +1,67 @@
+package asset
+
+import (
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeCreated           = "asset.created.v1"
+	TypeVerified          = "asset.verified.v1"
+	TypeScanned           = "asset.scanned.v1"
+	TypeRetentionExtended = "asset.retention_extended.v1"
+	TypeDeleted           = "asset.deleted.v1"
+	TypeExpired           = "asset.expired.v1"
+)
+
+// CreatedV1 records a new asset. The account is the event's own.
+type CreatedV1 struct {
+	Origin      Origin     `json:"origin"`
+	Hash        blob.Ref   `json:"hash"`
+	Size        int64      `json:"size"`
+	ContentType string     `json:"content_type"`
+	FilePath    *string    `json:"file_path,omitempty"` // as the client gave it
+	Place       *Place     `json:"place,omitempty"`
+	Producer    *Producer  `json:"producer,omitempty"`
+	Tags        []string   `json:"tags,omitempty"`
+	Width       int        `json:"width,omitempty"`
+	Height      int        `json:"height,omitempty"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+}
+
+// VerifiedV1 records that the stored bytes were read again and hashed. OK says that they match.
+type VerifiedV1 struct {
+	OK   bool  `json:"ok"`
+	Size int64 `json:"size"`
+}
+
+// ScannedV1 records what a scan found.
+type ScannedV1 struct {
+	Scan Scan `json:"scan"`
+}
+
+// RetentionExtendedV1 records a later deadline; nil is never.
+type RetentionExtendedV1 struct {
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// DeletedV1 ends an asset by its owner's will.
+type DeletedV1 struct{}
+
+// ExpiredV1 ends an asset whose deadline passed.
+type ExpiredV1 struct{}
+
+// Register adds the asset's event types to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[CreatedV1](TypeCreated),
+		eventlog.TypeOf[VerifiedV1](TypeVerified),
+		eventlog.TypeOf[ScannedV1](TypeScanned),
+		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended),
+		eventlog.TypeOf[DeletedV1](TypeDeleted),
+		eventlog.TypeOf[ExpiredV1](TypeExpired),
+	)
+}

@@ -1,0 +1,68 @@
+package asset
+
+import (
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Fold applies one recorded event of the asset's stream to the state before it and returns the
+// state after. It never fails on a decoded event: unknown types and facts about an asset that is
+// gone only move the version. An event at or below the folded version changes nothing.
+func Fold(before Asset, rec eventlog.Recorded, data any) Asset {
+	if rec.Version <= before.Version {
+		return before
+	}
+	after := before
+	after.Version, after.Position = rec.Version, rec.Position
+	if !before.State.Gone() {
+		after.apply(rec, data, rec.RecordedAt.UTC())
+	}
+	return after
+}
+
+func (a *Asset) apply(rec eventlog.Recorded, data any, at time.Time) {
+	switch e := data.(type) {
+	case CreatedV1:
+		a.created(rec, e, at)
+	case VerifiedV1:
+		a.VerifiedAt, a.Damaged = &at, !e.OK
+	case ScannedV1:
+		a.scanned(e.Scan)
+	case RetentionExtendedV1:
+		a.ExpiresAt = e.ExpiresAt
+	case DeletedV1:
+		a.State, a.EndedAt = Deleted, &at
+	case ExpiredV1:
+		a.State, a.EndedAt = Expired, &at
+	}
+}
+
+func (a *Asset) created(rec eventlog.Recorded, e CreatedV1, at time.Time) {
+	id, _ := IDOfStream(rec.Stream)
+	a.ID, a.Account, a.State, a.Origin = id, rec.Account, Live, e.Origin
+	a.Hash, a.Size, a.ContentType = e.Hash, e.Size, e.ContentType
+	a.FilePath, a.Place, a.Producer, a.Tags = e.FilePath, e.Place, e.Producer, e.Tags
+	a.Width, a.Height, a.CreatedAt, a.ExpiresAt = e.Width, e.Height, at, e.ExpiresAt
+}
+
+func (a *Asset) scanned(s Scan) {
+	a.Scan = &s
+	if s.Verdict == Rejects {
+		a.State = Rejected
+	}
+	if s.Width > 0 && s.Height > 0 {
+		a.Width, a.Height = s.Width, s.Height
+	}
+}
+
+// Later returns the later of two deadlines; nil is never and wins.
+func Later(a, b *time.Time) *time.Time {
+	if a == nil || b == nil {
+		return nil
+	}
+	if a.After(*b) {
+		return a
+	}
+	return b
+}
