@@ -1,0 +1,93 @@
+// Command millrace-temporal is the Temporal server of local mode: all four services
+// and the Web UI in one process, on databases of a PostgreSQL that it is given. It is
+// a program of its own, in a module of its own, so that Millrace itself links only
+// the SDK. It serves loopback and is not meant for a deployment: there, Millrace
+// connects to a Temporal cluster.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// options are the command line.
+type options struct {
+	postgresHost string // directory of the Unix socket, or a host name
+	postgresPort int
+	postgresUser string
+	database     string // the visibility store is beside it, with _visibility
+	frontend     string // HOST:PORT of the gRPC frontend
+	ui           string // HOST:PORT of the Web UI, "" = none
+	basePort     int    // first of the seven inner loopback ports
+	namespace    string
+	retention    time.Duration
+	maxConns     int
+	logLevel     string
+	logFile      string
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("millrace-temporal", flag.ContinueOnError)
+	f.StringVar(&o.postgresHost, "postgres-host", "127.0.0.1", "PostgreSQL host, or the directory of its Unix socket")
+	f.IntVar(&o.postgresPort, "postgres-port", 5432, "PostgreSQL port")
+	f.StringVar(&o.postgresUser, "postgres-user", "postgres", "PostgreSQL user; the password comes from PGPASSWORD")
+	f.StringVar(&o.database, "database", "temporal", "database; NAME_visibility is used beside it")
+	f.StringVar(&o.frontend, "frontend-addr", "127.0.0.1:7233", "address of the gRPC frontend")
+	f.StringVar(&o.ui, "ui-addr", "", "address of the Web UI; empty = none")
+	f.IntVar(&o.basePort, "base-port", 0, "first of seven ports for inner traffic on loopback; 0 = choose free ones")
+	f.StringVar(&o.namespace, "namespace", "default", "namespace to register")
+	f.DurationVar(&o.retention, "retention", 72*time.Hour, "how long closed workflows are kept, for a namespace made now")
+	f.IntVar(&o.maxConns, "max-conns", 20, "PostgreSQL connections per store")
+	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or fatal")
+	f.StringVar(&o.logFile, "log-file", "", "file for the log; empty = standard error")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	return o, nil
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err = run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "millrace-temporal: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// run prepares the databases, serves until ctx ends and stops cleanly.
+func run(ctx context.Context, o options) error {
+	if err := prepareSchema(ctx, o); err != nil {
+		return err
+	}
+	stopServer, err := startServer(o)
+	if err != nil {
+		return err
+	}
+	defer stopServer()
+	if err := registerNamespace(ctx, o); err != nil {
+		return err
+	}
+	stopUI, err := startUI(o)
+	if err != nil {
+		return err
+	}
+	defer stopUI()
+	fmt.Printf("ready frontend=%s ui=%s\n", o.frontend, o.ui)
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// startWait bounds how long the services may take to answer after they were started.
+const startWait = 60 * time.Second
+
+// registerNamespace waits for the frontend and makes sure that the namespace is there.
+func registerNamespace(ctx context.Context, o options) error {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	nc, err := client.NewNamespaceClient(client.Options{HostPort: o.frontend})
+	if err != nil {
+		return fmt.Errorf("reach the frontend: %w", err)
+	}
+	defer nc.Close()
+	for {
+		err := nc.Register(ctx, &workflowservice.RegisterNamespaceRequest{
+			Namespace: o.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(o.retention),
+		})
+		var exists *serviceerror.NamespaceAlreadyExists
+		if err == nil || errors.As(err, &exists) {
+			break
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("register namespace %s: %w", o.namespace, err)
+		}
+	}
+	return awaitNamespace(ctx, o)
+}
+
+// awaitNamespace returns once the namespace can be used: the services read it from a cache that
+// follows within seconds.
+func awaitNamespace(ctx context.Context, o options) error {
+	c, err := client.Dial(client.Options{HostPort: o.frontend, Namespace: o.namespace})
+	if err != nil {
+		return fmt.Errorf("reach the frontend: %w", err)
+	}
+	defer c.Close()
+	for {
+		_, err := c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
+			Namespace: o.namespace, Execution: probe,
+		})
+		var absent *serviceerror.NotFound
+		if errors.As(err, &absent) {
+			return nil
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("namespace %s does not become usable: %w", o.namespace, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"go.temporal.io/server/common/cluster"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/dynamicconfig"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/membership/static"
+	"go.temporal.io/server/common/metrics"
+	"go.temporal.io/server/common/primitives"
+	"go.temporal.io/server/temporal"
+)
+
+// tuning is what makes a small server quick; each figure replaces a default for large clusters.
+func tuning() dynamicconfig.StaticClient {
+	return dynamicconfig.StaticClient{
+		// One partition: with four, a lone task may wait for the forwarder, which moves ten a second.
+		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
+		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
+		// Polls per shard and second; the default of 20 puts 50 ms between two tasks of one shard.
+		dynamicconfig.TransferProcessorMaxPollRPS.Key():     200,
+		dynamicconfig.TransferProcessorMaxPollHostRPS.Key(): 5000,
+		// Finished tasks are kept in memory until acknowledged; the default of 30 s makes each look-up long.
+		dynamicconfig.TransferProcessorUpdateAckInterval.Key():   time.Second,
+		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,
+		dynamicconfig.TimerProcessorUpdateAckInterval.Key():      2 * time.Second,
+		dynamicconfig.OutboundProcessorUpdateAckInterval.Key():   10 * time.Second,
+		dynamicconfig.MatchingUpdateAckInterval.Key():            5 * time.Second,
+		// A lost wake-up of a waiting client costs one interval; the default is 20 s.
+		dynamicconfig.HistoryLongPollExpirationInterval.Key(): time.Second,
+		// Limits meant to protect a shared cluster.
+		dynamicconfig.FrontendRPS.Key():                                  50_000,
+		dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():           50_000,
+		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 1_000,
+		dynamicconfig.MatchingRPS.Key():                                  50_000,
+		dynamicconfig.HistoryRPS.Key():                                   50_000,
+		dynamicconfig.FrontendPersistenceMaxQPS.Key():                    50_000,
+		dynamicconfig.MatchingPersistenceMaxQPS.Key():                    50_000,
+		dynamicconfig.HistoryPersistenceMaxQPS.Key():                     50_000,
+	}
+}
+
+// shards is how many pieces the history is divided into; it can never change for a database.
+const shards = 4
+
+// startServer starts the four services and returns how to stop them.
+func startServer(o options) (stop func(), err error) {
+	ports, err := o.ports()
+	if err != nil {
+		return nil, err
+	}
+	logger := log.NewZapLogger(log.BuildZapLogger(log.Config{
+		Stdout: o.logFile == "", Level: o.logLevel, OutputFile: o.logFile, Format: "json",
+	}))
+	server, err := temporal.NewServer(
+		temporal.WithConfig(o.serverConfig(ports)),
+		temporal.ForServices(temporal.DefaultServices),
+		temporal.WithLogger(logger),
+		temporal.WithDynamicConfigClient(tuning()),
+		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
+		temporal.WithStaticHosts(map[primitives.ServiceName]static.Hosts{
+			primitives.FrontendService: static.SingleLocalHost(o.frontend),
+			primitives.HistoryService:  static.SingleLocalHost(loopback(ports[0])),
+			primitives.MatchingService: static.SingleLocalHost(loopback(ports[1])),
+			primitives.WorkerService:   static.SingleLocalHost(loopback(ports[2])),
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("configure the server: %w", err)
+	}
+	if err := server.Start(); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	return func() {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "millrace-temporal: stop: "+err.Error())
+		}
+	}, nil
+}
+
+func (o options) serverConfig(ports []int) *config.Config {
+	host, port, _ := net.SplitHostPort(o.frontend)
+	frontendPort, _ := strconv.Atoi(port)
+	service := func(port, membership int) config.Service {
+		return config.Service{RPC: config.RPC{GRPCPort: port, MembershipPort: membership, BindOnIP: "127.0.0.1"}}
+	}
+	frontend := service(frontendPort, ports[3])
+	frontend.RPC.BindOnIP = host
+	return &config.Config{
+		Persistence: config.Persistence{
+			DefaultStore: "main", VisibilityStore: "visibility", NumHistoryShards: shards,
+			DataStores: map[string]config.DataStore{
+				"main":       {SQL: o.sql(o.database)},
+				"visibility": {SQL: o.sql(o.database + "_visibility")},
+			},
+		},
+		ClusterMetadata: &cluster.Config{
+			FailoverVersionIncrement: 10, MasterClusterName: "active", CurrentClusterName: "active",
+			ClusterInformation: map[string]cluster.ClusterInformation{
+				"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: o.frontend},
+			},
+		},
+		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
+		Services: map[string]config.Service{
+			"frontend": frontend,
+			"history":  service(ports[0], ports[4]),
+			"matching": service(ports[1], ports[5]),
+			"worker":   service(ports[2], ports[6]),
+		},
+		Archival:     config.Archival{History: config.HistoryArchival{State: "disabled"}, Visibility: config.VisibilityArchival{State: "disabled"}},
+		PublicClient: config.PublicClient{HostPort: o.frontend},
+		NamespaceDefaults: config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
+			History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
+			Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
+		}},
+	}
+}
+
+func (o options) sql(database string) *config.SQL {
+	return &config.SQL{
+		User: o.postgresUser, Password: os.Getenv("PGPASSWORD"), PluginName: plugin, DatabaseName: database,
+		ConnectAddr: net.JoinHostPort("127.0.0.1", strconv.Itoa(o.postgresPort)), ConnectProtocol: "tcp",
+		ConnectAttributes: o.attributes(), MaxConns: o.maxConns, MaxIdleConns: o.maxConns, MaxConnLifetime: time.Hour,
+	}
+}
+
+// innerPorts are three of services and four of their membership listeners.
+const innerPorts = 7
+
+// ports returns the inner ports: a given range, or free ones held open together so that they differ.
+func (o options) ports() ([]int, error) {
+	ports := make([]int, innerPorts)
+	for i := range ports {
+		if o.basePort != 0 {
+			ports[i] = o.basePort + i
+			continue
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
