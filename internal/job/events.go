@@ -45,6 +45,7 @@ type StartedV1 struct {
 	Run        int    `json:"run"`
 	NodesTotal int    `json:"nodes_total"`
 	Worker     string `json:"worker,omitempty"`
+	Execution  string `json:"execution"` // first run id of the workflow execution that began it
 }
 
 // NodesCachedV1 records which nodes the cache answers, in document order; it may be empty.

@@ -33,7 +33,7 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 		j.State, j.Run, j.AdmittedAt = Running, e.Run, &at
 	case StartedV1:
 		if e.Run == j.Run {
-			j.StartedAt, j.NodesTotal = &at, e.NodesTotal
+			j.StartedAt, j.NodesTotal, j.Execution = &at, e.NodesTotal, e.Execution
 		}
 	case NodesCachedV1:
 		if e.Run == j.Run {
@@ -60,7 +60,7 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	id, _ := IDOfStream(rec.Stream)
 	j.ID, j.Account, j.State = id, rec.Account, Queued
 	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
-	j.Document, j.Targets, j.NodesTotal = e.Document, e.Targets, e.NodesTotal
+	j.Targets, j.NodesTotal = e.Targets, e.NodesTotal
 	j.Metadata, j.SubmittedAt = e.Metadata, at
 }
 

@@ -75,11 +75,11 @@ type Job struct {
 	Number      float64           `json:"number"`   // queue order: lower runs first
 	Surface     Surface           `json:"surface"`
 	ClientID    string            `json:"client_id,omitempty"`
-	Document    Document          `json:"document"`
 	Targets     []string          `json:"targets"` // accepted output nodes, document order
 	NodesTotal  int               `json:"nodes_total"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
-	Run         int               `json:"run"` // our run number, 0 before admission
+	Run         int               `json:"run"`                 // our run number, 0 before admission
+	Execution   string            `json:"execution,omitempty"` // of the workflow that began the run
 	SubmittedAt time.Time         `json:"submitted_at"`
 	AdmittedAt  *time.Time        `json:"admitted_at,omitempty"`
 	StartedAt   *time.Time        `json:"started_at,omitempty"`
@@ -103,11 +103,12 @@ const (
 	SurfaceV2    Surface = "v2"    // POST /api/v2/jobs
 )
 
-// Document locates the submission as accepted, `{"prompt":…,"extra_data":…}`, without
-// credentials: inline when small, otherwise a blob. Exactly one field is set.
+// Document locates the submission as accepted, a Source in JSON: inline when small, otherwise a
+// blob. Exactly one field is set. Inline is a string and not an object, because the order of a
+// graph's nodes matters and a jsonb column does not keep it.
 type Document struct {
-	Inline json.RawMessage `json:"inline,omitempty"`
-	Blob   string          `json:"blob,omitempty"` // "blake3:<hex>"
+	Inline string `json:"inline,omitempty"`
+	Blob   string `json:"blob,omitempty"` // "blake3:<hex>"
 }
 
 // NodeRef names a node and its class.

@@ -1,0 +1,105 @@
+// Package activities holds the side effects of workflows: running nodes, appending
+// facts, ending jobs. Every activity is idempotent: its facts have ids that are the
+// same on every attempt, and a repeated append returns what the first one recorded.
+// What runs when is decided by package workflows.
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// JobFiles gives a running node its account's files. Saved files become assets of the job.
+type JobFiles interface {
+	ForNode(run job.RunRef, nodeID string) NodeFiles
+}
+
+// NodeFiles are the files of one node of one run.
+type NodeFiles interface {
+	node.Files
+	// Saved returns what the node has saved so far, in order.
+	Saved() []job.OutputFile
+}
+
+// FrameBus carries what only watchers see.
+type FrameBus interface {
+	Publish(stream.Frame)
+}
+
+// Jobs ends runs and tells what an account's tier allows.
+type Jobs interface {
+	End(ctx context.Context, e job.Ending) (job.Ended, error)
+}
+
+// Kicker tries intents at once, without waiting.
+type Kicker interface{ Kick([]outbox.Intent) }
+
+// Deps are what the activities of graph runs stand on.
+type Deps struct {
+	Events    eventlog.Store
+	Types     *eventlog.Registry
+	Sources   job.Sources
+	Jobs      Jobs
+	Tiers     job.Tiers
+	Classes   *node.Registry
+	Limits    graph.Limits
+	Files     JobFiles
+	Values    *Values
+	Bus       FrameBus
+	Kicker    Kicker
+	Stops     *Stops
+	MaxPixels int64
+	Worker    string // name of this process in facts
+	Log       *slog.Logger
+}
+
+// Graph holds the activities of RunGraph.
+type Graph struct {
+	Deps
+	plans *planCache
+}
+
+// NewGraph returns the activities over their dependencies.
+func NewGraph(deps Deps) *Graph {
+	return &Graph{Deps: deps, plans: newPlanCache()}
+}
+
+// Error types that workflows tell apart.
+const (
+	ErrPlanChanged = "plan_changed" // this binary plans the graph differently from the one that began the run
+	ErrFinal       = "final"        // retrying cannot help
+)
+
+// giveUpAfter is the attempt on which a failure that is nobody's known fault is final: a bug
+// does not heal, and a job must end with a reason rather than be tried for ever.
+const giveUpAfter = 5
+
+// asActivityError is the activities' only translation of fault kinds: what is unavailable is
+// tried again without end, what nobody foresaw a few times, everything else never.
+func asActivityError(err error, attempt int32) error {
+	var app *temporal.ApplicationError
+	if err == nil || errors.As(err, &app) {
+		return err
+	}
+	switch fault.KindOf(err) {
+	case fault.Unavailable, fault.Canceled:
+		return err
+	case fault.Internal:
+		if attempt < giveUpAfter {
+			return err
+		}
+	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unauthenticated, fault.Denied:
+	}
+	return temporal.NewNonRetryableApplicationError(err.Error(), ErrFinal, nil)
+}

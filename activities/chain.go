@@ -1,0 +1,180 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// slowNode is the cost from which a node's start is announced before it runs: watchers should
+// see what they wait for.
+const slowNode = 20 * time.Millisecond
+
+// chain runs the nodes of one batch in order, handing values on in memory.
+type chain struct {
+	g       *Graph
+	plan    *planned
+	params  RunParams
+	attempt int
+	facts   recorder
+	values  map[int][]node.Value // by unit and slot, of this batch and its inputs
+	refs    map[int][]string     // of inputs not read yet
+	keep    map[int]bool
+	current *job.NodeRef
+	result  RunResult
+}
+
+func newChain(g *Graph, plan *planned, p RunParams, attempt int) *chain {
+	c := &chain{
+		g: g, plan: plan, params: p, attempt: attempt, facts: recorder{g: g, ref: p.RunRef},
+		values: map[int][]node.Value{}, refs: map[int][]string{}, keep: map[int]bool{},
+	}
+	for _, in := range p.Inputs {
+		c.refs[in.Unit] = in.Values
+	}
+	for _, unit := range p.Keep {
+		c.keep[unit] = true
+	}
+	return c
+}
+
+// run stops at the first failed node; nodes that lack an input are passed over.
+func (c *chain) run(ctx context.Context) error {
+	for _, unit := range c.params.Units {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		goesOn, err := c.step(ctx, unit)
+		if err != nil {
+			return err
+		}
+		if !goesOn {
+			break
+		}
+	}
+	return c.facts.flush(ctx)
+}
+
+// step runs one node and reports whether the chain goes on.
+func (c *chain) step(ctx context.Context, unit int) (bool, error) {
+	pn := &c.plan.Nodes[unit]
+	class, ok := c.g.Classes.Lookup(pn.Class)
+	if !ok {
+		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
+	}
+	inputs, ready, err := c.inputs(ctx, pn)
+	if fault.CodeOf(err) == CodeValueMissing {
+		return false, nil // the workflow runs the producer again
+	}
+	if err != nil || !ready {
+		return true, err
+	}
+	inv := node.Invocation{Class: class, Inputs: inputs, Lazy: pn.Lazy}
+	if needs := inv.Needs(); len(needs) > 0 {
+		c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.NeedsInputs, Needs: needs})
+		return true, nil
+	}
+	return c.execute(ctx, unit, pn, inv)
+}
+
+func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) (bool, error) {
+	c.current = &job.NodeRef{Node: pn.ID, Class: pn.Class}
+	c.facts.add(pn.ID, job.TypeNodeStarted, job.NodeStartedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: c.attempt})
+	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
+		return false, err
+	}
+	files := c.g.Files.ForNode(c.params.RunRef, pn.ID)
+	began := time.Now()
+	res, err := inv.Run(ctx, c.call(ctx, pn, files))
+	if err != nil {
+		return c.failed(ctx, unit, pn, inv, err)
+	}
+	return true, c.executed(ctx, unit, pn, res, files.Saved(), time.Since(began))
+}
+
+// inputs gathers a node's constants and linked values. It reports false when a linked node has
+// not run: it was skipped, waits for lazy inputs of its own, or is blocked.
+func (c *chain) inputs(ctx context.Context, pn *graph.PlanNode) (node.Args, bool, error) {
+	args := make(node.Args, len(pn.Constants)+len(pn.Links))
+	for name, value := range pn.Constants {
+		args[name] = value
+	}
+	for name, link := range pn.Links {
+		values, ok, err := c.valuesOf(ctx, link.Unit)
+		if err != nil {
+			return nil, false, err
+		}
+		switch {
+		case ok:
+			args[name] = values[link.Slot]
+		case !pn.IsLazy(name):
+			return nil, false, nil
+		}
+	}
+	return args, true, nil
+}
+
+// valuesOf returns the outputs of a unit: of this batch, or stored by another.
+func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, error) {
+	if values, ok := c.values[unit]; ok {
+		return values, true, nil
+	}
+	refs, ok := c.refs[unit]
+	if !ok {
+		return nil, false, nil
+	}
+	values := make([]node.Value, len(refs))
+	for i, ref := range refs {
+		value, err := c.g.Values.Get(ctx, ref)
+		if fault.CodeOf(err) == CodeValueMissing {
+			c.result.Lost = append(c.result.Lost, unit)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		values[i] = value
+	}
+	c.values[unit] = values
+	return values, true, nil
+}
+
+func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) node.Call {
+	return node.Call{
+		NodeID: pn.ID, Prompt: c.plan.source.Prompt, ExtraPNGInfo: c.plan.source.PNGInfo(),
+		SubmittedAt: c.plan.submitted, MaxPixels: c.g.MaxPixels, Files: files,
+		Live: &live{ctx: ctx, chain: c, node: pn.ID},
+	}
+}
+
+// executed records a finished node, with its values where somebody outside the batch reads them.
+func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res node.Result, saved []job.OutputFile, took time.Duration) error {
+	fact := job.NodeExecutedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Files: saved, Millis: took.Milliseconds()}
+	if len(res.UI) > 0 {
+		ui, err := json.Marshal(res.UI)
+		if err != nil {
+			return fmt.Errorf("encode what node %s shows: %w", pn.ID, err)
+		}
+		fact.UI = ui
+	}
+	out := graph.UnitResult{Unit: unit, Status: graph.Done}
+	c.values[unit] = res.Outputs
+	if c.keep[unit] {
+		for _, value := range res.Outputs {
+			ref, err := c.g.Values.Put(ctx, value)
+			if err != nil {
+				return err
+			}
+			out.Values = append(out.Values, ref)
+		}
+	}
+	c.result.Units = append(c.result.Units, out)
+	c.facts.add(pn.ID, job.TypeNodeExecuted, fact)
+	c.current = nil
+	return c.facts.flushIfDue(ctx, false)
+}

@@ -1,0 +1,92 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// failed ends the run because of a node, unless the failure lies outside it: what is unavailable
+// is tried again, and a canceled node has not failed.
+func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, cause error) (bool, error) {
+	switch fault.KindOf(cause) {
+	case fault.Unavailable, fault.Canceled:
+		return false, cause
+	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unauthenticated, fault.Denied:
+	}
+	failure := describe(pn, inv, cause)
+	c.g.Log.Warn("node failed", "job_id", c.params.Job, "node_id", pn.ID, "class", pn.Class, "error", cause)
+	c.facts.add(pn.ID, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: failure})
+	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Failed})
+	c.result.Failed = pn.ID
+	return false, nil
+}
+
+// describe is the only translation of a node's error into what clients read.
+func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure {
+	kind := exceptionType(cause)
+	message := "the node failed unexpectedly; the operator's log has the details"
+	if fault.KindOf(cause) != fault.Internal {
+		message = publicMessage(cause)
+	}
+	return job.Failure{
+		Code: "node_execution_error", Message: message, Node: pn.ID, Class: pn.Class,
+		ExceptionType: kind, Inputs: formatInputs(inv.Inputs),
+		Traceback: []string{fmt.Sprintf("node %s (%s)\n", pn.ID, pn.Class), kind + ": " + message + "\n"},
+	}
+}
+
+// exceptionType maps a failure to the cloud contract's vocabulary (W-62 to W-64).
+func exceptionType(cause error) string {
+	switch fault.KindOf(cause) {
+	case fault.Invalid, fault.NotFound, fault.Conflict:
+		return "ValidationError"
+	case fault.Exhausted:
+		return "OOMError"
+	case fault.Internal, fault.Unavailable, fault.Unauthenticated, fault.Denied, fault.Canceled:
+		return "ServiceError"
+	}
+	return "ServiceError"
+}
+
+func publicMessage(cause error) string {
+	var f *fault.Error
+	if !asFault(cause, &f) {
+		return "the node failed"
+	}
+	return f.Message
+}
+
+// maxShownInput is how much of one input a failure shows.
+const maxShownInput = 256
+
+// formatInputs renders current_inputs: name → list of one formatted value, as existing clients read it.
+func formatInputs(args node.Args) json.RawMessage {
+	shown := make(map[string][]string, len(args))
+	for name, value := range args {
+		text := node.Describe(value)
+		if len(text) > maxShownInput {
+			text = strings.ToValidUTF8(text[:maxShownInput], "") + "…"
+		}
+		shown[name] = []string{text}
+	}
+	raw, err := json.Marshal(shown)
+	if err != nil {
+		return nil // strings always marshal
+	}
+	return raw
+}
+
+// panicked turns a panic in a node into an error, so that one bad class cannot take a worker down.
+func panicked(into *error) {
+	if r := recover(); r != nil {
+		*into = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+	}
+}

@@ -1,0 +1,104 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// Outcome says how a run ended, as its workflow saw it.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded Outcome = "succeeded"
+	Failed    Outcome = "failed"
+	Canceled  Outcome = "canceled"
+)
+
+// FinishParams name a run's end.
+type FinishParams struct {
+	job.RunRef
+	Outcome Outcome
+	Node    string       // the node that failed; its failure is in the log
+	Failure *job.Failure // of a run that failed outside any node
+	At      *job.NodeRef // where a canceled run stood
+	Values  []string     // references that no node will read again
+}
+
+// Finish records the end of a run, frees its slot and starts the jobs that were waiting for it.
+// A run that ended otherwise in the meantime stays as it ended.
+func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
+	return asActivityError(g.finish(ctx, p), activity.GetInfo(ctx).Attempt)
+}
+
+func (g *Graph) finish(ctx context.Context, p FinishParams) error {
+	ending, err := g.ending(ctx, p)
+	if err != nil {
+		return err
+	}
+	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
+		return err
+	}
+	ended, err := g.Jobs.End(ctx, ending)
+	if err != nil {
+		return err
+	}
+	g.Kicker.Kick(ended.Intents)
+	g.plans.drop(p.Job)
+	if err := g.Values.Forget(ctx, p.Values); err != nil {
+		g.Log.Warn("values of a finished job stay until the next sweep", "job_id", p.Job, "error", err)
+	}
+	return nil
+}
+
+func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) {
+	e := job.Ending{ID: p.Job, Account: p.Account, Run: p.Run, Actor: g.Worker}
+	switch p.Outcome {
+	case Succeeded:
+		e.Type, e.Fact = job.TypeSucceeded, job.SucceededV1{Run: p.Run}
+	case Canceled:
+		e.Type, e.Fact = job.TypeCanceled, job.CanceledV1{Run: p.Run, At: p.At}
+	case Failed:
+		failure, err := g.failure(ctx, p)
+		if err != nil {
+			return job.Ending{}, err
+		}
+		e.Type, e.Fact = job.TypeFailed, job.FailedV1{Run: p.Run, Failure: failure}
+	default:
+		return job.Ending{}, fault.New(fault.Invalid, "", "unknown outcome %q", p.Outcome)
+	}
+	return e, nil
+}
+
+// failure finds what a failed node recorded: texts of a failure travel in the log, not in histories.
+func (g *Graph) failure(ctx context.Context, p FinishParams) (job.Failure, error) {
+	if p.Failure != nil {
+		return *p.Failure, nil
+	}
+	id := job.FactID(p.Job, p.Run, p.Node, 0, job.TypeNodeFailed)
+	for after := int64(0); ; {
+		page, err := g.Events.ReadStream(ctx, p.Job.Stream(), after, foldPage)
+		if err != nil {
+			return job.Failure{}, fmt.Errorf("read the failure of job %s: %w", p.Job, err)
+		}
+		for _, rec := range page {
+			after = rec.Version
+			if rec.ID != id {
+				continue
+			}
+			data, err := g.Types.Decode(rec.Type, rec.Data)
+			if failed, ok := data.(job.NodeFailedV1); ok && err == nil {
+				return failed.Failure, nil
+			}
+			return job.Failure{}, err
+		}
+		if len(page) < foldPage {
+			return job.Failure{}, fmt.Errorf("job %s has no recorded failure of node %s", p.Job, p.Node)
+		}
+	}
+}

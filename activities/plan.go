@@ -1,0 +1,101 @@
+package activities
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// planned is a job's plan with what running it needs beside.
+type planned struct {
+	*graph.Plan
+	hash   string
+	source job.Source
+}
+
+// plan returns the plan of a job: from memory, or made again from the submission. Making it is
+// deterministic for one version of this program; the hash tells when another version made it.
+func (g *Graph) plan(ctx context.Context, ref job.RunRef, targets []string) (*planned, error) {
+	if p := g.plans.get(ref.Job); p != nil {
+		return p, nil
+	}
+	source, err := g.Sources.Load(ctx, ref.Account, ref.Job)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := graph.Parse(source.Prompt, g.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
+	}
+	if targets == nil {
+		state, err := g.foldJob(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		targets = state.Targets
+	}
+	plan, err := graph.BuildPlan(parsed, g.Classes, targets)
+	if err != nil {
+		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
+	}
+	hash, err := hashPlan(plan)
+	if err != nil {
+		return nil, err
+	}
+	p := &planned{Plan: plan, hash: hash, source: source}
+	g.plans.put(ref.Job, p)
+	return p, nil
+}
+
+func hashPlan(plan *graph.Plan) (string, error) {
+	h := blake3.New()
+	if err := json.NewEncoder(h).Encode(plan); err != nil {
+		return "", fmt.Errorf("hash a plan: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// keptPlans is how many plans stay in memory: those of the jobs that this worker runs now, with room.
+const keptPlans = 256
+
+// planCache keeps the plans of recent jobs; the oldest gives way.
+type planCache struct {
+	mu    sync.Mutex
+	plans map[job.ID]*planned
+	order []job.ID
+}
+
+func newPlanCache() *planCache { return &planCache{plans: map[job.ID]*planned{}} }
+
+func (c *planCache) get(id job.ID) *planned {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.plans[id]
+}
+
+func (c *planCache) put(id job.ID, p *planned) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.plans[id]; ok {
+		return
+	}
+	c.plans[id] = p
+	c.order = append(c.order, id)
+	for len(c.order) > keptPlans {
+		delete(c.plans, c.order[0])
+		c.order = c.order[1:]
+	}
+}
+
+func (c *planCache) drop(id job.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.plans, id)
+}

@@ -1,0 +1,59 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// flushAfter is how long facts of nodes may wait to be appended together. Watchers see a node at
+// most that much late; a chain of a dozen one-millisecond nodes costs one append instead of twenty-four.
+const flushAfter = 50 * time.Millisecond
+
+// recorder appends the facts of the nodes of one activity, several at a time.
+type recorder struct {
+	g       *Graph
+	ref     job.RunRef
+	pending []eventlog.Event
+	since   time.Time
+}
+
+func (r *recorder) add(node, eventType string, data any) {
+	if len(r.pending) == 0 {
+		r.since = time.Now()
+	}
+	r.pending = append(r.pending, eventlog.Event{
+		ID: job.FactID(r.ref.Job, r.ref.Run, node, 0, eventType), Type: eventType, Data: data,
+	})
+}
+
+// flushIfDue appends what waits if it has waited long enough, or if soon says that something slow follows.
+func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
+	if len(r.pending) == 0 || !soon && time.Since(r.since) < flushAfter {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+// flush appends what waits. Facts that an earlier attempt recorded are left as they are: a chain
+// repeats its nodes in the same order, so those are a beginning of what waits, and the store
+// answers with them instead of appending.
+func (r *recorder) flush(ctx context.Context) error {
+	for len(r.pending) > 0 {
+		recorded, err := r.g.Events.Append(ctx, eventlog.Append{
+			Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: eventlog.AnyVersion,
+			Events: r.pending, Meta: eventlog.Meta{Actor: r.g.Worker},
+		})
+		if err != nil {
+			return fmt.Errorf("record nodes of job %s: %w", r.ref.Job, err)
+		}
+		if len(recorded) == 0 {
+			return fmt.Errorf("record nodes of job %s: the log took none of %d facts", r.ref.Job, len(r.pending))
+		}
+		r.pending = r.pending[len(recorded):]
+	}
+	return nil
+}

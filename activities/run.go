@@ -1,0 +1,101 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// RunParams name the nodes of one batch by their indices in the plan.
+type RunParams struct {
+	job.RunRef
+	PlanHash string
+	Units    []int   // in run order
+	Keep     []int   // whose values are read outside this batch
+	Inputs   []Input // values from outside this batch
+}
+
+// Input is the stored values of one unit, by slot.
+type Input struct {
+	Unit   int
+	Values []string
+}
+
+// RunResult is how the batch went. Units that had to wait for something are absent.
+type RunResult struct {
+	Units   []graph.UnitResult
+	Failed  string       `json:",omitempty"` // node whose failure ends the run
+	Stopped bool         `json:",omitempty"` // the log says that the user wants the job to end
+	At      *job.NodeRef `json:",omitempty"` // where it stood then
+	Lost    []int        `json:",omitempty"` // units whose stored values are gone
+}
+
+// RunCheap runs a fused chain of cheap nodes, as a local activity.
+func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
+	return g.run(ctx, p)
+}
+
+// RunLong runs one or a few expensive nodes, as an activity with heartbeats.
+func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go heartbeat(ctx)
+	return g.run(ctx, p)
+}
+
+// heartbeatEvery is a third of the heartbeat timeout: two may be lost before a worker counts as dead.
+const heartbeatEvery = 3 * time.Second
+
+// heartbeat reports life until ctx ends; its answers carry cancellation.
+func heartbeat(ctx context.Context) {
+	tick := time.NewTicker(heartbeatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			activity.RecordHeartbeat(ctx)
+		}
+	}
+}
+
+func (g *Graph) run(ctx context.Context, p RunParams) (RunResult, error) {
+	attempt := activity.GetInfo(ctx).Attempt
+	plan, err := g.plan(ctx, p.RunRef, nil)
+	if err != nil {
+		return RunResult{}, asActivityError(err, attempt)
+	}
+	if plan.hash != p.PlanHash {
+		return RunResult{}, temporal.NewNonRetryableApplicationError("the graph is planned differently by this version", ErrPlanChanged, nil)
+	}
+	watched, release := g.Stops.Watch(ctx, p.Job)
+	defer release()
+	c := newChain(g, plan, p, int(attempt))
+	err = c.run(watched)
+	if fault.Is(err, fault.Canceled) && watched.Err() != nil {
+		return g.stopped(ctx, c)
+	}
+	if err != nil {
+		return RunResult{}, asActivityError(err, attempt)
+	}
+	return c.result, nil
+}
+
+// stopped ends an activity whose job is to stop: what finished is recorded, the node that was
+// interrupted is named.
+func (g *Graph) stopped(ctx context.Context, c *chain) (RunResult, error) {
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := c.facts.flush(flush); err != nil {
+		return RunResult{}, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	}
+	c.result.Stopped, c.result.At = true, c.current
+	return c.result, nil
+}

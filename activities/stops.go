@@ -1,0 +1,67 @@
+package activities
+
+import (
+	"context"
+	"sync"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// Stops interrupts running nodes as soon as the log says that their job is to stop,
+// instead of at the next heartbeat. It only makes stopping quicker: the workflow's
+// own cancellation decides.
+type Stops struct {
+	mu      sync.Mutex
+	running map[job.ID]map[*context.CancelCauseFunc]struct{}
+}
+
+// NewStops returns an empty set.
+func NewStops() *Stops {
+	return &Stops{running: map[job.ID]map[*context.CancelCauseFunc]struct{}{}}
+}
+
+// errStopped is the cause of a context that a cancel request ended.
+var errStopped = fault.New(fault.Canceled, "canceled", "the job was canceled")
+
+// Watch returns a context that ends when the job is asked to stop. Call release when done.
+func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, release func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	key := &cancel
+	s.mu.Lock()
+	if s.running[id] == nil {
+		s.running[id] = map[*context.CancelCauseFunc]struct{}{}
+	}
+	s.running[id][key] = struct{}{}
+	s.mu.Unlock()
+	return watched, func() {
+		s.mu.Lock()
+		delete(s.running[id], key)
+		if len(s.running[id]) == 0 {
+			delete(s.running, id)
+		}
+		s.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// See looks at recorded events and interrupts the jobs that are asked to stop.
+func (s *Stops) See(events []eventlog.Recorded) {
+	for _, rec := range events {
+		if rec.Type != job.TypeCancelRequested && rec.Type != job.TypeCanceled {
+			continue
+		}
+		if id, ok := job.IDOfStream(rec.Stream); ok {
+			s.stop(id)
+		}
+	}
+}
+
+func (s *Stops) stop(id job.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for cancel := range s.running[id] {
+		(*cancel)(errStopped)
+	}
+}

@@ -1,0 +1,179 @@
+package activities
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// CodeValueMissing marks a stored value that is gone; its producer must run again.
+const CodeValueMissing = "value_missing"
+
+const (
+	inlinePrefix = "data:"
+	// inlineMax is the largest scalar that travels in a workflow history instead of a blob.
+	inlineMax = 256
+)
+
+// Values keeps what flows between nodes of different activities: content-addressed
+// blobs, with the most recent ones in memory.
+type Values struct {
+	store    blob.Store
+	maxBytes int64 // of one decoded value
+
+	mu     sync.Mutex
+	recent *list.List // of entry, most recent first
+	byRef  map[string]*list.Element
+	held   int64
+	budget int64
+}
+
+type entry struct {
+	ref   string
+	value node.Value
+	size  int64
+}
+
+// NewValues keeps values in store and up to budget bytes of them in memory. A value
+// larger than maxBytes is refused when read.
+func NewValues(store blob.Store, budget, maxBytes int64) *Values {
+	return &Values{store: store, maxBytes: maxBytes, budget: budget, recent: list.New(), byRef: map[string]*list.Element{}}
+}
+
+// Put stores a value and returns its reference: inline for small scalars, otherwise a blob.
+func (v *Values) Put(ctx context.Context, value node.Value) (string, error) {
+	if ref, ok := inline(value); ok {
+		return ref, nil
+	}
+	w, err := v.store.Create(ctx, blob.Relaxed)
+	if err != nil {
+		return "", fmt.Errorf("store a value: %w", err)
+	}
+	defer w.Abort()
+	if err := node.EncodeValue(w, value); err != nil {
+		return "", fmt.Errorf("store a value: %w", err)
+	}
+	stored, err := w.Commit(ctx)
+	if err != nil {
+		return "", fmt.Errorf("store a value: %w", err)
+	}
+	v.remember(entry{stored.Ref.String(), value, stored.Size})
+	return stored.Ref.String(), nil
+}
+
+func inline(value node.Value) (string, bool) {
+	switch value.(type) {
+	case int64, float64, string, bool:
+	default:
+		return "", false
+	}
+	var b bytes.Buffer
+	if err := node.EncodeValue(&b, value); err != nil || b.Len() > inlineMax {
+		return "", false
+	}
+	raw, err := json.Marshal(b.Bytes())
+	if err != nil {
+		return "", false
+	}
+	return inlinePrefix + string(raw), true
+}
+
+// Get returns the value of a reference. One that is gone is NotFound with CodeValueMissing.
+func (v *Values) Get(ctx context.Context, ref string) (node.Value, error) {
+	if raw, ok := strings.CutPrefix(ref, inlinePrefix); ok {
+		var b []byte
+		if err := json.Unmarshal([]byte(raw), &b); err != nil {
+			return nil, fmt.Errorf("decode an inline value: %w", err)
+		}
+		return node.DecodeValue(bytes.NewReader(b), inlineMax)
+	}
+	if value, ok := v.recall(ref); ok {
+		return value, nil
+	}
+	return v.load(ctx, ref)
+}
+
+func (v *Values) load(ctx context.Context, name string) (node.Value, error) {
+	ref, err := blob.ParseRef(name)
+	if err != nil {
+		return nil, fmt.Errorf("value reference: %w", err)
+	}
+	r, err := v.store.Open(ctx, ref)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the value %s is gone", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read value %s: %w", name, err)
+	}
+	defer r.Close()
+	value, err := node.DecodeValue(r, v.maxBytes)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the value %s is damaged", name)
+	}
+	v.remember(entry{name, value, r.Size()})
+	return value, nil
+}
+
+// Forget deletes values that no node will read again, as far as they are blobs. A running job that
+// happens to hold the same value finds it missing and makes it again.
+func (v *Values) Forget(ctx context.Context, refs []string) error {
+	for _, name := range refs {
+		ref, err := blob.ParseRef(name)
+		if err != nil {
+			continue // inline
+		}
+		v.drop(name)
+		if _, err := v.store.Remove(ctx, ref, time.Now().Add(time.Minute)); err != nil {
+			return fmt.Errorf("delete value %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (v *Values) recall(ref string) (node.Value, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e, ok := v.byRef[ref]
+	if !ok {
+		return nil, false
+	}
+	v.recent.MoveToFront(e)
+	return e.Value.(entry).value, true
+}
+
+func (v *Values) remember(e entry) {
+	if e.size > v.budget/2 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, ok := v.byRef[e.ref]; ok {
+		return
+	}
+	v.byRef[e.ref] = v.recent.PushFront(e)
+	for v.held += e.size; v.held > v.budget; {
+		oldest := v.recent.Back()
+		v.recent.Remove(oldest)
+		delete(v.byRef, oldest.Value.(entry).ref)
+		v.held -= oldest.Value.(entry).size
+	}
+}
+
+func (v *Values) drop(ref string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if e, ok := v.byRef[ref]; ok {
+		v.recent.Remove(e)
+		delete(v.byRef, ref)
+		v.held -= e.Value.(entry).size
+	}
+}

@@ -1,0 +1,22 @@
+// Command millrace runs node graphs as durable jobs and serves them over HTTP.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/millrace-dev/millrace/internal/app"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := app.Command(os.Stdout, os.Stderr, os.LookupEnv).ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "millrace: "+err.Error())
+		os.Exit(1)
+	}
+}

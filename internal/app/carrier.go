@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// carrier does in Temporal what outbox intents say.
+type carrier struct {
+	client client.Client
+	queue  string
+	eager  bool // a worker in this process shares the client: start without a task round trip
+}
+
+var _ outbox.Carrier = (*carrier)(nil)
+
+// Carry implements outbox.Carrier.
+func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
+	switch in.Kind {
+	case outbox.StartRunGraph:
+		var ref job.RunRef
+		if err := json.Unmarshal(in.Payload, &ref); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		return c.start(ctx, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+	case outbox.Cancel:
+		return ignoreGone(c.client.CancelWorkflow(ctx, in.WorkflowID, ""))
+	case outbox.StartIngest:
+	}
+	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
+}
+
+// start begins a workflow once: an id that is running or was used before is success.
+func (c *carrier) start(ctx context.Context, id, workflow string, params any) error {
+	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: c.queue, EnableEagerStart: c.eager,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowExecutionErrorWhenAlreadyStarted: false,
+	}, workflow, params)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return nil
+	}
+	return err
+}
+
+// ignoreGone takes a workflow that is unknown or over for canceled.
+func ignoreGone(err error) error {
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return nil
+	}
+	return err
+}

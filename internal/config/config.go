@@ -1,0 +1,218 @@
+// Package config is the one typed configuration of every role. It is read from the
+// environment, overridden by flags, and checked whole, with all problems reported at
+// once. Only internal/app reads it; packages receive their own options.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/account"
+)
+
+// Config is everything a process can be told.
+type Config struct {
+	Addr              string       // MILLRACE_ADDR, listen address
+	PublicURL         string       // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
+	Auth              account.Mode // MILLRACE_AUTH
+	Token             string       // MILLRACE_TOKEN
+	AllowWide         bool         // MILLRACE_ALLOW_UNAUTHENTICATED, mode none on other than loopback
+	Proxies           []netip.Prefix
+	DataDir           string // MILLRACE_DATA
+	DatabaseURL       string
+	TemporalAddress   string
+	TemporalNamespace string
+	TaskQueue         string // MILLRACE_TASK_QUEUE
+	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
+
+	Slots      int   // MILLRACE_SLOTS, jobs of the local account that run at once
+	QueueDepth int   // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
+	MaxNodes   int   // MILLRACE_MAX_NODES, nodes of one graph
+	MaxPixels  int64 // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
+	MaxBody    int64 // MILLRACE_MAX_BODY, bytes of a JSON request body
+	MaxUpload  int64 // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
+
+	Logs      string        // MILLRACE_LOG: debug, info, warn, error
+	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
+	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
+}
+
+// Default returns the configuration of local mode.
+func Default() Config {
+	return Config{
+		Addr: "127.0.0.1:8188", Auth: account.ModeNone, DataDir: defaultDataDir(),
+		TemporalNamespace: "default", TaskQueue: "millrace",
+		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
+		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20,
+		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second,
+	}
+}
+
+// defaultDataDir is the user's data directory; root, as a service has it, uses /var/lib.
+func defaultDataDir() string {
+	if os.Geteuid() == 0 && runtime.GOOS == "linux" {
+		return "/var/lib/millrace"
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "millrace")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "millrace-data"
+	}
+	return filepath.Join(home, ".local", "share", "millrace")
+}
+
+// setting binds an environment variable to a field.
+type setting struct {
+	env string
+	set func(*Config, string) error
+}
+
+func text(env string, field func(*Config) *string) setting {
+	return setting{env, func(c *Config, v string) error { *field(c) = v; return nil }}
+}
+
+func number[T int | int64](env string, field func(*Config) *T) setting {
+	return setting{env, func(c *Config, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s must be a whole number, not %q", env, v)
+		}
+		*field(c) = T(n)
+		return nil
+	}}
+}
+
+var settings = []setting{
+	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
+	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
+	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),
+	text("MILLRACE_TOKEN", func(c *Config) *string { return &c.Token }),
+	text("MILLRACE_DATA", func(c *Config) *string { return &c.DataDir }),
+	text("DATABASE_URL", func(c *Config) *string { return &c.DatabaseURL }),
+	text("TEMPORAL_ADDRESS", func(c *Config) *string { return &c.TemporalAddress }),
+	text("TEMPORAL_NAMESPACE", func(c *Config) *string { return &c.TemporalNamespace }),
+	text("MILLRACE_TASK_QUEUE", func(c *Config) *string { return &c.TaskQueue }),
+	text("MILLRACE_SECRET_KEY", func(c *Config) *string { return &c.SecretKey }),
+	number("MILLRACE_SLOTS", func(c *Config) *int { return &c.Slots }),
+	number("MILLRACE_QUEUE_DEPTH", func(c *Config) *int { return &c.QueueDepth }),
+	number("MILLRACE_MAX_NODES", func(c *Config) *int { return &c.MaxNodes }),
+	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
+	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
+	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
+	text("MILLRACE_LOG", func(c *Config) *string { return &c.Logs }),
+	text("MILLRACE_LOG_FORMAT", func(c *Config) *string { return &c.LogFormat }),
+	{"MILLRACE_ALLOW_UNAUTHENTICATED", func(c *Config, v string) (err error) {
+		c.AllowWide, err = strconv.ParseBool(v)
+		return err
+	}},
+	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.trust(v) }},
+	{"MILLRACE_STOP_AFTER", func(c *Config, v string) (err error) {
+		c.StopAfter, err = time.ParseDuration(v)
+		return err
+	}},
+}
+
+func (c *Config) trust(list string) error {
+	for part := range strings.SplitSeq(list, ",") {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil {
+			return fmt.Errorf("MILLRACE_TRUSTED_PROXIES takes CIDR blocks such as 10.0.0.0/8: %w", err)
+		}
+		c.Proxies = append(c.Proxies, prefix)
+	}
+	return nil
+}
+
+// Load returns the defaults overridden by the environment that lookup reads (os.LookupEnv).
+func Load(lookup func(string) (string, bool)) (Config, error) {
+	c := Default()
+	var problems []error
+	for _, s := range settings {
+		v, ok := lookup(s.env)
+		if !ok || v == "" {
+			continue
+		}
+		if err := s.set(&c, v); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return c, errors.Join(problems...)
+}
+
+// Variables returns the names of the environment variables that Load reads, in order.
+func Variables() []string {
+	names := make([]string, len(settings))
+	for i, s := range settings {
+		names[i] = s.env
+	}
+	return names
+}
+
+// Validate reports everything that is wrong with c, each with its remedy.
+func (c Config) Validate() error {
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds())
+}
+
+func (c Config) checkAuth() error {
+	switch c.Auth {
+	case account.ModeToken:
+		if c.Token == "" {
+			return errors.New("auth mode token needs a token: --token or MILLRACE_TOKEN")
+		}
+	case account.ModeKeys:
+	case account.ModeNone:
+		if !c.AllowWide && !c.loopback() {
+			return fmt.Errorf("refusing to serve %s without authentication: use --auth token or keys, bind to 127.0.0.1, or pass --allow-unauthenticated", c.Addr)
+		}
+	default:
+		return fmt.Errorf("auth mode %q is not one of none, token, keys", c.Auth)
+	}
+	return nil
+}
+
+func (c Config) loopback() bool {
+	host, _, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (c Config) checkURLs() error {
+	var problems []error
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		problems = append(problems, fmt.Errorf("address %q is not HOST:PORT", c.Addr))
+	}
+	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		problems = append(problems, fmt.Errorf("public URL %q is not an absolute http or https URL", c.PublicURL))
+	}
+	return errors.Join(problems...)
+}
+
+func (c Config) checkBounds() error {
+	var problems []error
+	for _, b := range []struct {
+		name  string
+		value int64
+	}{
+		{"slots", int64(c.Slots)}, {"queue depth", int64(c.QueueDepth)}, {"max nodes", int64(c.MaxNodes)},
+		{"max pixels", c.MaxPixels}, {"max body", c.MaxBody}, {"max upload", c.MaxUpload},
+	} {
+		if b.value < 1 {
+			problems = append(problems, fmt.Errorf("%s must be at least 1, not %d", b.name, b.value))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,89 @@
+// Package worker builds the Temporal worker of the worker role: what it runs, how
+// much of it at once, and how it stops. What workflows decide and activities do is
+// in the packages of those names.
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// Options tune a worker. The zero value works.
+type Options struct {
+	TaskQueue string        // default "millrace"
+	Nodes     int           // long nodes that run at once; default the number of CPUs
+	Cheap     int           // fused chains and bookkeeping at once; default 8 per CPU
+	Pollers   int           // workflow task pollers; default 4
+	StopAfter time.Duration // how long running activities may go on after Run's context ends; default 10 s
+	NoCache   bool          // forget workflows between tasks, as after a crash; for tests
+}
+
+func (o *Options) setDefaults() {
+	if o.TaskQueue == "" {
+		o.TaskQueue = "millrace"
+	}
+	if o.Nodes == 0 {
+		o.Nodes = runtime.NumCPU()
+	}
+	if o.Cheap == 0 {
+		o.Cheap = 8 * runtime.NumCPU()
+	}
+	if o.Pollers == 0 {
+		o.Pollers = 4
+	}
+	if o.StopAfter == 0 {
+		o.StopAfter = 10 * time.Second
+	}
+}
+
+// Worker executes workflows and activities of one task queue.
+type Worker struct{ inner worker.Worker }
+
+// New returns a worker on the client's namespace. Run starts it.
+func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
+	opts.setDefaults()
+	if opts.NoCache {
+		worker.SetStickyWorkflowCacheSize(0) // of the whole process: the SDK has only one cache
+	}
+	w := worker.New(c, opts.TaskQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize:      opts.Nodes,
+		MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
+		MaxConcurrentWorkflowTaskPollers:        opts.Pollers,
+		MaxConcurrentActivityTaskPollers:        2, // long work arrives rarely; two polls hide each other's gap
+		WorkerStopTimeout:                       opts.StopAfter,
+		MaxHeartbeatThrottleInterval:            2 * time.Second,
+		DefaultHeartbeatThrottleInterval:        2 * time.Second,
+	})
+	register(w, graph)
+	return &Worker{inner: w}
+}
+
+// register gives everything its stored name: renaming a Go function must not break a running workflow.
+func register(w worker.Registry, graph *activities.Graph) {
+	w.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
+	for name, fn := range map[string]any{
+		"Begin": graph.Begin, "RunCheap": graph.RunCheap, "RunLong": graph.RunLong, "Finish": graph.Finish,
+	} {
+		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+}
+
+// Run works until ctx ends, then lets what runs finish within StopAfter.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.inner.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	<-ctx.Done()
+	w.inner.Stop()
+	return nil
+}

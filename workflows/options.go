@@ -1,0 +1,41 @@
+// Package workflows holds the deterministic orchestration: what runs when. It
+// reads no clock, no random numbers and no maps in their own order, and touches the
+// world only through activities. Names and parameters are stored in histories:
+// fields are only added, and a change of the sequence of commands needs a version
+// gate and a recorded history that replays.
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// untilItWorks never gives up: what fails for good says so itself (activities.ErrFinal), and an
+// accepted job must outlive any outage. Ten seconds is how long a healed part may stay unnoticed.
+var untilItWorks = temporal.RetryPolicy{
+	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+}
+
+// bookkeeping is for activities of a few database round trips. Fifteen seconds covers a database
+// that restarts; the attempt after it finds what the first one recorded.
+var bookkeeping = workflow.LocalActivityOptions{
+	StartToCloseTimeout: 15 * time.Second,
+	RetryPolicy:         &untilItWorks,
+}
+
+// cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is room for a busy machine.
+var cheapNodes = workflow.LocalActivityOptions{
+	StartToCloseTimeout: 60 * time.Second,
+	RetryPolicy:         &untilItWorks,
+}
+
+// longNodes is for nodes that may take minutes. A worker that dies is noticed by its missing
+// heartbeat within ten seconds, whatever the timeout.
+var longNodes = workflow.ActivityOptions{
+	StartToCloseTimeout: 2 * time.Hour,
+	HeartbeatTimeout:    10 * time.Second,
+	WaitForCancellation: true,
+	RetryPolicy:         &untilItWorks,
+}

@@ -1,0 +1,224 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// RunGraphName is the registered name of RunGraph.
+const RunGraphName = "RunGraph"
+
+// RunGraphParams names the run. Resumed is set when a long run continues as a new execution.
+type RunGraphParams struct {
+	job.RunRef
+	Resumed *Resumption `json:",omitempty"`
+}
+
+// Resumption is what one execution of a long run hands to the next.
+type Resumption struct {
+	Plan      activities.BeginResult
+	Scheduler graph.State
+	Values    map[int][]string // stored values by unit
+}
+
+// RunGraph runs one job: plan, run the nodes as their inputs become ready, finish. Node errors and
+// cancellation are outcomes that the job records; the workflow itself completes.
+func RunGraph(ctx workflow.Context, p RunGraphParams) error {
+	r := &graphRun{ref: p.RunRef, values: map[int][]string{}}
+	if p.Resumed != nil {
+		r.resume(p.Resumed)
+	} else if done, err := r.begin(ctx, false); done || err != nil {
+		return err
+	}
+	outcome, err := r.run(ctx)
+	if err != nil {
+		return err // continue-as-new, or an engine error
+	}
+	return r.finish(ctx, outcome)
+}
+
+// graphRun is the state of one execution.
+type graphRun struct {
+	ref    job.RunRef
+	plan   activities.BeginResult
+	sched  *graph.Scheduler
+	values map[int][]string // references of stored values, by unit and slot
+	stored []string         // the same, in order of arrival, to be forgotten at the end
+
+	inFlight int
+	failed   *string // node whose failure ends the run
+	failure  *job.Failure
+	stopped  bool // an activity saw the user's wish before the cancellation arrived here
+	at       *job.NodeRef
+}
+
+// begin plans the run. It reports true when nothing is left to do.
+func (r *graphRun) begin(ctx workflow.Context, replan bool) (bool, error) {
+	var a *activities.Graph
+	params := activities.BeginParams{
+		RunRef: r.ref, Replan: replan, Execution: workflow.GetInfo(ctx).FirstRunID,
+	}
+	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
+	err := workflow.ExecuteLocalActivity(lctx, a.Begin, params).Get(ctx, &r.plan)
+	switch {
+	case temporal.IsCanceledError(err) || err == nil && r.plan.Canceled:
+		return true, r.finish(ctx, activities.Canceled)
+	case err != nil:
+		r.fail(ctx, "the run could not be planned", err)
+		return true, r.finish(ctx, activities.Failed)
+	case r.plan.Skip:
+		return true, nil
+	}
+	r.sched = graph.NewScheduler(r.plan.Shape)
+	return false, nil
+}
+
+func (r *graphRun) resume(from *Resumption) {
+	r.plan, r.values = from.Plan, from.Values
+	r.sched = graph.RestoreScheduler(from.Plan.Shape, from.Scheduler)
+	for unit := range r.plan.Shape.Units {
+		r.stored = append(r.stored, r.values[unit]...)
+	}
+}
+
+// run dispatches batches until none is left, one failed, or the user gave up.
+func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
+	batches, stop := workflow.WithCancel(ctx)
+	defer stop()
+	selector := workflow.NewSelector(ctx)
+	for {
+		if r.goesOn(ctx) {
+			for _, b := range r.sched.Next() {
+				r.dispatch(batches, selector, b)
+			}
+		}
+		if r.inFlight == 0 {
+			break
+		}
+		selector.Select(ctx)
+		if !r.goesOn(ctx) {
+			stop() // siblings of a failed node, or everything when the user gave up
+		}
+	}
+	return r.outcome(ctx)
+}
+
+func (r *graphRun) goesOn(ctx workflow.Context) bool {
+	return r.failed == nil && r.failure == nil && !r.stopped && ctx.Err() == nil && !workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
+	switch {
+	case ctx.Err() != nil || r.stopped:
+		return activities.Canceled, nil
+	case r.failed != nil || r.failure != nil:
+		return activities.Failed, nil
+	case r.sched.Finished():
+		return activities.Succeeded, nil
+	case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+		return "", workflow.NewContinueAsNewError(ctx, RunGraphName, RunGraphParams{
+			RunRef:  r.ref,
+			Resumed: &Resumption{Plan: r.plan, Scheduler: r.sched.State(), Values: r.values},
+		})
+	default:
+		r.fail(ctx, "no node of the graph can run", nil)
+		return activities.Failed, nil
+	}
+}
+
+func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b graph.Batch) {
+	var a *activities.Graph
+	params := activities.RunParams{
+		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b),
+	}
+	var f workflow.Future
+	if b.Local {
+		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, cheapNodes), a.RunCheap, params)
+	} else {
+		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, longNodes), a.RunLong, params)
+	}
+	r.inFlight++
+	selector.AddFuture(f, func(f workflow.Future) {
+		r.inFlight--
+		var res activities.RunResult
+		r.settle(ctx, b, &res, f.Get(ctx, &res))
+	})
+}
+
+// inputs collects the stored values that a batch reads from outside itself.
+func (r *graphRun) inputs(b graph.Batch) []activities.Input {
+	var in []activities.Input
+	for _, unit := range b.Needs {
+		in = append(in, activities.Input{Unit: unit, Values: r.values[unit]})
+	}
+	return in
+}
+
+// settle takes the result of a batch into the state.
+func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.RunResult, err error) {
+	var app *temporal.ApplicationError
+	switch {
+	case temporal.IsCanceledError(err):
+		r.sched.Abandon(b.ID)
+		return
+	case errors.As(err, &app) && app.Type() == activities.ErrPlanChanged:
+		r.replan(ctx)
+		return
+	case err != nil:
+		r.sched.Abandon(b.ID)
+		r.fail(ctx, "a part of the graph could not be run", err)
+		return
+	}
+	for _, u := range res.Units {
+		if len(u.Values) > 0 {
+			r.values[u.Unit] = u.Values
+			r.stored = append(r.stored, u.Values...)
+		}
+	}
+	if res.Stopped {
+		r.stopped, r.at = true, res.At
+	}
+	if res.Failed != "" {
+		r.failed = &res.Failed
+	}
+	r.sched.Done(b.ID, res.Units)
+	for _, unit := range res.Lost {
+		r.sched.Lost(unit)
+	}
+}
+
+// replan starts the graph over under the plan of the binary that runs now. Facts have the ids they
+// had, so what was recorded stays as it is and nothing appears twice.
+func (r *graphRun) replan(ctx workflow.Context) {
+	if r.inFlight > 0 {
+		return // the others end the same way; the last one plans again
+	}
+	if done, err := r.begin(ctx, true); done || err != nil {
+		r.fail(ctx, "the run could not be planned again", err)
+	}
+}
+
+// fail ends the run for a reason that lies in no node. The message is public; the cause stays in the log.
+func (r *graphRun) fail(ctx workflow.Context, message string, cause error) {
+	workflow.GetLogger(ctx).Error("run failed outside its nodes", "job_id", r.ref.Job, "reason", message, "error", cause)
+	r.failure = &job.Failure{Code: "upstream_error", Message: message, ExceptionType: "ServiceError"}
+}
+
+// finish records the end also when the workflow was canceled.
+func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) error {
+	var a *activities.Graph
+	ctx, done := workflow.NewDisconnectedContext(ctx)
+	defer done()
+	params := activities.FinishParams{RunRef: r.ref, Outcome: outcome, Failure: r.failure, At: r.at, Values: r.stored}
+	if r.failed != nil {
+		params.Node = *r.failed
+	}
+	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
+	return workflow.ExecuteLocalActivity(lctx, a.Finish, params).Get(ctx, nil)
+}
