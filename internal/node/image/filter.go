@@ -1,0 +1,81 @@
+package image
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// ImageInvert inverts colours.
+func ImageInvert() *node.Class {
+	return &node.Class{
+		Name: "ImageInvert", DisplayName: "Invert Image", Category: "image", Module: moduleNodes,
+		Description:   "Replaces every value by one minus itself.",
+		SearchAliases: []string{"reverse colors", "negative"},
+		Inputs:        []node.Input{images("image", "The images to invert.")},
+		Outputs:       imageOut(),
+		Cost:          perPixel(40),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im := in.Image("image")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Invert(ctx, im))
+		},
+	}
+}
+
+// maxRadius is the largest radius of blur and sharpen.
+const maxRadius = 31
+
+// ImageBlur softens images.
+func ImageBlur() *node.Class {
+	return &node.Class{
+		Name: "ImageBlur", DisplayName: "Image Blur", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description: "Softens images with a Gaussian window.",
+		Inputs: []node.Input{
+			images("image", "The images to soften."),
+			integer("blur_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
+			number("sigma", 1.0, 0.1, 10.0, 0.1, "How flat the window is, relative to its radius."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(blurNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, radius, sigma := in.Image("image"), in.Int("blur_radius"), in.Float("sigma")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Blur(ctx, im, radius, sigma))
+		},
+	}
+}
+
+// blurNanos is the cost of a pixel at the largest radius.
+const blurNanos = 400
+
+// ImageSharpen sharpens images.
+func ImageSharpen() *node.Class {
+	return &node.Class{
+		Name: "ImageSharpen", DisplayName: "Image Sharpen", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description: "Sharpens images by subtracting a blurred copy.",
+		Inputs: []node.Input{
+			images("image", "The images to sharpen."),
+			integer("sharpen_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
+			number("sigma", 1.0, 0.1, 10.0, 0.01, "How flat the window is, relative to its radius."),
+			number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(blurNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, radius := in.Image("image"), in.Int("sharpen_radius")
+			sigma, alpha := in.Float("sigma"), in.Float("alpha")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Sharpen(ctx, im, radius, sigma, alpha))
+		},
+	}
+}
