@@ -36,12 +36,12 @@ func startTailing(t testing.TB, opts postgres.TailerOptions) *tailing {
 	wake := postgres.NewWake(l.dsn, slog.New(slog.DiscardHandler))
 	l.store = postgres.NewEventStore(l.pool, eventlogtest.Registry(t), wake)
 	l.tail = postgres.NewTailer(l.pool, l.dsn, wake, opts)
-	l.run(t, l.tail.Run, wake.Run)
+	background(t, l.tail.Run, wake.Run)
 	return l
 }
 
-// run runs background tasks until the test ends.
-func (l *tailing) run(t testing.TB, tasks ...func(context.Context) error) {
+// background runs tasks until the test ends.
+func background(t testing.TB, tasks ...func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, task := range tasks {
@@ -169,7 +169,7 @@ func TestTailerStartsBehindOpenAppends(t *testing.T) {
 	open, first := l.hold(t, noted("open", 0, "open when the tailer starts"))
 	second := l.append(t, noted("s", 0, "committed"))[0].Position
 	l.tail = postgres.NewTailer(l.pool, dsn, nil, postgres.TailerOptions{Poll: 10 * time.Millisecond})
-	l.run(t, l.tail.Run)
+	background(t, l.tail.Run)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := l.tail.Settled(ctx)
@@ -361,7 +361,7 @@ func TestWakeCrossesProcesses(t *testing.T) {
 	reader := startTailing(t, postgres.TailerOptions{Poll: time.Hour})
 	_ = within(t, reader.tail.Settled)
 	other := postgres.NewWake(reader.dsn, slog.New(slog.DiscardHandler)) // as another process has one
-	reader.run(t, other.Run)
+	background(t, other.Run)
 	writer := postgres.NewEventStore(reader.pool, eventlogtest.Registry(t), other)
 	after := int64(0)
 	for i := range 20 {

@@ -1,0 +1,334 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// TopicAll is the topic that carries every event. Any other topic is a stream category: "job"
+// carries the streams "job" and "job-…".
+const TopicAll = "events"
+
+// Metadata keys of delivered messages.
+const (
+	KeyPosition = "position" // of the (last) event
+	KeyStream   = "stream"
+	KeyVersion  = "version"
+	KeyType     = "type"
+	KeyAccount  = "account"
+	KeyCount    = "count" // of events in the message
+)
+
+// SubscriberOptions tune a Subscriber. The zero value reads everything from the start of the
+// log, one event a message, without a checkpoint.
+type SubscriberOptions struct {
+	// Group names a consumer group: its members share one checkpoint per topic, one of them consumes at
+	// a time and the others stand by. "" = every subscription is on its own and starts at FromNow's choice.
+	Group       string
+	Checkpoints Checkpoints // required with Group
+	// HandlerSaves says that the handler moves the group's checkpoint itself, in the transaction of
+	// what it writes; the subscriber then only reads it.
+	HandlerSaves bool
+	FromNow      bool          // without a group: start at the end of the log instead of its beginning
+	Batch        int           // the most events of one message, default 1
+	FirstRetry   time.Duration // default 10 ms after a Nack, doubled each time
+	LastRetry    time.Duration // default 5 s: the longest pause
+	Log          *slog.Logger  // default: discard
+}
+
+func (o SubscriberOptions) withDefaults() SubscriberOptions {
+	if o.Batch <= 0 {
+		o.Batch = 1
+	}
+	if o.FirstRetry <= 0 {
+		o.FirstRetry = 10 * time.Millisecond
+	}
+	if o.LastRetry <= 0 {
+		o.LastRetry = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Subscriber delivers the log as Watermill messages: at least once, in order, the next message after
+// the Ack of the one before. A Nack delivers it again after a pause. Each subscription follows the log
+// at its own pace, so a slow handler delays nobody else. It implements message.Subscriber.
+type Subscriber struct {
+	tail Tail
+	opts SubscriberOptions
+
+	mu      sync.Mutex // guards closed and the start of subscriptions
+	closed  bool
+	closing chan struct{}
+	running sync.WaitGroup
+}
+
+var _ message.Subscriber = (*Subscriber)(nil)
+
+// NewSubscriber returns a subscriber to tail.
+func NewSubscriber(tail Tail, opts SubscriberOptions) (*Subscriber, error) {
+	if opts.Group != "" && opts.Checkpoints == nil {
+		return nil, fault.New(fault.Invalid, "", "consumer group %s has no checkpoints", opts.Group)
+	}
+	return &Subscriber{tail: tail, opts: opts.withDefaults(), closing: make(chan struct{})}, nil
+}
+
+// Subscribe implements message.Subscriber.
+func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fault.New(fault.Unavailable, "", "the subscriber is closed")
+	}
+	run := &subscription{Subscriber: s, topic: topic, values: ctx, out: make(chan *message.Message)}
+	ctx, cancel := context.WithCancel(ctx)
+	if s.opts.Group == "" && s.opts.FromNow { // settle the start before we return: nothing appended later is missed
+		start, err := s.tail.Settled(ctx)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		run.position = start
+	}
+	s.running.Add(2)
+	go func() {
+		defer s.running.Done()
+		defer cancel()
+		select {
+		case <-s.closing:
+		case <-ctx.Done():
+		}
+	}()
+	go func() {
+		defer s.running.Done()
+		defer cancel()
+		defer close(run.out)
+		run.run(ctx)
+	}()
+	return run.out, nil
+}
+
+// Close implements message.Subscriber: it ends all subscriptions and waits for them.
+func (s *Subscriber) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+	return nil
+}
+
+// subscription is one Subscribe call.
+type subscription struct {
+	*Subscriber
+	topic    string
+	values   context.Context //nolint:containedctx // the caller's, whose values messages carry
+	out      chan *message.Message
+	position int64 // read so far
+	saved    int64 // the group's checkpoint as we know it
+}
+
+// group returns the name of the checkpoint: of the group, and of the topic unless that is everything.
+func (s *subscription) group() string {
+	if s.topic == "" || s.topic == TopicAll {
+		return s.opts.Group
+	}
+	return s.opts.Group + "/" + s.topic
+}
+
+// wants reports whether the topic carries the event.
+func (s *subscription) wants(e Recorded) bool {
+	if s.topic == "" || s.topic == TopicAll || e.Stream == s.topic {
+		return true
+	}
+	return strings.HasPrefix(e.Stream, s.topic) && e.Stream[len(s.topic)] == '-'
+}
+
+func (s *subscription) run(ctx context.Context) {
+	retry := backoff{first: s.opts.FirstRetry, last: s.opts.LastRetry}
+	for ctx.Err() == nil {
+		err := s.member(ctx, &retry)
+		if ctx.Err() != nil {
+			return
+		}
+		s.opts.Log.Warn("subscription interrupted, will go on", "group", s.opts.Group, "topic", s.topic,
+			"position", s.position, "error", err)
+		retry.wait(ctx)
+	}
+}
+
+var errLost = errors.New("another member has the group now")
+
+// member consumes for as long as the group is ours.
+func (s *subscription) member(ctx context.Context, retry *backoff) error {
+	var held Held
+	if s.opts.Group != "" {
+		var err error
+		if held, err = s.opts.Checkpoints.Hold(ctx, s.group()); err != nil {
+			return err
+		}
+		defer held.Release()
+		if err := s.load(ctx, held); err != nil {
+			return err
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = whileHeld(ctx, held)
+		defer cancel()
+	}
+	for {
+		if err := s.step(ctx, held, retry); err != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
+// whileHeld returns a context that ends with errLost when the group is lost.
+func whileHeld(ctx context.Context, held Held) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-held.Lost():
+			cancel(errLost)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+func (s *subscription) load(ctx context.Context, held Held) error {
+	position, err := held.Position(ctx)
+	if err != nil {
+		return err
+	}
+	s.position, s.saved = position, position
+	return nil
+}
+
+// saveEvery bounds how many events of other topics are read again after a restart.
+const saveEvery = 1000
+
+// step reads once and delivers what the topic wants of it.
+func (s *subscription) step(ctx context.Context, held Held, retry *backoff) error {
+	events, err := s.tail.Next(ctx, s.position, s.opts.Batch)
+	if err != nil {
+		return err
+	}
+	wanted := make([]Recorded, 0, len(events))
+	for _, e := range events {
+		if s.wants(e) {
+			wanted = append(wanted, e)
+		}
+	}
+	upTo := events[len(events)-1].Position
+	if len(wanted) > 0 {
+		acked, err := s.deliver(ctx, Batch{After: s.saved, UpTo: upTo, Events: wanted})
+		if err != nil {
+			return err
+		}
+		if !acked {
+			retry.wait(ctx)
+			if held != nil && s.opts.HandlerSaves {
+				return s.load(ctx, held) // it may have saved and failed afterwards
+			}
+			return nil
+		}
+		retry.reset()
+	}
+	s.position = upTo
+	return s.save(ctx, held, len(wanted) > 0)
+}
+
+// save moves the group's checkpoint. Without a delivery it may wait, since reading on is cheap.
+func (s *subscription) save(ctx context.Context, held Held, delivered bool) error {
+	switch {
+	case held == nil:
+		return nil
+	case s.opts.HandlerSaves:
+		if delivered {
+			s.saved = s.position
+		}
+		return nil
+	case !delivered && s.position-s.saved < saveEvery:
+		return nil
+	}
+	if err := held.Save(ctx, s.saved, s.position); err != nil {
+		return err
+	}
+	s.saved = s.position
+	return nil
+}
+
+// deliver hands out one message and waits for its Ack (true) or Nack (false).
+func (s *subscription) deliver(ctx context.Context, b Batch) (acked bool, err error) {
+	msg := s.message(b)
+	values, cancel := context.WithCancel(s.values)
+	defer cancel()
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
+	msg.SetContext(withBatch(values, b))
+	select {
+	case s.out <- msg:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	select {
+	case <-msg.Acked():
+		return true, nil
+	case <-msg.Nacked():
+		return false, nil
+	case <-ctx.Done():
+		return s.abandoned(ctx, msg)
+	}
+}
+
+// abandoned lets a handler whose group was lost come to its end, so that no two run at once here.
+func (s *subscription) abandoned(ctx context.Context, msg *message.Message) (bool, error) {
+	if errors.Is(context.Cause(ctx), errLost) {
+		select {
+		case <-msg.Acked():
+		case <-msg.Nacked():
+		case <-s.closing:
+		case <-s.values.Done():
+		}
+	}
+	return false, ctx.Err()
+}
+
+// message renders a batch. A message of one event carries its data, or is the message that a
+// Publisher was given; one of several carries them as its Batch only.
+func (s *subscription) message(b Batch) *message.Message {
+	last := b.Events[len(b.Events)-1]
+	if s.opts.Batch == 1 {
+		if msg, ok := published(last); ok {
+			return msg
+		}
+	}
+	msg := message.NewMessage(last.ID.String(), nil)
+	msg.Metadata.Set(KeyPosition, strconv.FormatInt(b.UpTo, 10))
+	msg.Metadata.Set(KeyCount, strconv.Itoa(len(b.Events)))
+	if s.opts.Batch == 1 {
+		msg.Payload = message.Payload(last.Data)
+		msg.Metadata.Set(KeyStream, last.Stream)
+		msg.Metadata.Set(KeyVersion, strconv.FormatInt(last.Version, 10))
+		msg.Metadata.Set(KeyType, last.Type)
+		msg.Metadata.Set(KeyAccount, last.Account)
+	}
+	if last.Meta.RequestID != "" {
+		middleware.SetCorrelationID(last.Meta.RequestID, msg)
+	}
+	return msg
+}

@@ -1,0 +1,51 @@
+package postgres_test
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// process is what one process of the program has of the log.
+func process(t testing.TB, dsn string, registry *eventlog.Registry) eventlogtest.Log {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	pool := openPool(t, dsn)
+	wake := postgres.NewWake(dsn, quiet)
+	tail := postgres.NewTailer(pool, dsn, wake, postgres.TailerOptions{})
+	checkpoints := postgres.NewCheckpoints(pool, dsn, quiet)
+	background(t, wake.Run, tail.Run, checkpoints.Run)
+	return eventlogtest.Log{Store: postgres.NewEventStore(pool, registry, wake), Tail: tail, Checkpoints: checkpoints}
+}
+
+// TestPubSubConforms spreads the suite's publishers and subscribers over two processes' worth of parts.
+func TestPubSubConforms(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	registry := eventlogtest.MessageRegistry(t)
+	processes := []eventlogtest.Log{process(t, dsn, registry), process(t, dsn, registry)}
+	var n atomic.Int64
+	eventlogtest.RunPubSub(t, func(testing.TB) eventlogtest.Log {
+		return processes[n.Add(1)%2]
+	}, nil)
+}
+
+func TestCheckpointsAreFenced(t *testing.T) {
+	t.Parallel()
+	log := process(t, newDatabase(t), eventlogtest.MessageRegistry(t))
+	held := within(t, func(ctx context.Context) (eventlog.Held, error) { return log.Checkpoints.Hold(ctx, "g") })
+	require.NoError(t, held.Save(t.Context(), 0, 5))
+	require.Error(t, held.Save(t.Context(), 0, 6), "from the beginning again")
+	require.Error(t, held.Save(t.Context(), 4, 6))
+	require.NoError(t, held.Save(t.Context(), 5, 6))
+	position, err := held.Position(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(6), position)
+}
