@@ -1,0 +1,73 @@
+package files
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// Entry is a live file: an asset with what is needed to serve it.
+type Entry struct {
+	Asset       asset.ID
+	Account     string
+	Place       asset.Place
+	Hash        blob.Ref
+	Size        int64
+	ContentType string
+	Width       int // pixels, 0 = not an image or not known
+	Height      int
+	CreatedAt   time.Time
+	ExpiresAt   *time.Time // nil = never
+	Rejected    bool       // a scan refused the content
+}
+
+// Saving is an output to record. Its blob is stored already.
+type Saving struct {
+	Asset       asset.ID
+	Account     string
+	Folder      node.Folder
+	Subfolder   string
+	Prefix      string // of the name, without subfolder
+	Suffix      string
+	Producer    asset.Producer
+	Hash        blob.Ref
+	Size        int64
+	ContentType string
+	Width       int
+	Height      int
+	ExpiresAt   *time.Time
+}
+
+// Upload is an uploaded file to record under the naming rule of node graph semantics, section
+// 4.6. Its blob is stored already.
+type Upload struct {
+	Account     string
+	Place       asset.Place // the name wished for
+	Overwrite   bool        // take the name over from the file that has it
+	Hash        blob.Ref
+	Size        int64
+	ContentType string
+	Width       int
+	Height      int
+	ExpiresAt   *time.Time
+	RequestID   string
+}
+
+// Store records files. All reads see live files of the account only: neither deleted nor past
+// their deadline. A file that is not there is NotFound.
+type Store interface {
+	ByName(ctx context.Context, account string, place asset.Place) (Entry, error)
+	ByAsset(ctx context.Context, account string, id asset.ID) (Entry, error)
+	ByHash(ctx context.Context, account string, hash blob.Ref) (Entry, error)
+	// Names lists the paths below a folder in order, at most limit.
+	Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error)
+	// Save allots the name "<prefix>_<counter><suffix>" and records the asset, once per
+	// producer: a repeat returns what the first call recorded.
+	Save(ctx context.Context, s Saving) (Entry, error)
+	// Upload records the asset under a free name, or returns the file of that name that holds
+	// the same bytes.
+	Upload(ctx context.Context, u Upload) (Entry, error)
+}
