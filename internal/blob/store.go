@@ -47,6 +47,8 @@ type Entry struct {
 // Abort ends it; Abort after either is harmless, so it can be deferred.
 type Writer interface {
 	io.Writer
+	// ReaderAt reads back what was written so far, until the writer ends.
+	io.ReaderAt
 	// Sum returns the digest and count of the bytes written so far.
 	Sum() (Ref, int64)
 	// Commit stores the bytes under their digest. After an error nothing is stored.
@@ -60,7 +62,11 @@ type Writer interface {
 // ErrCorrupt.
 type Reader interface {
 	io.ReadSeekCloser
+	// Size returns the blob's size in bytes.
 	Size() int64
+	// Check verifies the whole blob now, unless that was done: afterwards no read fails for a
+	// wrong hash.
+	Check() error
 }
 
 // Store keeps blobs. Implementations are safe for concurrent use, also by several processes.

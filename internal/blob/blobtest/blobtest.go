@@ -195,6 +195,7 @@ func damagedRange(t *testing.T, h Harness) {
 	n, err := r.Read(make([]byte, 100))
 	require.Zero(t, n)
 	require.ErrorIs(t, err, blob.ErrCorrupt)
+	require.ErrorIs(t, r.Check(), blob.ErrCorrupt)
 }
 
 func concurrentPuts(t *testing.T, h Harness) {
@@ -366,7 +367,13 @@ func runningSum(t *testing.T, h Harness) {
 	ref, n := w.Sum()
 	require.Equal(t, blob.Sum(data), ref)
 	require.Equal(t, int64(5000), n)
+	back := make([]byte, 100)
+	_, err = w.ReadAt(back, 4000)
+	require.NoError(t, err)
+	require.Equal(t, data[4000:4100], back)
 	stored, err := w.Commit(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ref, stored.Ref)
+	_, err = w.ReadAt(back, 0)
+	require.Error(t, err)
 }

@@ -45,6 +45,14 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, w.err
 }
 
+// ReadAt implements io.ReaderAt.
+func (w *writer) ReadAt(p []byte, off int64) (int, error) {
+	if w.f == nil {
+		return 0, fs.ErrClosed
+	}
+	return w.f.ReadAt(p, off)
+}
+
 // Sum implements blob.Writer.
 func (w *writer) Sum() (blob.Ref, int64) { return blob.RefOf(w.h), w.size }
 

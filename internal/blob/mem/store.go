@@ -139,6 +139,14 @@ func (w *writer) Write(p []byte) (int, error) {
 	return io.MultiWriter(&w.buf, w.h).Write(p)
 }
 
+// ReadAt implements io.ReaderAt.
+func (w *writer) ReadAt(p []byte, off int64) (int, error) {
+	if w.ended {
+		return 0, fs.ErrClosed
+	}
+	return bytes.NewReader(w.buf.Bytes()).ReadAt(p, off)
+}
+
 // Sum implements blob.Writer.
 func (w *writer) Sum() (blob.Ref, int64) { return blob.RefOf(w.h), int64(w.buf.Len()) }
 
