@@ -1,0 +1,164 @@
+//go:build unix
+
+// Package child runs a program that must not outlive this process. On Linux the
+// kernel signals the child when its parent dies, however it dies; elsewhere the
+// child notices by its standard input, which ends with the parent. The child leads
+// a process group of its own, so that a Ctrl-C in the terminal reaches only the
+// parent, which stops its children in order.
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// Command is a program to run.
+type Command struct {
+	Path   string
+	Args   []string
+	Env    []string // whole environment; nil = empty
+	Dir    string   // working directory; "" = this process's
+	Stdout *os.File // nil = discarded
+	Stderr *os.File // nil = discarded
+
+	// User is whom the child runs as; nil = the same as this process.
+	User *User
+	// Orphan is the signal the child gets when this process dies (Linux).
+	Orphan syscall.Signal
+	// Tether gives the child a standard input that ends when this process dies, for
+	// programs that watch it; otherwise it is /dev/null.
+	Tether bool
+}
+
+// User is an identity to give up root for.
+type User struct{ UID, GID uint32 }
+
+// Process is a running child.
+type Process struct {
+	process *os.Process
+	tether  *os.File // write end of the child's standard input, or nil
+	done    chan struct{}
+	err     error // valid once done is closed
+}
+
+// Start runs the command and returns once it has been executed.
+func Start(c Command) (*Process, error) {
+	cmd, tether, err := c.build()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{tether: tether, done: make(chan struct{})}
+	started := make(chan error)
+	go p.run(cmd, started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	return p, nil
+}
+
+func (c Command) build() (cmd *exec.Cmd, tether *os.File, err error) {
+	cmd = exec.Command(c.Path, c.Args...)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
+	if c.Stdout != nil {
+		cmd.Stdout = c.Stdout
+	}
+	if c.Stderr != nil {
+		cmd.Stderr = c.Stderr
+	}
+	cmd.SysProcAttr = attributes(c.Orphan)
+	cmd.SysProcAttr.Setpgid = true
+	if c.User != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.User.UID, Gid: c.User.GID, Groups: []uint32{}}
+	}
+	if c.Tether {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		cmd.Stdin, tether = r, w
+	}
+	return cmd, tether, nil
+}
+
+// run starts the child and waits for it on one thread: the kernel's "parent died" is the death
+// of the thread that started the child.
+func (p *Process) run(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	if stdin, ok := cmd.Stdin.(*os.File); ok {
+		err = errors.Join(err, stdin.Close())
+	}
+	if err != nil {
+		p.untether()
+		started <- err
+		return
+	}
+	p.process = cmd.Process
+	started <- nil
+	p.err = cmd.Wait()
+	p.untether()
+	close(p.done)
+}
+
+func (p *Process) untether() {
+	if p.tether != nil {
+		p.tether.Close() //nolint:errcheck // a pipe without a reader has nothing to lose
+	}
+}
+
+// PID returns the child's process id.
+func (p *Process) PID() int { return p.process.Pid }
+
+// Done is closed when the child has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err returns how the child ended: nil for status 0. It is valid once Done is closed.
+func (p *Process) Err() error { return p.err }
+
+// Signal sends sig to the child; one that has ended is no error.
+func (p *Process) Signal(sig syscall.Signal) error {
+	if err := p.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// Step is one stage of Stop: a signal and how long it may take to have effect.
+type Step struct {
+	Signal syscall.Signal
+	Grace  time.Duration
+}
+
+// Stop sends the signals in order, each after the grace of the one before, and at last
+// SIGKILL; it returns when the child has ended. The end of ctx skips to the next signal.
+func (p *Process) Stop(ctx context.Context, steps ...Step) error {
+	for _, step := range steps {
+		if err := p.Signal(step.Signal); err != nil {
+			return fmt.Errorf("stop process %d: %w", p.PID(), err)
+		}
+		timer := time.NewTimer(step.Grace)
+		select {
+		case <-p.done:
+			timer.Stop()
+			return nil
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	if err := p.Signal(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill process %d: %w", p.PID(), err)
+	}
+	<-p.done
+	return nil
+}

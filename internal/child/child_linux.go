@@ -1,0 +1,7 @@
+package child
+
+import "syscall"
+
+func attributes(orphan syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: orphan}
+}
