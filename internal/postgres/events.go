@@ -223,11 +223,11 @@ func (b *batch) explain(ctx context.Context, db Queryer, placed map[uuid.UUID]ev
 			}
 		}
 	}
-	rows, err := db.Query(ctx, selectEvents+` where id = any($1)`, missing)
+	rows, err := db.Query(ctx, SelectEvents+` where id = any($1)`, missing)
 	if err != nil {
 		return nil, classify(err, "read repeated events")
 	}
-	found, err := pgx.CollectRows(rows, scanRecorded)
+	found, err := pgx.CollectRows(rows, ScanRecorded)
 	if err != nil {
 		return nil, classify(err, "read repeated events")
 	}
@@ -280,10 +280,11 @@ func (b *batch) classify(err error) error {
 	return classify(err, "append to "+b.appends[0].Stream)
 }
 
-const selectEvents = `select position, stream, version, id, type, account, data, meta, recorded_at from events`
+// SelectEvents is the start of every query for events; ScanRecorded reads its rows.
+const SelectEvents = `select position, stream, version, id, type, account, data, meta, recorded_at from events`
 
-// scanRecorded reads one row of selectEvents.
-func scanRecorded(row pgx.CollectableRow) (eventlog.Recorded, error) {
+// ScanRecorded reads one row of a query that starts with SelectEvents.
+func ScanRecorded(row pgx.CollectableRow) (eventlog.Recorded, error) {
 	var rec eventlog.Recorded
 	var data, meta []byte
 	err := row.Scan(&rec.Position, &rec.Stream, &rec.Version, &rec.ID, &rec.Type, &rec.Account, &data, &meta, &rec.RecordedAt)
@@ -304,11 +305,11 @@ func (s *EventStore) ReadStream(ctx context.Context, stream string, after int64,
 
 // ReadStream returns up to limit events of stream with a version above after, as db sees them.
 func ReadStream(ctx context.Context, db Queryer, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
-	rows, err := db.Query(ctx, selectEvents+` where stream = $1 and version > $2 order by version limit $3`, stream, after, limit)
+	rows, err := db.Query(ctx, SelectEvents+` where stream = $1 and version > $2 order by version limit $3`, stream, after, limit)
 	if err != nil {
 		return nil, classify(err, "read stream "+stream)
 	}
-	recorded, err := pgx.CollectRows(rows, scanRecorded)
+	recorded, err := pgx.CollectRows(rows, ScanRecorded)
 	return recorded, classify(err, "read stream "+stream)
 }
 

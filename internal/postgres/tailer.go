@@ -138,7 +138,7 @@ func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
 // advance reads once and delivers what is settled. It reports whether to read again at once.
 func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err error) {
 	last := t.ring.end() // only this goroutine changes the ring
-	events, err := readAfter(ctx, conn, last, maxPosition, readLimit)
+	events, err := ReadLog(ctx, conn, last, maxPosition, readLimit)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
@@ -215,7 +215,7 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 		case stopped:
 			return nil, errStopped()
 		case ready && after < floor:
-			older, err := readAfter(ctx, t.pool, after, floor, limit)
+			older, err := ReadLog(ctx, t.pool, after, floor, limit)
 			if err != nil || len(older) > 0 {
 				return older, err
 			}
@@ -245,13 +245,14 @@ func errStopped() error {
 
 const maxPosition = 1<<63 - 1
 
-// readAfter reads events between two positions, after exclusive and upTo inclusive, in order.
+// ReadLog reads events between two positions, after exclusive and upTo inclusive, in order. Only up
+// to a position that a Tail or a checkpoint has passed is that complete: late commits fill in behind.
 // Plan: a range scan of the primary key.
-func readAfter(ctx context.Context, db Queryer, after, upTo int64, limit int) ([]eventlog.Recorded, error) {
-	rows, err := db.Query(ctx, selectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)
+func ReadLog(ctx context.Context, db Queryer, after, upTo int64, limit int) ([]eventlog.Recorded, error) {
+	rows, err := db.Query(ctx, SelectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)
 	if err != nil {
 		return nil, classify(err, "read the log")
 	}
-	events, err := pgx.CollectRows(rows, scanRecorded)
+	events, err := pgx.CollectRows(rows, ScanRecorded)
 	return events, classify(err, "read the log")
 }

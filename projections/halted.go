@@ -1,0 +1,132 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Halted is a stream that a projection could not fold: its later events are held back, in the
+// log, until it is resumed. Other streams go on.
+type Halted struct {
+	Projection string
+	Stream     string
+	Position   int64 // of the event that failed
+	Error      string
+	At         time.Time
+}
+
+// maxError bounds the recorded error of a halted stream, in bytes.
+const maxError = 2000
+
+func halt(ctx context.Context, tx pgx.Tx, h Halted) error {
+	cause := strings.ToValidUTF8(strings.ReplaceAll(h.Error, "\x00", ""), "")
+	_, err := tx.Exec(ctx, `insert into halted_streams (projection, stream, position, error) values ($1, $2, $3, $4)`,
+		h.Projection, h.Stream, h.Position, cause[:min(len(cause), maxError)])
+	return postgres.Classify(err, "halt stream "+h.Stream)
+}
+
+func haltedIn(ctx context.Context, db postgres.Queryer, projection string) (map[string]int64, error) {
+	rows, err := db.Query(ctx, `select stream, position from halted_streams where projection = $1`, projection)
+	if err != nil {
+		return nil, postgres.Classify(err, "read halted streams")
+	}
+	halted := map[string]int64{}
+	var stream string
+	var position int64
+	_, err = pgx.ForEachRow(rows, []any{&stream, &position}, func() error {
+		halted[stream] = position
+		return nil
+	})
+	return halted, postgres.Classify(err, "read halted streams")
+}
+
+// ListHalted returns the halted streams of all projections, or of the one named.
+func ListHalted(ctx context.Context, pool *pgxpool.Pool, projection string) ([]Halted, error) {
+	rows, err := pool.Query(ctx, `select projection, stream, position, error, halted_at from halted_streams
+		where $1 = '' or projection = $1 order by projection, position`, projection)
+	if err != nil {
+		return nil, postgres.Classify(err, "list halted streams")
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Halted])
+	return list, postgres.Classify(err, "list halted streams")
+}
+
+// Resume folds the events of a halted stream that were held back, and lets it go on. If one fails
+// again, nothing changes and its error is returned. A stream that is not halted is NotFound.
+func Resume(ctx context.Context, pool *pgxpool.Pool, p Projection, stream string) error {
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return resume(ctx, tx, p, stream) })
+	if err != nil {
+		return fmt.Errorf("resume %s in %s: %w", stream, p.Name(), err)
+	}
+	return nil
+}
+
+func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
+	position, err := lockCheckpoint(ctx, tx, p.Name())
+	if err != nil {
+		return err
+	}
+	halted, err := haltedIn(ctx, tx, p.Name())
+	if err != nil {
+		return err
+	}
+	from, ok := halted[stream]
+	if !ok {
+		return fault.New(fault.NotFound, "not_halted", "stream %s is not halted in %s", stream, p.Name())
+	}
+	version, err := versionBefore(ctx, tx, stream, from)
+	if err != nil {
+		return err
+	}
+	for {
+		events, err := postgres.ReadStream(ctx, tx, stream, version, batchLimit)
+		if err != nil {
+			return err
+		}
+		for len(events) > 0 && events[len(events)-1].Position > position { // the runner comes to these
+			events = events[:len(events)-1]
+		}
+		if len(events) == 0 {
+			break
+		}
+		if err := apply(ctx, tx, p, events); err != nil {
+			return err
+		}
+		version = events[len(events)-1].Version
+	}
+	_, err = tx.Exec(ctx, `delete from halted_streams where projection = $1 and stream = $2`, p.Name(), stream)
+	return err
+}
+
+// lockCheckpoint returns a projection's position and keeps its runner out until tx ends.
+func lockCheckpoint(ctx context.Context, tx pgx.Tx, name string) (int64, error) {
+	_, err := tx.Exec(ctx, `insert into checkpoints (name) values ($1) on conflict do nothing`, name)
+	if err != nil {
+		return 0, postgres.Classify(err, "lock the checkpoint of "+name)
+	}
+	var position int64
+	err = tx.QueryRow(ctx, `select position from checkpoints where name = $1 for update`, name).Scan(&position)
+	return position, postgres.Classify(err, "lock the checkpoint of "+name)
+}
+
+// versionBefore returns the version of a stream before the event at position.
+func versionBefore(ctx context.Context, tx pgx.Tx, stream string, position int64) (int64, error) {
+	var version int64
+	err := tx.QueryRow(ctx, `select version - 1 from events where position = $1 and stream = $2`, position, stream).Scan(&version)
+	return version, postgres.Classify(err, "find where "+stream+" halted")
+}
+
+// Position returns how far a projection has come, 0 when it has not begun.
+func Position(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
+	var position int64
+	err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, name).Scan(&position)
+	return position, postgres.Classify(err, "read the checkpoint of "+name)
+}

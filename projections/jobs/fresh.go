@@ -1,0 +1,104 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// maxBehind is how many positions behind the log a view may be for lists to be completed from
+// the log. Beyond, after an outage of the projector, they show the view as it is.
+const maxBehind = 5000
+
+// fresh is the current state of the account's jobs that have events the view may not have folded.
+type fresh struct {
+	ids  []string
+	rows []row
+}
+
+func (f fresh) find(id job.ID) (row, bool) {
+	i := slices.IndexFunc(f.rows, func(r row) bool { return r.job.ID == id })
+	if i < 0 {
+		return row{}, false
+	}
+	return f.rows[i], true
+}
+
+// unfolded folds the account's events behind the view's checkpoint on top of its rows. The events are
+// read before the rows, so that what the view folds meanwhile is seen twice rather than never.
+func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
+	f := fresh{ids: []string{}}
+	events, err := r.behind(ctx, account)
+	if err != nil || len(events) == 0 {
+		return f, err
+	}
+	byJob := map[string][]eventlog.Recorded{}
+	for _, rec := range events {
+		id, ok := job.IDOfStream(rec.Stream)
+		if !ok {
+			continue
+		}
+		if byJob[string(id)] == nil {
+			f.ids = append(f.ids, string(id))
+		}
+		byJob[string(id)] = append(byJob[string(id)], rec)
+	}
+	rows, err := r.query(ctx, `select submitted, job from `+Name+` where id = any($1) and account = $2`, f.ids, account)
+	if err != nil {
+		return f, err
+	}
+	known := make(map[string]row, len(rows))
+	for _, found := range rows {
+		known[string(found.job.ID)] = found
+	}
+	for _, id := range f.ids {
+		current, err := r.onTop(ctx, job.ID(id), known[id], byJob[id])
+		if err != nil {
+			return f, fmt.Errorf("fold job %s: %w", id, err)
+		}
+		f.rows = append(f.rows, current)
+	}
+	return f, nil
+}
+
+// onTop folds the last events of a stream on a row. A row that is further behind, since its stream
+// is halted in the view, is brought up to date from the log.
+func (r *Reader) onTop(ctx context.Context, id job.ID, current row, events []eventlog.Recorded) (row, error) {
+	if events[0].Version > current.job.Version+1 {
+		return r.catchUp(ctx, id, current, events[len(events)-1].Version)
+	}
+	for _, rec := range events {
+		var err error
+		if current, _, err = fold(r.registry, current, rec); err != nil {
+			return current, err
+		}
+	}
+	return current, nil
+}
+
+// behind returns the account's events of jobs that the view's checkpoint has not passed.
+// Plan: both ends of the primary key, then its range above the checkpoint: nothing, when the view is current.
+func (r *Reader) behind(ctx context.Context, account string) ([]eventlog.Recorded, error) {
+	rows, err := r.pool.Query(ctx, postgres.SelectEvents+`
+		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
+		  and (select coalesce(max(position), 0) from events)
+		      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
+		  and account = $3 and stream like 'job-%' order by position`, Name, maxBehind, account)
+	if err != nil {
+		return nil, postgres.Classify(err, "read what the view has not folded")
+	}
+	events, err := pgx.CollectRows(rows, postgres.ScanRecorded)
+	return events, postgres.Classify(err, "read what the view has not folded")
+}
+
+// byRunOrder compares by number, then age.
+func byRunOrder(a, b row) int {
+	return cmp.Or(cmp.Compare(a.job.Number, b.job.Number), cmp.Compare(a.submitted, b.submitted))
+}

@@ -1,0 +1,109 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// Query selects jobs of an account, newest first.
+type Query struct {
+	States   []job.State       // any of these; none = all
+	Metadata map[string]string // all of these
+	Before   int64             // Page.Next of the page before; 0 = from the newest
+	Limit    int               // default 20, at most 1,000
+}
+
+const (
+	defaultLimit = 20
+	maxLimit     = 1000
+)
+
+// Page is a part of a listing.
+type Page struct {
+	Jobs []job.Job
+	Next int64 // Query.Before of the next page; 0 = this is the last
+}
+
+// List returns the account's jobs that q selects. Walking the pages returns each job that existed
+// at the start once, however many come meanwhile.
+func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error) {
+	limit := defaultLimit
+	if q.Limit > 0 {
+		limit = min(q.Limit, maxLimit)
+	}
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return Page{}, err
+	}
+	sql, args, err := q.sql(account, fresh.ids, limit+1)
+	if err != nil {
+		return Page{}, err
+	}
+	rows, err := r.query(ctx, sql, args...)
+	if err != nil {
+		return Page{}, err
+	}
+	for _, f := range fresh.rows {
+		if q.matches(f) {
+			rows = append(rows, f)
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return int(min(max(b.submitted-a.submitted, -1), 1)) })
+	if len(rows) <= limit {
+		return Page{Jobs: jobsOf(rows)}, nil
+	}
+	rows = rows[:limit]
+	return Page{Jobs: jobsOf(rows), Next: rows[limit-1].submitted}, nil
+}
+
+// sql reads the matching rows of the view but those that except names. Only conditions that are asked
+// for are written, so that each shape of query keeps the plan of its index.
+func (q Query) sql(account string, except []string, limit int) (string, []any, error) {
+	args := []any{account}
+	bind := func(v any) string {
+		args = append(args, v)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	sql := `select submitted, job from ` + Name + ` where account = $1`
+	if q.Before > 0 {
+		sql += ` and submitted < ` + bind(q.Before)
+	}
+	switch len(q.States) {
+	case 0:
+	case 1:
+		sql += ` and state = ` + bind(string(q.States[0]))
+	default:
+		sql += ` and state = any(` + bind(q.States) + `)`
+	}
+	if len(q.Metadata) > 0 {
+		want, err := searchable(q.Metadata)
+		if err != nil {
+			return "", nil, err
+		}
+		sql += ` and metadata @> ` + bind(json.RawMessage(want)) + `::jsonb`
+	}
+	if len(except) > 0 {
+		sql += ` and id <> all(` + bind(except) + `)`
+	}
+	return sql + ` order by submitted desc limit ` + bind(limit), args, nil
+}
+
+// matches reports whether q selects a job that the view does not have yet.
+func (q Query) matches(r row) bool {
+	if q.Before > 0 && r.submitted >= q.Before {
+		return false
+	}
+	if len(q.States) > 0 && !slices.Contains(q.States, r.job.State) {
+		return false
+	}
+	for key, value := range q.Metadata {
+		if has, ok := r.job.Metadata[key]; !ok || has != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,157 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Reader reads jobs of one account at a time. Its answers include every event committed before the
+// call.
+type Reader struct {
+	pool     *pgxpool.Pool
+	registry *eventlog.Registry
+}
+
+// NewReader returns a reader of the view in pool's database.
+func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
+	return &Reader{pool: pool, registry: registry}
+}
+
+// streamPage is how many events of a stream one query reads.
+const streamPage = 1000
+
+// Job returns a job of the account. Another account's and an unknown one are NotFound, job_not_found.
+// One query reads row and stream version; only a row that is behind costs a second.
+func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, error) {
+	var version, submitted int64
+	var state []byte
+	err := r.pool.QueryRow(ctx, `
+		select s.version, coalesce(v.submitted, 0), v.job
+		from streams s left join `+Name+` v on v.id = $1
+		where s.id = $2 and s.account = $3`, id, id.Stream(), account).Scan(&version, &submitted, &state)
+	if err == pgx.ErrNoRows { //nolint:errorlint // Scan returns it as it is
+		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+	}
+	if err != nil {
+		return job.Job{}, postgres.Classify(err, "read job "+string(id))
+	}
+	current := row{submitted: submitted}
+	if state != nil {
+		if err := json.Unmarshal(state, &current.job); err != nil {
+			return job.Job{}, fmt.Errorf("decode the row of job %s: %w", id, err)
+		}
+	}
+	current, err = r.catchUp(ctx, id, current, version)
+	return current.job, err
+}
+
+// catchUp folds the events of a stream that a row has not seen, up to version at least.
+func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {
+	for current.job.Version < version {
+		events, err := postgres.ReadStream(ctx, r.pool, id.Stream(), current.job.Version, streamPage)
+		if err != nil {
+			return row{}, err
+		}
+		if len(events) == 0 {
+			return row{}, fmt.Errorf("stream %s ends at version %d, not %d", id.Stream(), current.job.Version, version)
+		}
+		for _, rec := range events {
+			if current, _, err = fold(r.registry, current, rec); err != nil {
+				return row{}, err
+			}
+		}
+	}
+	return current, nil
+}
+
+// Active returns the account's unfinished jobs in run order: by number, then age.
+func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) {
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.query(ctx, `select submitted, job from `+Name+`
+		where account = $1 and `+isActive+` and id <> all($2)`, account, fresh.ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fresh.rows {
+		if !f.job.State.Final() {
+			rows = append(rows, f)
+		}
+	}
+	slices.SortFunc(rows, byRunOrder)
+	return jobsOf(rows), nil
+}
+
+// isActive is the condition of the partial index jobs_v1_active, word for word.
+const isActive = `state in ('queued', 'running', 'canceling')`
+
+// QueuePosition returns how many of the account's queued jobs run before id: 0 = next. ok is
+// false when the job does not wait.
+func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error) {
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return 0, false, err
+	}
+	j, known := fresh.find(id)
+	if !known {
+		rows, err := r.query(ctx, `select submitted, job from `+Name+` where id = $1 and account = $2`, id, account)
+		if err != nil || len(rows) == 0 {
+			return 0, false, err
+		}
+		j = rows[0]
+	}
+	if j.job.State != job.Queued {
+		return 0, false, nil
+	}
+	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+`
+		where account = $1 and `+isActive+` and state = 'queued' and (number, submitted) < ($2, $3) and id <> all($4)`,
+		account, j.job.Number, j.submitted, fresh.ids).Scan(&ahead)
+	if err != nil {
+		return 0, false, postgres.Classify(err, "count the queue")
+	}
+	for _, f := range fresh.rows {
+		if f.job.State == job.Queued && byRunOrder(f, j) < 0 {
+			ahead++
+		}
+	}
+	return ahead, true, nil
+}
+
+// query reads rows of (submitted, job).
+func (r *Reader) query(ctx context.Context, sql string, args ...any) ([]row, error) {
+	found, err := r.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "read jobs")
+	}
+	rows, err := pgx.CollectRows(found, scanRow)
+	return rows, postgres.Classify(err, "read jobs")
+}
+
+func scanRow(found pgx.CollectableRow) (row, error) {
+	var r row
+	var state []byte
+	if err := found.Scan(&r.submitted, &state); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(state, &r.job)
+}
+
+func jobsOf(rows []row) []job.Job {
+	out := make([]job.Job, len(rows))
+	for i, r := range rows {
+		out[i] = r.job
+	}
+	return out
+}

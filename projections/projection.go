@@ -1,0 +1,137 @@
+// Package projections folds the event log into the views that GETs serve. It promises
+// that a view and its checkpoint move together, that one process at a time moves them,
+// and that rebuilding a view to the same position gives the same rows. What a view
+// looks like is left to the packages below: one package for each view.
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Projection folds events into the rows of one view.
+type Projection interface {
+	// Name returns the view's name with its fold version, such as "jobs_v1". It is also the name of
+	// the checkpoint. A change of the fold that changes rows needs a new version.
+	Name() string
+	// Tables returns the view's tables, which Apply names without a schema. They have a primary key
+	// and no defaults of their own: a row depends on events only.
+	Tables() []string
+	// Apply folds events, in order, into the tables. A batch is 1 to 500 events of the log; how the
+	// log is cut into batches must make no difference to the rows, and an event applied twice changes
+	// nothing. An error that the event itself causes halts its stream; one of the database (Unavailable)
+	// is tried again.
+	Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error
+}
+
+// batchLimit is the most events of one batch: large enough that a commit is shared, small
+// enough that a batch takes tens of milliseconds.
+const batchLimit = 500
+
+// systemic reports an error that no event is to blame for: it will pass, or an operator must act,
+// and the same events may be tried again then.
+func systemic(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return !dataClass(pg.Code)
+	}
+	switch fault.KindOf(postgres.Classify(err, "apply")) {
+	case fault.Unavailable, fault.Canceled, fault.Exhausted:
+		return true
+	default:
+		return errors.Is(err, errDeposed)
+	}
+}
+
+// dataClass reports an SQLSTATE about the values of a statement: data exception, constraint violation.
+func dataClass(code string) bool { return len(code) == 5 && (code[:2] == "22" || code[:2] == "23") }
+
+// errDeposed says that another runner has moved the checkpoint.
+var errDeposed = errors.New("another runner has moved the checkpoint")
+
+// advance moves the projection's checkpoint in tx and returns the streams that are halted, with
+// the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
+// Rebuild out.
+func advance(ctx context.Context, tx pgx.Tx, name string, from, to int64) (map[string]int64, error) {
+	err := postgres.SaveCheckpoint(ctx, tx, name, from, to)
+	if fault.Is(err, fault.Conflict) {
+		return nil, fmt.Errorf("%s: %w: %w", name, errDeposed, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return haltedIn(ctx, tx, name)
+}
+
+// without returns the events of streams that are not halted.
+func without(events []eventlog.Recorded, halted map[string]int64) []eventlog.Recorded {
+	if len(halted) == 0 {
+		return events
+	}
+	kept := make([]eventlog.Recorded, 0, len(events))
+	for _, e := range events {
+		if _, held := halted[e.Stream]; !held {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// apply calls p.Apply; a panic in it is an error that the events caused.
+func apply(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("apply panicked: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return p.Apply(ctx, tx, events)
+}
+
+// applyChunks folds any number of events in batches.
+func applyChunks(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) error {
+	for len(events) > 0 {
+		n := min(len(events), batchLimit)
+		if err := apply(ctx, tx, p, events[:n]); err != nil {
+			return err
+		}
+		events = events[n:]
+	}
+	return nil
+}
+
+// stepwise folds event by event, each in a savepoint, and passes over the streams whose
+// events fail. It returns those.
+func stepwise(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) ([]Halted, error) {
+	var stopped []Halted
+	halted := map[string]int64{}
+	for i, e := range events {
+		if _, held := halted[e.Stream]; held {
+			continue
+		}
+		cause := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error {
+			return apply(ctx, savepoint, p, events[i:i+1])
+		})
+		if cause == nil {
+			continue
+		}
+		if systemic(cause) {
+			return nil, cause
+		}
+		h := Halted{Projection: p.Name(), Stream: e.Stream, Position: e.Position, Error: cause.Error()}
+		halted[e.Stream] = e.Position
+		stopped = append(stopped, h)
+	}
+	return stopped, nil
+}

@@ -1,0 +1,164 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+const (
+	cleanupTime  = 30 * time.Second // to drop a shadow of any size: it is a file deletion
+	nearEnough   = 2000             // events that the swap may fold while the runner waits: under a second
+	swapAttempts = 20               // a reader that holds the live table for longer than all of them fails the rebuild
+	swapWait     = time.Second      // how long one attempt may make new readers queue behind it
+)
+
+// RebuildOptions tune Rebuild and Check. The zero value works.
+type RebuildOptions struct {
+	// Progress is told how many positions of the log are folded, of how many. It may be nil.
+	Progress func(done, total int64)
+}
+
+// Rebuilt is the outcome of a rebuild.
+type Rebuilt struct {
+	Position int64    // that the view stood at before and after
+	Halted   []Halted // streams that could not be folded; they are halted in the live view too now
+}
+
+// Rebuild folds the view again from the start of the log, beside the live one, and takes its place at
+// the same position in one transaction: readers and the runner wait for that moment only. An
+// interrupted rebuild changes nothing and starts anew when called again. A second one at the same
+// time is Conflict, rebuild_running.
+func Rebuild(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOptions) (Rebuilt, error) {
+	s, err := openShadow(ctx, pool, p, opts.Progress)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	defer s.close(ctx)
+	if err := s.catchUp(ctx); err != nil {
+		return Rebuilt{}, err
+	}
+	for attempt := 1; ; attempt++ {
+		err := s.swap(ctx)
+		if err == nil {
+			break
+		}
+		if attempt == swapAttempts || !fault.Is(err, fault.Unavailable) || s.conn.IsClosed() {
+			return Rebuilt{}, err
+		}
+		if err := s.catchUp(ctx); err != nil {
+			return Rebuilt{}, err
+		}
+	}
+	s.progress(s.position, s.position)
+	return Rebuilt{Position: s.position, Halted: s.stopped}, nil
+}
+
+// catchUp folds until the shadow is close to the live view, then makes its indexes.
+func (s *shadow) catchUp(ctx context.Context) error {
+	indexed := s.position > 0
+	for {
+		live, err := s.livePosition(ctx, s.conn)
+		if err != nil {
+			return err
+		}
+		if live-s.position <= nearEnough && indexed {
+			return nil
+		}
+		if err := s.foldTo(ctx, live); err != nil {
+			return err
+		}
+		if !indexed {
+			if err := s.inTx(ctx, s.indexAll(ctx)); err != nil {
+				return err
+			}
+			indexed = true
+		}
+	}
+}
+
+func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
+	return func(tx pgx.Tx) error {
+		for _, table := range s.p.Tables() {
+			if err := s.copyIndexes(ctx, tx, table); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "analyze "+quote(s.schema, table)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, error) {
+	rows, err := db.Query(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, s.p.Name())
+	if err != nil {
+		return 0, postgres.Classify(err, "read the checkpoint of "+s.p.Name())
+	}
+	position, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+	return position, postgres.Classify(err, "read the checkpoint of "+s.p.Name())
+}
+
+// swap folds the rest while the runner is kept out by the checkpoint's lock, and puts the shadow's
+// tables in the place of the live ones. On an error nothing has changed, the shadow included.
+func (s *shadow) swap(ctx context.Context) error {
+	position, stopped := s.position, len(s.stopped)
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d; set local synchronous_commit = on", swapWait.Milliseconds())); err != nil {
+			return err
+		}
+		live, err := lockCheckpoint(ctx, tx, s.p.Name())
+		if err != nil {
+			return err
+		}
+		if err := s.foldRest(ctx, tx, live); err != nil {
+			return err
+		}
+		if err := s.replaceHalted(ctx, tx); err != nil {
+			return err
+		}
+		return s.replaceTables(ctx, tx)
+	})
+	if err != nil { // the transaction took its folding back
+		s.position = position
+		for _, h := range s.stopped[stopped:] {
+			delete(s.halted, h.Stream)
+		}
+		s.stopped = s.stopped[:stopped]
+	}
+	return err
+}
+
+func (s *shadow) replaceHalted(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `delete from halted_streams where projection = $1`, s.p.Name()); err != nil {
+		return err
+	}
+	for _, h := range s.stopped {
+		if err := halt(ctx, tx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceTables drops the live tables and moves the shadow's into their schema. Indexes and
+// constraints keep the names that migrations know them by.
+func (s *shadow) replaceTables(ctx context.Context, tx pgx.Tx) error {
+	for _, table := range s.p.Tables() {
+		statements := []string{
+			"drop table " + quote(s.live, table),
+			"alter table " + quote(s.schema, table) + " set schema " + quote(s.live),
+		}
+		if err := execAll(ctx, tx, statements); err != nil {
+			return err
+		}
+	}
+	return nil
+}

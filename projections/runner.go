@@ -1,0 +1,155 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Options tune a Runner. The zero value works.
+type Options struct {
+	Batch      int                         // default and most 500 events
+	Retries    int                         // default 3 quick attempts more before a batch is put back
+	FirstRetry time.Duration               // default 20 ms, doubled each time
+	Middleware []message.HandlerMiddleware // outermost, such as metrics
+	OnHalt     func(Halted)                // told of each stream that halts; may be nil
+	Log        *slog.Logger                // default: discard
+}
+
+func (o Options) withDefaults() Options {
+	if o.Batch <= 0 || o.Batch > batchLimit {
+		o.Batch = batchLimit
+	}
+	if o.Retries <= 0 {
+		o.Retries = 3
+	}
+	if o.FirstRetry <= 0 {
+		o.FirstRetry = 20 * time.Millisecond
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Runner keeps views up to date: each projection is a handler of a Watermill router with a
+// consumer group of its own. Over all processes one runner at a time moves a projection; the others
+// stand by and take over when its process or its session with the database ends.
+type Runner struct {
+	pool   *pgxpool.Pool
+	opts   Options
+	router *message.Router
+}
+
+// NewRunner returns a runner of the projections. Tail and checkpoints must be running.
+func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Checkpoints, opts Options, projections ...Projection) (*Runner, error) {
+	opts = opts.withDefaults()
+	logger := watermill.NewSlogLogger(opts.Log)
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 10 * time.Second}, logger)
+	if err != nil {
+		return nil, fmt.Errorf("make the router of projections: %w", err)
+	}
+	r := &Runner{pool: pool, opts: opts, router: router}
+	retry := middleware.Retry{
+		MaxRetries: opts.Retries, InitialInterval: opts.FirstRetry, Multiplier: 2, MaxInterval: time.Second,
+		Logger:      logger,
+		ShouldRetry: func(p middleware.RetryParams) bool { return !errors.Is(p.Err, errDeposed) },
+	}
+	router.AddMiddleware(opts.Middleware...)
+	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
+	for _, p := range projections {
+		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
+			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Log: opts.Log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		router.AddConsumerHandler(p.Name(), eventlog.TopicAll, sub, r.handler(p))
+	}
+	return r, nil
+}
+
+// Run keeps the views up to date until ctx ends, and then finishes the batches at hand.
+func (r *Runner) Run(ctx context.Context) error {
+	if err := r.router.Run(ctx); err != nil {
+		return fmt.Errorf("run projections: %w", err)
+	}
+	return nil
+}
+
+func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
+	return func(msg *message.Message) error {
+		batch, err := eventlog.BatchOf(msg)
+		if err != nil {
+			return err
+		}
+		return r.apply(msg.Context(), p, batch)
+	}
+}
+
+// apply folds a batch with its checkpoint in one transaction. When an event is to blame for a
+// failure, the batch is folded again event by event and the streams that fail are halted.
+func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
+	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		halted, err := advance(ctx, tx, p.Name(), b.After, b.UpTo)
+		if err != nil {
+			return err
+		}
+		events := without(b.Events, halted)
+		if len(events) == 0 {
+			return nil
+		}
+		return apply(ctx, tx, p, events)
+	})
+	if err == nil || systemic(err) {
+		return wrapApply(p, b, err)
+	}
+	return wrapApply(p, b, r.applyCarefully(ctx, p, b))
+}
+
+func wrapApply(p Projection, b eventlog.Batch, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("apply events %d to %d to %s: %w", b.After+1, b.UpTo, p.Name(), err)
+}
+
+func (r *Runner) applyCarefully(ctx context.Context, p Projection, b eventlog.Batch) error {
+	var stopped []Halted
+	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		halted, err := advance(ctx, tx, p.Name(), b.After, b.UpTo)
+		if err != nil {
+			return err
+		}
+		if stopped, err = stepwise(ctx, tx, p, without(b.Events, halted)); err != nil {
+			return err
+		}
+		for _, h := range stopped {
+			if err := halt(ctx, tx, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, h := range stopped {
+		r.opts.Log.Error("a stream halted: its later events are held until it is resumed",
+			"projection", h.Projection, "stream", h.Stream, "position", h.Position, "error", h.Error)
+		if r.opts.OnHalt != nil {
+			r.opts.OnHalt(h)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// shadow is a second copy of a view, in a schema of its own, folded from the start of the log
+// over one connection. While it exists, no other rebuild or check of the view can run.
+type shadow struct {
+	conn     *pgx.Conn
+	p        Projection
+	live     string // schema of the live tables
+	schema   string
+	position int64
+	halted   map[string]int64
+	stopped  []Halted
+	total    int64 // positions to fold, for progress; grows with the log
+	progress func(done, total int64)
+}
+
+// openShadow makes an empty shadow. What an interrupted one left behind is dropped.
+func openShadow(ctx context.Context, pool *pgxpool.Pool, p Projection, progress func(done, total int64)) (*shadow, error) {
+	cfg := pool.Config().ConnConfig.Copy()
+	cfg.RuntimeParams["application_name"] = "millrace rebuild"
+	cfg.RuntimeParams["synchronous_commit"] = "off" // a crash costs the shadow anyway; the swap turns it on
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, postgres.Classify(err, "connect for a rebuild")
+	}
+	s := &shadow{conn: conn, p: p, schema: "shadow_" + p.Name(), halted: map[string]int64{}, progress: progress}
+	if s.progress == nil {
+		s.progress = func(int64, int64) {}
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.close(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+// close drops the shadow and its connection, also when ctx has ended.
+func (s *shadow) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	_, _ = s.conn.Exec(ctx, "drop schema if exists "+quote(s.schema)+" cascade") // else the next one drops it
+	_ = s.conn.Close(ctx)
+}
+
+func quote(names ...string) string { return pgx.Identifier(names).Sanitize() }
+
+func (s *shadow) prepare(ctx context.Context) error {
+	var free bool
+	err := s.conn.QueryRow(ctx, `select current_schema(), pg_try_advisory_lock(hashtextextended(current_schema() || '/rebuild/' || $1, 0))`,
+		s.p.Name()).Scan(&s.live, &free)
+	if err != nil {
+		return postgres.Classify(err, "lock the rebuild of "+s.p.Name())
+	}
+	if !free {
+		return fault.New(fault.Conflict, "rebuild_running", "another process rebuilds or checks %s", s.p.Name())
+	}
+	if s.live != "public" {
+		s.schema = s.live + "_" + s.schema
+	}
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "drop schema if exists "+quote(s.schema)+" cascade"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "create schema "+quote(s.schema)); err != nil {
+			return err
+		}
+		for _, table := range s.p.Tables() {
+			if err := s.copyShape(ctx, tx, table); err != nil {
+				return fmt.Errorf("copy the shape of %s: %w", table, err)
+			}
+		}
+		return nil
+	})
+}
+
+// copyShape makes an empty table like the live one, with its keys under the same names. Other
+// indexes follow when the rows are there.
+func (s *shadow) copyShape(ctx context.Context, tx pgx.Tx, table string) error {
+	_, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including all excluding indexes)", quote(s.schema, table), quote(s.live, table)))
+	if err != nil {
+		return err
+	}
+	keys, err := s.statements(ctx, tx, `
+		select format('alter table %I.%I add constraint %I %s', $3::text, $2::text, conname, pg_get_constraintdef(oid))
+		from pg_constraint where conrelid = format('%I.%I', $1::text, $2::text)::regclass and contype in ('p', 'u') order by conname`, table)
+	if err != nil {
+		return err
+	}
+	return execAll(ctx, tx, keys)
+}
+
+// copyIndexes makes the live table's other indexes on the shadow.
+func (s *shadow) copyIndexes(ctx context.Context, tx pgx.Tx, table string) error {
+	indexes, err := s.statements(ctx, tx, `
+		select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I ', $1::text, $2::text), format(' ON %I.%I ', $3::text, $2::text))
+		from pg_index i where i.indrelid = format('%I.%I', $1::text, $2::text)::regclass
+		  and not exists (select from pg_constraint c where c.conindid = i.indexrelid) order by i.indexrelid`, table)
+	if err != nil {
+		return err
+	}
+	return execAll(ctx, tx, indexes)
+}
+
+// statements returns DDL that a query makes from (live schema, table, shadow schema).
+func (s *shadow) statements(ctx context.Context, tx pgx.Tx, query, table string) ([]string, error) {
+	rows, err := tx.Query(ctx, query, s.live, table, s.schema)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+func execAll(ctx context.Context, tx pgx.Tx, statements []string) error {
+	for _, sql := range statements {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	return nil
+}
+
+// inTx runs f in a transaction that sees the live tables.
+func (s *shadow) inTx(ctx context.Context, f func(pgx.Tx) error) error {
+	return postgres.Classify(pgx.BeginFunc(ctx, s.conn, f), "rebuild "+s.p.Name())
+}
+
+// within makes the shadow's tables the ones that unqualified names mean, until tx ends.
+func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "set local search_path to "+quote(s.schema)+", "+quote(s.live))
+	return err
+}
+
+// page is how many events one transaction of a rebuild folds.
+const page = 4 * batchLimit
+
+// foldTo brings the shadow to position upTo, in transactions of a page.
+func (s *shadow) foldTo(ctx context.Context, upTo int64) error {
+	s.total = upTo
+	for s.position < upTo {
+		events, err := s.read(ctx, s.conn, upTo)
+		if err != nil {
+			return err
+		}
+		if err := s.fold(ctx, events); err != nil {
+			return err
+		}
+		s.passed(events, upTo)
+		s.progress(s.position, s.total)
+	}
+	return nil
+}
+
+// passed moves the position behind events; none left means that upTo is reached.
+func (s *shadow) passed(events []eventlog.Recorded, upTo int64) {
+	if len(events) < page {
+		s.position = upTo
+		return
+	}
+	s.position = events[len(events)-1].Position
+}
+
+func (s *shadow) read(ctx context.Context, db postgres.Queryer, upTo int64) ([]eventlog.Recorded, error) {
+	return postgres.ReadLog(ctx, db, s.position, upTo, page)
+}
+
+// fold applies a page in a transaction of its own; a page with a failing event again, carefully.
+func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded) error {
+	err := s.inTx(ctx, func(tx pgx.Tx) error { return s.foldIn(ctx, tx, events) })
+	if err == nil || systemic(err) {
+		return err
+	}
+	return s.inTx(ctx, func(tx pgx.Tx) error { return s.foldCarefully(ctx, tx, events) })
+}
+
+func (s *shadow) foldIn(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
+	if err := s.within(ctx, tx); err != nil {
+		return err
+	}
+	return applyChunks(ctx, tx, s.p, without(events, s.halted))
+}
+
+func (s *shadow) foldCarefully(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
+	if err := s.within(ctx, tx); err != nil {
+		return err
+	}
+	stopped, err := stepwise(ctx, tx, s.p, without(events, s.halted))
+	if err != nil {
+		return err
+	}
+	for _, h := range stopped {
+		s.halted[h.Stream] = h.Position
+	}
+	s.stopped = append(s.stopped, stopped...)
+	return nil
+}
+
+// foldRest folds what is left up to upTo inside tx, which then sees the shadow under plain names.
+func (s *shadow) foldRest(ctx context.Context, tx pgx.Tx, upTo int64) error {
+	for s.position < upTo {
+		events, err := s.read(ctx, tx, upTo)
+		if err != nil {
+			return err
+		}
+		err = pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error { return s.foldIn(ctx, savepoint, events) })
+		if err != nil && !systemic(err) {
+			err = s.foldCarefully(ctx, tx, events)
+		}
+		if err != nil {
+			return err
+		}
+		s.passed(events, upTo)
+	}
+	return s.within(ctx, tx)
+}
