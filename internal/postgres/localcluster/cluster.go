@@ -1,0 +1,218 @@
+//go:build unix
+
+// Package localcluster runs a private PostgreSQL as a child of this process, from the
+// machine's own binaries. The cluster has one owner, listens on a Unix socket only,
+// in a directory nobody else may enter, and stops with its owner, however that one
+// ends. What was committed survives the crash of either. It does not restart itself
+// and knows nothing of what is stored in it.
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/child"
+)
+
+// Options tune a cluster. The zero value is right for data that matters.
+type Options struct {
+	// BinDir holds initdb and postgres; "" = look where package managers put them.
+	BinDir string
+	// LogFile takes the server's log; the one of the run before is kept beside it as
+	// LogFile.1. "" = postgres.log in the cluster's directory.
+	LogFile string
+	// Disposable trades crash safety for speed (no fsync): for tests only.
+	Disposable bool
+	// MaxConnections is the server's limit; 0 = 200.
+	MaxConnections int
+}
+
+// Fixed names. The port is only part of the socket's name: nothing listens on TCP.
+const (
+	superuser = "millrace"
+	port      = 5432
+)
+
+// Waits of a start and a stop.
+const (
+	readyWait = 60 * time.Second // crash recovery of a large log takes time
+	fastWait  = 20 * time.Second // for "fast" shutdown, which ends with a checkpoint
+	quitWait  = 5 * time.Second  // for "immediate" shutdown
+)
+
+// Cluster is a running private PostgreSQL.
+type Cluster struct {
+	dir     string // of everything below
+	socket  string // directory of the Unix socket
+	opts    Options
+	bin     binaries
+	user    *child.User
+	lock    *child.Lock
+	process *child.Process
+}
+
+// Start runs the cluster in dir, which it creates when needed, and returns when it accepts
+// connections. Its errors are one line and name the remedy where there is one.
+func Start(ctx context.Context, dir string, opts Options) (*Cluster, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL data: %w", err)
+	}
+	c := &Cluster{dir: dir, opts: opts}
+	if err := c.prepare(ctx); err != nil {
+		return nil, errors.Join(err, c.release())
+	}
+	if err := c.launch(ctx); err != nil {
+		return nil, errors.Join(err, c.release())
+	}
+	return c, nil
+}
+
+// prepare brings the directory to where the server can be started in it.
+func (c *Cluster) prepare(ctx context.Context) (err error) {
+	if c.user, err = serverUser(); err != nil {
+		return err
+	}
+	if err := c.makeDir(c.dir); err != nil {
+		return err
+	}
+	if c.lock, err = child.Acquire(filepath.Join(c.dir, "lock")); err != nil {
+		return fmt.Errorf("PostgreSQL data: %w", err)
+	}
+	if c.user != nil {
+		if err := traversable(c.dir, *c.user); err != nil {
+			return err
+		}
+	}
+	if c.bin, err = findBinaries(ctx, c.opts.BinDir, c.data()); err != nil {
+		return err
+	}
+	if err := c.initialize(ctx); err != nil {
+		return err
+	}
+	if err := stopStray(ctx, c.data()); err != nil {
+		return err
+	}
+	return c.makeSocketDir()
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// launch starts the server and waits until it answers. Leftovers of a killed server hold its
+// shared memory for a moment, in which a new one gives up at once: it is tried again.
+func (c *Cluster) launch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	for attempt := 0; ; attempt++ {
+		err := c.tryLaunch(ctx)
+		var died *diedError
+		if err == nil || !errors.As(err, &died) || attempt == 5 || !pause(ctx, 100*time.Millisecond<<attempt) {
+			return err
+		}
+	}
+}
+
+func (c *Cluster) tryLaunch(ctx context.Context) error {
+	log, err := c.openLog()
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own copy
+	c.process, err = child.Start(child.Command{
+		Path: c.bin.path("postgres"), Args: c.arguments(), Env: serverEnvironment(), Dir: c.dir,
+		Stdout: log, Stderr: log, User: c.user, Orphan: syscall.SIGINT,
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.awaitReady(ctx); err != nil {
+		return errors.Join(err, c.stopServer(context.WithoutCancel(ctx)))
+	}
+	return nil
+}
+
+func (c *Cluster) arguments() []string {
+	connections := c.opts.MaxConnections
+	if connections == 0 {
+		connections = 200
+	}
+	args := []string{"-D", c.data(), "-k", c.socket, "-p", strconv.Itoa(port)}
+	for _, setting := range []string{
+		"listen_addresses=", "unix_socket_permissions=0700", "max_connections=" + strconv.Itoa(connections),
+		"shared_buffers=128MB", "timezone=UTC", "log_timezone=UTC", "log_line_prefix=%m [%p] %q%d ", "logging_collector=off",
+		"jit=off", // our statements are short: compiling one costs more than running it
+	} {
+		args = append(args, "-c", setting)
+	}
+	if c.opts.Disposable {
+		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_wal_size=4GB")
+	}
+	return args
+}
+
+// URL returns the connection string of a database of the cluster, for any PostgreSQL client.
+// The cluster is reached by path and socket permissions, without a password.
+func (c *Cluster) URL(database string) string {
+	q := url.Values{"host": {c.socket}, "port": {strconv.Itoa(port)}, "sslmode": {"disable"}}
+	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: q.Encode()}).String()
+}
+
+// Socket returns the directory of the Unix socket, the port in its name and the superuser, for
+// clients that take no connection string.
+func (c *Cluster) Socket() (dir string, number int, user string) { return c.socket, port, superuser }
+
+// PID returns the process id of the server.
+func (c *Cluster) PID() int { return c.process.PID() }
+
+// Done is closed when the server has ended, for whatever reason.
+func (c *Cluster) Done() <-chan struct{} { return c.process.Done() }
+
+// Err describes how the server ended, with the last thing it logged. It is valid once Done is
+// closed.
+func (c *Cluster) Err() error { return c.died() }
+
+// Stop shuts the server down: running transactions are rolled back, what is committed is
+// flushed. A server that does not follow within 20 s, or by the end of ctx, is ended harder;
+// nothing committed is lost by that.
+func (c *Cluster) Stop(ctx context.Context) error {
+	return errors.Join(c.stopServer(ctx), c.release())
+}
+
+func (c *Cluster) stopServer(ctx context.Context) error {
+	if c.process == nil {
+		return nil
+	}
+	return c.process.Stop(ctx, child.Step{Signal: syscall.SIGINT, Grace: fastWait}, child.Step{Signal: syscall.SIGQUIT, Grace: quitWait})
+}
+
+func (c *Cluster) release() error {
+	if c.lock == nil {
+		return nil
+	}
+	err := c.lock.Release()
+	c.lock = nil
+	return err
+}
+
+// serverEnvironment is small and fixed: settings meant for another PostgreSQL must not reach ours.
+func serverEnvironment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,109 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/millrace-dev/millrace/internal/child"
+)
+
+// serverUser returns whom the server runs as: this process's own user, unless that is root,
+// which PostgreSQL refuses.
+func serverUser() (*child.User, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "_postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uidErr, gidErr); err != nil {
+			return nil, fmt.Errorf("user %s: %w", name, err)
+		}
+		return &child.User{UID: uint32(uid), GID: uint32(gid)}, nil
+	}
+	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: add one, or run as another user")
+}
+
+// traversable checks that the server's user can reach dir, which belongs to it.
+func traversable(dir string, u child.User) error {
+	for parent := filepath.Dir(dir); ; parent = filepath.Dir(parent) {
+		info, err := os.Stat(parent)
+		if err != nil {
+			return fmt.Errorf("PostgreSQL data: %w", err)
+		}
+		if !maySearch(info, u) {
+			return fmt.Errorf("running as root, PostgreSQL gets uid %d, which cannot enter %s: choose a data directory elsewhere (for example /var/lib/millrace), or chmod o+x %s",
+				u.UID, parent, parent)
+		}
+		if parent == filepath.Dir(parent) {
+			return nil
+		}
+	}
+}
+
+func maySearch(info os.FileInfo, u child.User) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return true // unknown: the server will tell
+	}
+	switch mode := info.Mode().Perm(); {
+	case stat.Uid == u.UID:
+		return mode&0o100 != 0
+	case stat.Gid == u.GID:
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}
+
+// maxSocketPath is the longest path of a Unix socket on Linux, less its final zero. Others allow
+// 103; PostgreSQL keeps a lock file with the longer name beside the socket.
+const maxSocketPath = 103
+
+// makeSocketDir creates the directory of the socket: in the cluster's own, or where that path is
+// too long, in the directory for temporary files under a name that follows from it.
+func (c *Cluster) makeSocketDir() error {
+	c.socket = filepath.Join(c.dir, "run")
+	if len(c.socketFile()) > maxSocketPath {
+		sum := sha256.Sum256([]byte(c.dir))
+		c.socket = filepath.Join(os.TempDir(), "millrace-"+hex.EncodeToString(sum[:6]))
+	}
+	if len(c.socketFile()) > maxSocketPath {
+		return fmt.Errorf("the path of the PostgreSQL socket is too long (%d bytes, %d are allowed): choose a shorter data directory or TMPDIR", len(c.socketFile()), maxSocketPath)
+	}
+	if err := c.makeDir(c.socket); err != nil {
+		return err
+	}
+	return private(c.socket, userOf(c.user))
+}
+
+func (c *Cluster) socketFile() string {
+	return filepath.Join(c.socket, ".s.PGSQL."+strconv.Itoa(port))
+}
+
+// private checks that dir is a directory only its user can enter: under the one for temporary
+// files somebody else may have made it first.
+func private(dir string, u child.User) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("socket directory: %w", err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || ok && stat.Uid != u.UID {
+		return fmt.Errorf("socket directory %s is not private to uid %d: remove it", dir, u.UID)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/millrace-dev/millrace/internal/child"
+)
+
+// initialize creates the data directory unless it is there. It is made under another name and
+// renamed when complete, so that an interrupted first start leaves nothing half made.
+func (c *Cluster) initialize(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(c.data(), "PG_VERSION")); err == nil {
+		return nil
+	}
+	if _, err := os.Stat(c.data()); err == nil {
+		return fmt.Errorf("%s is no PostgreSQL data directory (it has no PG_VERSION): restore it, or remove it to begin anew", c.data())
+	}
+	unfinished := c.data() + ".init"
+	if err := os.RemoveAll(unfinished); err != nil {
+		return fmt.Errorf("clean up an interrupted first start: %w", err)
+	}
+	if err := c.initdb(ctx, unfinished); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, c.data()); err != nil {
+		return fmt.Errorf("create the PostgreSQL data: %w", err)
+	}
+	return syncDir(c.dir)
+}
+
+func (c *Cluster) initdb(ctx context.Context, dir string) error {
+	args := []string{
+		"-D", dir, "-U", superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--data-checksums", "--no-instructions",
+	}
+	if c.opts.Disposable {
+		args = append(args, "--no-sync")
+	}
+	cmd := exec.CommandContext(ctx, c.bin.path("initdb"), args...)
+	cmd.Env, cmd.Dir = serverEnvironment(), c.dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if c.user != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.user.UID, Gid: c.user.GID, Groups: []uint32{}}}
+	}
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if bytes.Contains(out, []byte("could not look up effective user ID")) {
+		return fmt.Errorf("PostgreSQL needs a user with a name: uid %d has no entry in /etc/passwd (give the container a real user, or set DATABASE_URL)", os.Geteuid())
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if why := complaint(out); why != "" {
+		return fmt.Errorf("create the PostgreSQL data: initdb: %w: %s", err, why)
+	}
+	return fmt.Errorf("create the PostgreSQL data: initdb: %w", err)
+}
+
+// makeDir creates dir, private to the user of the server.
+func (c *Cluster) makeDir(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("PostgreSQL data: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("PostgreSQL data: %w", err)
+	}
+	if c.user == nil {
+		return nil
+	}
+	if err := os.Chown(dir, int(c.user.UID), int(c.user.GID)); err != nil {
+		return fmt.Errorf("PostgreSQL data: %w", err)
+	}
+	return nil
+}
+
+// syncDir makes the names in dir durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// userOf returns the identity of the running process, or of user when it is not nil.
+func userOf(user *child.User) child.User {
+	if user != nil {
+		return *user
+	}
+	return child.User{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+}
