@@ -19,7 +19,7 @@ func ImageBlend() *node.Class {
 			choice("blend_mode", raster.BlendModes(), "The formula of the mix."),
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(250),
+		Cost:    perPixel(90),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			a, b := in.Image("image1"), in.Image("image2")
@@ -47,7 +47,7 @@ func ImageCompositeMasked() *node.Class {
 			{Name: "mask", Type: node.Mask, Section: node.Optional, Tooltip: "Where the source shows; stretched to the source."},
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(200),
+		Cost:    perPixel(60),
 		Run:     runComposite,
 	}
 }
@@ -75,7 +75,7 @@ func ImageBatch() *node.Class {
 		Deprecated:    true,
 		Inputs:        []node.Input{images("image1", "The first images."), images("image2", "The images that follow.")},
 		Outputs:       imageOut(),
-		Cost:          perPixel(120),
+		Cost:          perPixel(50),
 		Pixels:        func(_ node.Args, upstream int64) int64 { return 2 * upstream },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()

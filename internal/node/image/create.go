@@ -24,7 +24,7 @@ func EmptyImage() *node.Class {
 			color,
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(8),
+		Cost:    perPixel(4),
 		Pixels: func(constants node.Args, _ int64) int64 {
 			return constInt(constants, "width", maxSide) * constInt(constants, "height", maxSide) *
 				constInt(constants, "batch_size", maxBatch)

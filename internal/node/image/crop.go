@@ -33,4 +33,4 @@ func ImageCrop() *node.Class {
 }
 
 // copyNanos is the cost of moving a pixel of four floats.
-const copyNanos = 30
+const copyNanos = 10

@@ -14,7 +14,7 @@ func ImageInvert() *node.Class {
 		SearchAliases: []string{"reverse colors", "negative"},
 		Inputs:        []node.Input{images("image", "The images to invert.")},
 		Outputs:       imageOut(),
-		Cost:          perPixel(40),
+		Cost:          perPixel(10),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im := in.Image("image")
@@ -53,7 +53,7 @@ func ImageBlur() *node.Class {
 }
 
 // blurNanos is the cost of a pixel at the largest radius.
-const blurNanos = 400
+const blurNanos = 200
 
 // ImageSharpen sharpens images.
 func ImageSharpen() *node.Class {

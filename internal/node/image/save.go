@@ -78,7 +78,7 @@ func hiddenMetadata() []node.Input {
 
 // encodeCost is level 4 over RGBA, and the store's flush to disk.
 func encodeCost(pixels int64) time.Duration {
-	return time.Duration(pixels*250) + 20*time.Millisecond
+	return time.Duration(pixels*100) + 20*time.Millisecond
 }
 
 // temporaryPrefix is "ComfyUI_temp_" and five letters, the same on every attempt of a call.

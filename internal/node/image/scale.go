@@ -40,7 +40,7 @@ func ImageScale() *node.Class {
 }
 
 // scaleNanos is the cost of a pixel of the larger of input and output; Lanczos is the slowest.
-const scaleNanos = 150
+const scaleNanos = 50
 
 // assumedAspect is the ratio of sides that planning allows for when one side is free.
 // Planning also assumes a single frame; the engine's bound holds in any case.

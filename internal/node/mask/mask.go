@@ -54,7 +54,7 @@ func MaskToImage() *node.Class {
 		Description: "Turns a mask into a grey image.",
 		Inputs:      []node.Input{masks("mask", "The mask to show.")},
 		Outputs:     []node.Output{{Type: node.Image}},
-		Cost:        perPixel(30),
+		Cost:        perPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m := in.Mask("mask")
@@ -79,7 +79,7 @@ func ImageToMask() *node.Class {
 			{Name: "channel", Type: node.Combo, Options: channels(), Tooltip: "The channel to use."},
 		},
 		Outputs: maskOut(),
-		Cost:    perPixel(30),
+		Cost:    perPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, channel := in.Image("image"), in.String("channel")
@@ -103,7 +103,7 @@ func InvertMask() *node.Class {
 		Description: "Swaps the selected and the unselected area.",
 		Inputs:      []node.Input{masks("mask", "The mask to invert.")},
 		Outputs:     maskOut(),
-		Cost:        perPixel(15),
+		Cost:        perPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m := in.Mask("mask")

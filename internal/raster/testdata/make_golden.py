@@ -284,3 +284,101 @@ case("moving.gif", encoded(steps[0].quantize(64), "GIF", save_all=True,
                            append_images=[s.quantize(64) for s in steps[1:]], duration=50))
 case("moving.png", encoded(steps[0], "PNG", save_all=True, append_images=steps[1:], duration=50))
 case("moving.webp", encoded(steps[0], "WEBP", save_all=True, append_images=steps[1:], lossless=True))
+
+# --- masks, morphology, Porter-Duff -----------------------------------------
+
+
+def window_extreme(a, size, fn, empty):
+    """fn over a size x size window that reaches size//2 up and left; nothing outside."""
+    b = size // 2
+    p = np.pad(a, ((b, size - 1 - b), (b, size - 1 - b), (0, 0)), constant_values=empty)
+    views = [p[i:i + a.shape[0], j:j + a.shape[1]] for i in range(size) for j in range(size)]
+    return fn.reduce(views)
+
+
+def erode(x, k):
+    return window_extreme(x, k, np.minimum, np.inf)
+
+
+def dilate(x, k):
+    return window_extreme(x, k, np.maximum, -np.inf)
+
+
+f = unit(rgb)[:24, :31]
+save("morph_source", (rgb[:24, :31]))
+for k in (3, 4, 9):
+    for name, out in {
+        "erode": erode(f, k), "dilate": dilate(f, k), "open": dilate(erode(f, k), k), "close": erode(dilate(f, k), k),
+        "gradient": dilate(f, k) - erode(f, k), "top_hat": f - dilate(erode(f, k), k),
+        "bottom_hat": erode(dilate(f, k), k) - f,
+    }.items():
+        save(f"formula_morph_{name}_{k}", out.astype(np.float32))
+
+
+def grow(a, steps, tapered):
+    """Grey dilation (erosion) with a 3x3 footprint, edges reflected, iterated."""
+    for _ in range(abs(steps)):
+        p = np.pad(a, 1, mode="symmetric")
+        views = [p[i:i + a.shape[0], j:j + a.shape[1]] for i in range(3) for j in range(3)
+                 if not tapered or i == 1 or j == 1]
+        a = (np.maximum if steps > 0 else np.minimum).reduce(views)
+    return a
+
+
+sparse = np.where(rng.random((25, 20)) > 0.97, rng.random((25, 20)), 0).astype(np.float32)
+save("sparse", sparse)
+for steps in (1, 4, -2, 60):
+    for tapered in (True, False):
+        save(f"formula_grow_{steps}_{tapered}".lower(), grow(sparse if steps > 0 else mask[..., 0], steps, tapered))
+
+fm = mask[..., 0].astype(np.float64).copy()
+for i in range(5):
+    fm[:, i] *= (i + 1) / 5
+for i in range(7):
+    fm[i, :] *= (i + 1) / 7
+for i in range(20):
+    fm[:, 19 - i] *= (i + 1) / 20
+for i in range(3):
+    fm[24 - i, :] *= (i + 1) / 3
+save("formula_feather_5_7_30_3", fm.astype(np.float32))
+
+small = unit(picture(12, 15, 1))[..., 0]
+save("small_mask", small)
+for mode in ("multiply", "add", "subtract", "and", "or", "xor"):
+    out = mask[..., 0].copy()
+    d, s = out[20:, 9:], small[:5, :11]
+    D, S = np.round(d) != 0, np.round(s) != 0
+    out[20:, 9:] = {"multiply": d * s, "add": d + s, "subtract": d - s, "and": (D & S), "or": (D | S), "xor": (D ^ S)}[mode]
+    save(f"formula_maskmix_{mode}", np.clip(out, 0, 1))
+
+t = np.zeros((47, 61))
+for y in range(47):
+    for x in range(61):
+        d = min(x, y, 61 - x)
+        if d < 12:
+            t[y, x] = ((12 - d) / 12) ** 2
+om = np.ones((47 + 9, 61 + 5 + 14))
+om[9:, 5:66] = t
+save("formula_outpaint_mask", om.astype(np.float32))
+
+sm, dm = unit(picture(47, 61, 1)), unit(picture(47, 61, 1))
+save("duff_source_mask", sm[..., 0])
+save("duff_destination_mask", dm[..., 0])
+sa, da = 1 - sm.astype(np.float64), 1 - dm.astype(np.float64)
+s, d = unit(rgb) * sa, unit(other) * da
+union = sa + da - sa * da
+duff = {
+    "ADD": (np.clip(s + d, 0, 1), np.clip(sa + da, 0, 1)), "CLEAR": (0 * s, 0 * sa),
+    "DARKEN": ((1 - da) * s + (1 - sa) * d + np.minimum(s, d), union), "DST": (d, da),
+    "DST_ATOP": (sa * d + (1 - da) * s, sa), "DST_IN": (d * sa, sa * da), "DST_OUT": ((1 - sa) * d, (1 - sa) * da),
+    "DST_OVER": (d + (1 - da) * s, da + (1 - da) * sa),
+    "LIGHTEN": ((1 - da) * s + (1 - sa) * d + np.maximum(s, d), union), "MULTIPLY": (s * d, sa * da),
+    "OVERLAY": (np.where(2 * d < da, 2 * s * d, sa * da - 2 * (da - s) * (sa - d)), union),
+    "SCREEN": (s + d - s * d, union), "SRC": (s, sa), "SRC_ATOP": (da * s + (1 - sa) * d, da),
+    "SRC_IN": (s * da, sa * da), "SRC_OUT": ((1 - da) * s, (1 - da) * sa),
+    "SRC_OVER": (s + (1 - sa) * d, sa + (1 - sa) * da), "XOR": ((1 - da) * s + (1 - sa) * d, (1 - da) * sa + (1 - sa) * da),
+}
+for mode, (color, al) in duff.items():
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out = np.clip(np.where(al > 1e-5, color / al, 0), 0, 1)
+    save(f"formula_duff_{mode}", np.concatenate([out[:9], (1 - al)[:9]], -1).astype(np.float32))
