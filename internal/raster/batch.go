@@ -2,7 +2,6 @@ package raster
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -74,7 +73,8 @@ func (e Engine) join(ctx context.Context, parts []*grid) (grid, error) {
 	a, frames, eight := parts[0], 0, true
 	for _, p := range parts {
 		if p.h != a.h || p.w != a.w || p.c != a.c {
-			return grid{}, fmt.Errorf("joining frames of %d×%d×%d and %d×%d×%d", a.h, a.w, a.c, p.h, p.w, p.c)
+			return grid{}, fault.New(fault.Invalid, "size_mismatch",
+				"images of %d × %d × %d and %d × %d × %d do not batch", a.w, a.h, a.c, p.w, p.h, p.c)
 		}
 		frames += p.n
 		eight = eight && p.u8 != nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/raster"
 )
 
@@ -86,12 +87,12 @@ func colorType(channels int) byte {
 
 func (t Text) latin1() ([]byte, error) {
 	if len(t.Key) == 0 || len(t.Key) > 79 || strings.ContainsRune(t.Key+t.Value, 0) {
-		return nil, fmt.Errorf("png text %q has no usable keyword or contains NUL", t.Key)
+		return nil, fault.New(fault.Invalid, "png_text", "the metadata key %q cannot be stored in a PNG", t.Key)
 	}
 	out := make([]byte, 0, len(t.Key)+1+len(t.Value))
 	for _, r := range t.Key + "\x00" + t.Value {
 		if r > 0xff {
-			return nil, fmt.Errorf("png text %q is not Latin-1", t.Key)
+			return nil, fault.New(fault.Invalid, "png_text", "the metadata %q is not Latin-1", t.Key)
 		}
 		out = append(out, byte(r))
 	}

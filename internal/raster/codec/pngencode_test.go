@@ -142,3 +142,33 @@ func TestPreviewIsAtMost512ASide(t *testing.T) {
 		require.Equal(t, image.Pt(c.wantW, c.wantH), im.Bounds().Size())
 	}
 }
+
+func TestAnimationReadsBackEqual(t *testing.T) {
+	t.Parallel()
+	for _, c := range []int{3, 4} {
+		im := noisy(t, 3, 400, 500, c)
+		var buf bytes.Buffer
+		meta := []codec.Text{{Key: "prompt", Value: "{}"}}
+		require.NoError(t, codec.EncodeAnimation(t.Context(), &buf, im, codec.Animation{Level: 4, FrameMillis: 166, Metadata: meta}))
+		pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(buf.Bytes()))
+		require.NoError(t, err)
+		require.Equal(t, 3, pic.Image.Frames())
+		want := im.WithChannels(3)
+		for f := range 3 {
+			for y := range im.Height() {
+				require.Equal(t, want.Row8(nil, f, y), pic.Image.Row8(nil, f, y))
+			}
+		}
+		require.Contains(t, buf.String(), "comfprompt\x00{}")
+		_, err = png.Decode(bytes.NewReader(buf.Bytes()))
+		require.NoError(t, err, "a reader of still pictures sees the first frame")
+	}
+}
+
+func TestAnimationOfOneFrameIsStill(t *testing.T) {
+	t.Parallel()
+	var buf bytes.Buffer
+	require.NoError(t, codec.EncodeAnimation(t.Context(), &buf, noisy(t, 1, 9, 9, 3), codec.Animation{Level: 4, FrameMillis: 100}))
+	require.NotContains(t, buf.String(), "acTL")
+	require.Error(t, codec.EncodeAnimation(t.Context(), &buf, noisy(t, 1, 9, 9, 3), codec.Animation{FrameMillis: 1 << 16}))
+}
