@@ -39,6 +39,10 @@ func serverUser() (*child.User, error) {
 
 // traversable checks that the server's user can reach dir, which belongs to it.
 func traversable(dir string, u child.User) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return fmt.Errorf("PostgreSQL data: %w", err)
+	}
 	for parent := filepath.Dir(dir); ; parent = filepath.Dir(parent) {
 		info, err := os.Stat(parent)
 		if err != nil {

@@ -77,7 +77,8 @@ func (c *Cluster) makeDir(dir string) error {
 	if c.user == nil {
 		return nil
 	}
-	if err := os.Chown(dir, int(c.user.UID), int(c.user.GID)); err != nil {
+	// Not following a symbolic link, which under a shared directory may be anybody's.
+	if err := os.Lchown(dir, int(c.user.UID), int(c.user.GID)); err != nil {
 		return fmt.Errorf("PostgreSQL data: %w", err)
 	}
 	return nil
