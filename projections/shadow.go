@@ -2,9 +2,11 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -57,14 +59,8 @@ func (s *shadow) close(ctx context.Context) {
 func quote(names ...string) string { return pgx.Identifier(names).Sanitize() }
 
 func (s *shadow) prepare(ctx context.Context) error {
-	var free bool
-	err := s.conn.QueryRow(ctx, `select current_schema(), pg_try_advisory_lock(hashtextextended(current_schema() || '/rebuild/' || $1, 0))`,
-		s.p.Name()).Scan(&s.live, &free)
-	if err != nil {
-		return postgres.Classify(err, "lock the rebuild of "+s.p.Name())
-	}
-	if !free {
-		return fault.New(fault.Conflict, "rebuild_running", "another process rebuilds or checks %s", s.p.Name())
+	if err := s.lock(ctx); err != nil {
+		return err
 	}
 	if s.live != "public" {
 		s.schema = s.live + "_" + s.schema
@@ -84,6 +80,25 @@ func (s *shadow) prepare(ctx context.Context) error {
 		return nil
 	})
 }
+
+// lock keeps other rebuilds and checks of the view out for as long as the connection lives. It waits a
+// little, since the server takes a moment to notice that an interrupted one is gone.
+func (s *shadow) lock(ctx context.Context) error {
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `set local lock_timeout = '2s'`); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select current_schema(), pg_advisory_lock(hashtextextended(current_schema() || '/rebuild/' || $1, 0))::text`,
+			s.p.Name()).Scan(&s.live, nil)
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == lockNotAvailable {
+		return fault.Wrap(err, fault.Conflict, "rebuild_running", "another process rebuilds or checks %s", s.p.Name())
+	}
+	return err
+}
+
+const lockNotAvailable = "55P03"
 
 // copyShape makes an empty table like the live one, with its keys under the same names. Other
 // indexes follow when the rows are there.

@@ -8,10 +8,11 @@ package fanout
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -26,9 +27,6 @@ type StreamReader interface {
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error)
 }
 
-// loadTimeout bounds the reading of an account's unfinished jobs for its first watcher.
-const loadTimeout = 10 * time.Second
-
 // Fanout follows the log and live frames, and publishes to a hub. Only accounts with
 // watchers cost anything.
 type Fanout struct {
@@ -36,6 +34,8 @@ type Fanout struct {
 	events   StreamReader
 	registry *eventlog.Registry
 	hub      *stream.Hub
+	log      *slog.Logger
+	begun    chan struct{} // closed when position is known
 
 	mu       sync.Mutex // guards the fields below, and keeps folding and publishing in one order
 	position int64      // of the last fact seen
@@ -53,19 +53,35 @@ type entry struct {
 	err     error
 }
 
-// New returns a fan-out that has seen the log up to position; the facts behind it must
-// be given to Handle without a gap.
-func New(position int64, jobs ActiveJobs, events StreamReader, registry *eventlog.Registry, hub *stream.Hub) *Fanout {
+// New returns a fan-out that publishes to hub. It serves nobody before Begin.
+func New(jobs ActiveJobs, events StreamReader, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
 	return &Fanout{
-		jobs: jobs, events: events, registry: registry, hub: hub, position: position, rooms: map[string]*entry{},
+		jobs: jobs, events: events, registry: registry, hub: hub, log: log,
+		begun: make(chan struct{}), rooms: map[string]*entry{},
 	}
 }
 
-// Handle takes facts in the order of the log. Facts that it has seen are passed over.
+// Begin says from where on the fan-out follows the log: every fact behind position is
+// given to Handle from now on. It is called once.
+func (f *Fanout) Begin(position int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.position = position
+	close(f.begun)
+}
+
+// Handle takes facts in the order of the log. Those that it has seen are passed over, and
+// so is everything before Begin. A fact that cannot be followed costs its account's watchers
+// their subscriptions, which makes them look again, and never holds up the others.
 func (f *Fanout) Handle(ctx context.Context, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		if err := f.handle(ctx, rec); err != nil {
-			return fmt.Errorf("fan out event %d: %w", rec.Position, err)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			f.log.Error("fan-out lost an account's jobs, its watchers are cut off",
+				"position", rec.Position, "event_type", rec.Type, "error", err)
+			f.abandon(rec)
 		}
 	}
 	return nil
@@ -76,10 +92,6 @@ func (f *Fanout) handle(ctx context.Context, rec eventlog.Recorded) error {
 	if !ok {
 		return nil
 	}
-	data, err := f.registry.Decode(rec.Type, rec.Data)
-	if err != nil {
-		return err
-	}
 	history, err := f.missing(ctx, room, rec)
 	if err != nil {
 		return err
@@ -89,9 +101,32 @@ func (f *Fanout) handle(ctx context.Context, rec eventlog.Recorded) error {
 	if err := f.replay(room.room, history); err != nil {
 		return err
 	}
+	data, err := f.decode(rec)
+	if err != nil {
+		return err
+	}
 	f.hub.Publish(rec.Account, room.apply(rec, data)...)
 	f.position = rec.Position
 	return nil
+}
+
+// abandon gives up an account's room at a fact that could not be followed.
+func (f *Fanout) abandon(rec eventlog.Recorded) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.position = rec.Position
+	delete(f.rooms, rec.Account)
+	f.hub.Cut(rec.Account, stream.CloseLost)
+}
+
+// decode returns the data of a fact, nil for a type that only a newer version knows: such
+// a fact moves the job's version and says nothing.
+func (f *Fanout) decode(rec eventlog.Recorded) (any, error) {
+	data, err := f.registry.Decode(rec.Type, rec.Data)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // admit decides whether a fact is to be folded now. It is not when it was seen before,
@@ -99,7 +134,7 @@ func (f *Fanout) handle(ctx context.Context, rec eventlog.Recorded) error {
 func (f *Fanout) admit(rec eventlog.Recorded) (*entry, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if rec.Position <= f.position {
+	if !f.following() || rec.Position <= f.position {
 		return nil, false
 	}
 	e := f.rooms[rec.Account]
@@ -118,6 +153,16 @@ func (f *Fanout) admit(rec eventlog.Recorded) (*entry, bool) {
 		return nil, false
 	}
 	return e, true
+}
+
+// following reports whether Begin was called. The caller holds mu.
+func (f *Fanout) following() bool {
+	select {
+	case <-f.begun:
+		return true
+	default:
+		return false
+	}
 }
 
 // missing reads the facts before rec of a job that the room does not know: one that the
@@ -158,7 +203,7 @@ func (f *Fanout) stream(ctx context.Context, name string, upTo int64) ([]eventlo
 // replay folds facts without telling anybody. The caller holds mu.
 func (f *Fanout) replay(r *room, history []eventlog.Recorded) error {
 	for _, rec := range history {
-		data, err := f.registry.Decode(rec.Type, rec.Data)
+		data, err := f.decode(rec)
 		if err != nil {
 			return err
 		}
@@ -180,96 +225,3 @@ func (f *Fanout) HandleFrame(frame stream.Frame) {
 
 // Watches reports whether anybody on this replica watches the account.
 func (f *Fanout) Watches(account string) bool { return f.hub.Watched(account) > 0 }
-
-// Subscribe returns a subscription to an account's messages and the state that they
-// continue: no message is missing between the two, none is in both.
-func (f *Fanout) Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error) {
-	e, mine := f.enter(account)
-	defer f.leave(e)
-	if mine {
-		f.load(ctx, account, e)
-	}
-	select {
-	case <-e.ready:
-	case <-ctx.Done():
-		return nil, stream.Snapshot{}, ctx.Err()
-	}
-	if e.err != nil {
-		return nil, stream.Snapshot{}, fmt.Errorf("load the jobs of account %s: %w", account, e.err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.hub.Subscribe(account), e.snapshot(), nil
-}
-
-// enter returns the account's room and keeps it from being given up; the caller must
-// load one that did not exist.
-func (f *Fanout) enter(account string) (e *entry, mine bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e = f.rooms[account]
-	if e == nil {
-		e = &entry{room: newRoom(), ready: make(chan struct{}), loading: true, since: f.position}
-		f.rooms[account], mine = e, true
-	}
-	e.joining++
-	return e, mine
-}
-
-func (f *Fanout) leave(e *entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e.joining--
-}
-
-// load furnishes a room with the account's jobs as they were at the position where the
-// room's own facts begin.
-func (f *Fanout) load(ctx context.Context, account string, e *entry) {
-	defer close(e.ready)
-	// Others wait for this load too: it does not end with the first one's connection.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
-	defer cancel()
-	waiting, histories, err := f.active(ctx, account, e.since)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err == nil {
-		err = f.furnish(account, e, waiting, histories)
-	}
-	if err != nil {
-		e.err = err
-		delete(f.rooms, account)
-	}
-}
-
-// active returns the jobs that had not been admitted at the position, and the facts up
-// to there of the others: what was said about a running job is more than its state holds.
-func (f *Fanout) active(ctx context.Context, account string, at int64) (waiting []job.Job, facts []eventlog.Recorded, err error) {
-	jobs, err := f.jobs.Active(ctx, account)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, j := range jobs {
-		if j.Position <= at && j.AdmittedAt == nil {
-			waiting = append(waiting, j)
-			continue
-		}
-		history, err := f.stream(ctx, j.ID.Stream(), at)
-		if err != nil {
-			return nil, nil, err
-		}
-		facts = append(facts, history...)
-	}
-	return waiting, facts, nil
-}
-
-// furnish fills the room and catches up with what came meanwhile. The caller holds mu.
-func (f *Fanout) furnish(account string, e *entry, waiting []job.Job, histories []eventlog.Recorded) error {
-	for _, j := range waiting {
-		e.adopt(j)
-	}
-	if err := f.replay(e.room, histories); err != nil {
-		return err
-	}
-	e.loading = false
-	return f.replay(e.room, e.pending)
-}

@@ -2,10 +2,13 @@ package fanout_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/projections/fanout"
@@ -36,7 +39,7 @@ func TestAJobThatRanBeforeTheReplicaStartedIsPickedUp(t *testing.T) {
 	log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
 		job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
 	hub := stream.NewHub(stream.HubOptions{})
-	out := fanout.New(5, log, log, log.registry, hub)
+	out := follow(5, log, log, hub)
 	sub, snap, err := out.Subscribe(t.Context(), owner)
 	require.NoError(t, err)
 	require.Equal(t, 1, snap.Remaining)
@@ -57,7 +60,7 @@ func TestFactsBehindTheReplicasPositionAreNotSwallowedByTheLoad(t *testing.T) {
 	log := newLog(t)
 	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1})
 	hub := stream.NewHub(stream.HubOptions{})
-	out := fanout.New(1, log, log, log.registry, hub)
+	out := follow(1, log, log, hub)
 	sub, snap, err := out.Subscribe(t.Context(), owner)
 	require.NoError(t, err)
 	require.Equal(t, 1, snap.Remaining)
@@ -70,7 +73,7 @@ func TestAJobThatEndedBetweenPositionAndLoadStillSaysSo(t *testing.T) {
 	log := newLog(t)
 	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1}, job.SucceededV1{Run: 1})
 	hub := stream.NewHub(stream.HubOptions{})
-	out := fanout.New(4, log, log, log.registry, hub)
+	out := follow(4, log, log, hub)
 	sub, _, err := out.Subscribe(t.Context(), owner)
 	require.NoError(t, err)
 	require.NoError(t, out.Handle(t.Context(), recs[4:]))
@@ -93,7 +96,7 @@ func TestFactsThatComeDuringTheLoadAreInTheSnapshotOnce(t *testing.T) {
 	t.Parallel()
 	log := newLog(t)
 	jobs := slowJobs{log, make(chan struct{}), make(chan struct{})}
-	out := fanout.New(0, jobs, log, log.registry, stream.NewHub(stream.HubOptions{}))
+	out := follow(0, jobs, log, stream.NewHub(stream.HubOptions{}))
 	type joined struct {
 		sub  *stream.Subscription
 		snap stream.Snapshot
@@ -126,4 +129,41 @@ func TestHistoryHoldsTheLifecycleMessages(t *testing.T) {
 		kinds = append(kinds, e.Type)
 	}
 	require.Equal(t, []string{"execution_start", "execution_cached"}, kinds)
+}
+
+// brokenLog cannot be read.
+type brokenLog struct{ *memoryLog }
+
+func (brokenLog) ReadStream(context.Context, string, int64, int) ([]eventlog.Recorded, error) {
+	return nil, errors.New("disk on fire")
+}
+
+func TestAnAccountThatCannotBeFollowedIsCutAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	log, hub := newLog(t), stream.NewHub(stream.HubOptions{})
+	early := log.append(t, owner, id, submitted(), job.CanceledV1{})
+	out := fanout.New(log, brokenLog{log}, log.registry, hub, slog.New(slog.DiscardHandler))
+	out.Begin(1)
+	lost, _, err := out.Subscribe(t.Context(), owner)
+	require.NoError(t, err)
+	kept, _, err := out.Subscribe(t.Context(), "other")
+	require.NoError(t, err)
+	require.NoError(t, out.Handle(t.Context(), early[1:])) // its beginning cannot be read
+	_, err = lost.Next(t.Context())
+	var closed *stream.Closed
+	require.ErrorAs(t, err, &closed)
+	require.Equal(t, stream.CloseLost, closed.Reason)
+	require.NoError(t, out.Handle(t.Context(), log.append(t, "other", "99999999-2222-4333-8444-555555555555", submitted())))
+	require.Equal(t, []string{statusFrame(1)}, frames(drain(t, kept)))
+}
+
+func TestAFactOfANewerVersionIsPassedOver(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted())
+	recs := w.log.append(t, owner, id, job.AdmittedV1{Run: 1})
+	recs[0].Type = "job.dreamed.v9"
+	require.NoError(t, w.out.Handle(t.Context(), recs))
+	w.happen(t, job.CanceledV1{})
+	require.Equal(t, []string{statusFrame(1), statusFrame(0)}, frames(drain(t, w.sub)))
 }

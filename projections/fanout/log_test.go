@@ -3,6 +3,7 @@ package fanout_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -132,9 +133,16 @@ type watch struct {
 
 func newWatch(t *testing.T) *watch {
 	w := &watch{log: newLog(t), hub: stream.NewHub(stream.HubOptions{})}
-	w.out = fanout.New(0, w.log, w.log, w.log.registry, w.hub)
+	w.out = follow(0, w.log, w.log, w.hub)
 	w.sub, _ = w.subscribe(t)
 	return w
+}
+
+// follow returns a fan-out that has seen the log up to position.
+func follow(position int64, jobs fanout.ActiveJobs, log *memoryLog, hub *stream.Hub) *fanout.Fanout {
+	out := fanout.New(jobs, log, log.registry, hub, slog.New(slog.DiscardHandler))
+	out.Begin(position)
+	return out
 }
 
 func (w *watch) subscribe(t *testing.T) (*stream.Subscription, stream.Snapshot) {

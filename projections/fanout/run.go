@@ -1,0 +1,75 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+const (
+	topic      = "job" // the streams of jobs
+	batchLimit = 500   // events of one message: a backlog is read in few round trips
+)
+
+// Run follows the log from now on, as a handler of a Watermill router, and the live frames
+// of bus, until ctx ends. Tail must be running.
+func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) error {
+	router, err := f.router(tail)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return router.Run(ctx) })
+	group.Go(func() error { return f.begin(ctx, router, tail) })
+	group.Go(func() error { return bus.Receive(ctx, f.HandleFrame) })
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("fan out: %w", err)
+	}
+	return nil
+}
+
+func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
+	logger := watermill.NewSlogLogger(f.log)
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 5 * time.Second}, logger)
+	if err != nil {
+		return nil, fmt.Errorf("make the router of the fan-out: %w", err)
+	}
+	sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{FromNow: true, Batch: batchLimit, Log: f.log})
+	if err != nil {
+		return nil, err
+	}
+	router.AddMiddleware(middleware.Recoverer)
+	router.AddConsumerHandler("fanout", topic, sub, func(msg *message.Message) error {
+		batch, err := eventlog.BatchOf(msg)
+		if err != nil {
+			return err
+		}
+		return f.Handle(msg.Context(), batch.Events)
+	})
+	return router, nil
+}
+
+// begin settles the position once the subscription runs. It lies at or behind the
+// subscription's own start, so that no fact falls between the two.
+func (f *Fanout) begin(ctx context.Context, router *message.Router, tail eventlog.Tail) error {
+	select {
+	case <-router.Running():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	position, err := tail.Settled(ctx)
+	if err != nil {
+		return fmt.Errorf("find the end of the log: %w", err)
+	}
+	f.Begin(position)
+	return nil
+}

@@ -1,0 +1,148 @@
+package projections_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/projections"
+	"github.com/millrace-dev/millrace/projections/projectiontest"
+)
+
+func TestRunnerKeepsAViewUpToDate(t *testing.T) {
+	t.Parallel()
+	s, view := newSystem(t), &notes{}
+	s.note(t, "note-1", "before the runner")
+	s.run(t, s.part, projections.Options{}, view)
+	last := s.note(t, "note-2", "a", "b")
+	projectiontest.WaitFor(t, s.pool, view, last)
+	require.Equal(t, "before the runner", s.last(t, "note-1"))
+	require.Equal(t, "b", s.last(t, "note-2"))
+	projectiontest.RebuildsSame(t, s.pool, view)
+}
+
+func TestRunnerHaltsAStreamThatFailsAndGoesOnWithOthers(t *testing.T) {
+	t.Parallel()
+	s, view := newSystem(t), &notes{}
+	view.poisoned.Store(true)
+	halted := make(chan projections.Halted, 10)
+	s.run(t, s.part, projections.Options{OnHalt: func(h projections.Halted) { halted <- h }}, view)
+	for _, word := range []string{"poison", "panic"} {
+		s.note(t, "note-"+word, "good")
+		at := s.note(t, "note-"+word, word)
+		s.note(t, "note-"+word, "held back")
+		h := receive(t, halted)
+		require.Equal(t, at, h.Position)
+		require.Equal(t, "note-"+word, h.Stream)
+	}
+	last := s.note(t, "note-other", "goes on")
+	projectiontest.WaitFor(t, s.pool, view, last)
+	require.Equal(t, "goes on", s.last(t, "note-other"))
+	require.Equal(t, "good", s.last(t, "note-poison"))
+
+	list, err := projections.ListHalted(t.Context(), s.pool, "notes_v1")
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Contains(t, list[0].Error, "poisonous note")
+	require.Contains(t, list[1].Error, "a bug")
+
+	require.ErrorIs(t, projections.Resume(t.Context(), s.pool, view, "note-poison"), errPoison)
+	require.Equal(t, "good", s.last(t, "note-poison"), "a resume that fails changes nothing")
+	view.poisoned.Store(false)
+	require.NoError(t, projections.Resume(t.Context(), s.pool, view, "note-poison"))
+	require.Equal(t, "held back", s.last(t, "note-poison"))
+	err = projections.Resume(t.Context(), s.pool, view, "note-poison")
+	require.Equal(t, fault.NotFound, fault.KindOf(err))
+	last = s.note(t, "note-poison", "poison", "after")
+	projectiontest.WaitFor(t, s.pool, view, last)
+	require.Equal(t, "after", s.last(t, "note-poison"))
+	require.Equal(t, "good", s.last(t, "note-panic"), "still halted")
+
+	rebuilt, err := projections.Rebuild(t.Context(), s.pool, view, projections.RebuildOptions{})
+	require.NoError(t, err)
+	require.Empty(t, rebuilt.Halted)
+	require.Equal(t, "held back", s.last(t, "note-panic"), "a rebuild with the repaired fold resumes")
+	list, err = projections.ListHalted(t.Context(), s.pool, "")
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+func TestRebuildHaltsWhatTheLiveViewHalted(t *testing.T) {
+	t.Parallel()
+	s, view := newSystem(t), &notes{}
+	view.poisoned.Store(true)
+	s.run(t, s.part, projections.Options{}, view)
+	s.note(t, "note-1", "good", "poison", "held")
+	last := s.note(t, "note-2", "fine")
+	projectiontest.WaitFor(t, s.pool, view, last)
+	projectiontest.RebuildsSame(t, s.pool, view)
+	list, err := projections.ListHalted(t.Context(), s.pool, "")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, int64(2), list[0].Position)
+}
+
+func TestRunnerWaitsOutTheDatabase(t *testing.T) {
+	t.Parallel()
+	s, view := newSystem(t), &notes{}
+	_, err := s.pool.Exec(t.Context(), `alter table notes_v1 rename to notes_away`)
+	require.NoError(t, err)
+	view.entered = make(chan struct{}, 100)
+	s.run(t, s.part, projections.Options{}, view)
+	last := s.note(t, "note-1", "patience")
+	for range 3 {
+		receive(t, view.entered)
+	}
+	_, err = s.pool.Exec(t.Context(), `alter table notes_away rename to notes_v1`)
+	require.NoError(t, err)
+	projectiontest.WaitFor(t, s.pool, view, last)
+	require.Equal(t, "patience", s.last(t, "note-1"))
+	list, err := projections.ListHalted(t.Context(), s.pool, "")
+	require.NoError(t, err)
+	require.Empty(t, list, "no event is to blame for a missing table")
+}
+
+func TestOneRunnerAtATimeAndTheOtherTakesOver(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	first, second := &notes{entered: make(chan struct{}, 1000)}, &notes{entered: make(chan struct{}, 1000)}
+	stopFirst := s.run(t, s.part, projections.Options{}, first)
+	s.note(t, "note-0", "x")
+	receive(t, first.entered)
+	other := s.process(t)
+	s.run(t, other, projections.Options{}, second)
+	var last int64
+	for i := range 20 {
+		last = s.note(t, fmt.Sprintf("note-%d", i), "x")
+	}
+	projectiontest.WaitFor(t, s.pool, first, last)
+	require.Empty(t, second.entered, "the second stands by")
+	stopFirst()
+	last = s.note(t, "note-1", "taken over")
+	receive(t, second.entered)
+	projectiontest.WaitFor(t, s.pool, second, last)
+	require.Equal(t, "taken over", s.last(t, "note-1"))
+}
+
+func TestADeposedRunnerCannotWrite(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	stuck := &notes{entered: make(chan struct{}, 1000), gate: make(chan struct{})}
+	s.run(t, s.part, projections.Options{}, stuck)
+	s.note(t, "note-1", "one")
+	receive(t, stuck.entered) // it is in its transaction, which has locked the checkpoint
+
+	// Its lease ends: the session that holds the lock dies, while the batch's connection lives.
+	_, err := s.pool.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity
+		where datname = current_database() and application_name = 'millrace checkpoints'`)
+	require.NoError(t, err)
+	second := &notes{}
+	s.run(t, s.process(t), projections.Options{}, second)
+	last := s.note(t, "note-1", "two")
+	close(stuck.gate)
+	projectiontest.WaitFor(t, s.pool, second, last)
+	require.Equal(t, "two", s.last(t, "note-1"))
+	projectiontest.RebuildsSame(t, s.pool, second)
+}
