@@ -3,16 +3,67 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Deps are the parts behind the API. Auth, Readiness and Logger are required.
+// Deps are the parts behind the API. All are required.
 type Deps struct {
 	Auth      Authenticator
+	Jobs      Jobs
+	Reader    JobReader
+	Sources   Sources
+	Links     Links
+	Live      Live
+	Files     Files  // nil = no routes for files
+	Grants    Grants // required with Files
 	Readiness Readiness
 	Logger    *slog.Logger
+}
+
+// Jobs accepts commands on jobs; job.Service is it.
+type Jobs interface {
+	// Submit records a validated graph as a job; see job.Service.
+	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
+	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
+	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
+	// ClearPending cancels every job that waits.
+	ClearPending(ctx context.Context, account, requestID string) ([]job.ID, error)
+	// Interrupt asks running jobs to stop, or only the one given ("" = all).
+	Interrupt(ctx context.Context, account string, only job.ID, requestID string) ([]job.ID, error)
+}
+
+// JobReader reads jobs; what it says is never behind the log.
+type JobReader interface {
+	// Job returns a job of the account. Another's and an unknown one are NotFound.
+	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
+	// Active returns the account's unfinished jobs in run order.
+	Active(ctx context.Context, account string) ([]job.Job, error)
+	// QueuePosition returns how many queued jobs run before id; ok is false when it does not wait.
+	QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error)
+}
+
+// Sources reads submissions as they were accepted, without credentials.
+type Sources interface {
+	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
+}
+
+// Live tells what happens to an account's jobs as it happens; fanout.Fanout is it.
+type Live interface {
+	// Subscribe returns a subscription, which the caller closes, and the state that its
+	// messages continue.
+	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
+}
+
+// Links makes links to stored files that need no credential.
+type Links interface {
+	// Sign returns path and query of a link to the content of an asset, and when it ends.
+	Sign(asset, hash, filename, contentType string) (path string, expires time.Time)
 }
 
 // Authenticator checks credentials.
@@ -36,8 +87,16 @@ type Part struct {
 }
 
 func (d Deps) validate() error {
-	if d.Auth == nil || d.Readiness == nil || d.Logger == nil {
-		return errors.New("the API needs an authenticator, a readiness check and a logger")
+	parts := map[string]bool{
+		"Auth": d.Auth == nil, "Jobs": d.Jobs == nil, "Reader": d.Reader == nil, "Sources": d.Sources == nil,
+		"Grants": d.Files != nil && d.Grants == nil,
+		"Links":  d.Links == nil, "Live": d.Live == nil, "Readiness": d.Readiness == nil, "Logger": d.Logger == nil,
 	}
-	return nil
+	var missing []error
+	for name, absent := range parts {
+		if absent {
+			missing = append(missing, fmt.Errorf("the API needs its dependency %s", name))
+		}
+	}
+	return errors.Join(missing...)
 }

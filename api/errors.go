@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
 )
 
 // Codes that this package itself gives to failures, beside those of the contracts.
@@ -74,6 +75,8 @@ func classify(err error) error {
 	switch {
 	case errors.As(err, &tooBig):
 		return fault.Wrap(err, fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
+	case fault.CodeOf(err) == "disk_full", fault.CodeOf(err) == "storage_full":
+		return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.Wrap(err, fault.Invalid, "invalid_body", "the request body ended early")
 	default:
@@ -110,7 +113,7 @@ func verdict(where surface, err error) (status int, code string) {
 // v2Verdict is the table of the v2 contract (asset contract, Errors; v2 facts,
 // section 7): a code always travels with its own status, else the kind decides.
 func v2Verdict(kind fault.Kind, code string) (int, string) {
-	switch code {
+	switch code = forV2(code); code {
 	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
 		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body":
 		return http.StatusUnprocessableEntity, code
@@ -224,31 +227,26 @@ type cloudEnvelope struct {
 }
 
 type promptEnvelope struct {
-	Error      promptError `json:"error"`
-	NodeErrors any         `json:"node_errors"`
+	Error      promptError      `json:"error"`
+	NodeErrors graph.NodeErrors `json:"node_errors"`
 }
 
 type promptError struct {
-	Type      string `json:"type"`
-	Message   string `json:"message"`
-	Details   string `json:"details"`
-	ExtraInfo any    `json:"extra_info"`
+	Type      string         `json:"type"`
+	Message   string         `json:"message"`
+	Details   string         `json:"details"`
+	ExtraInfo map[string]any `json:"extra_info"`
 }
 
 func envelope(where surface, status int, code string, err error) any {
-	message, details := publicText(status, err)
-	switch where {
-	case surfaceV2, surfaceAssets:
-		return v2Envelope{Error: v2Error{Code: code, Message: message, Details: details}}
-	case surfacePrompt:
-		extra := any(struct{}{})
-		if details != nil {
-			extra = details
-		}
-		return promptEnvelope{Error: promptError{Type: code, Message: message, ExtraInfo: extra}, NodeErrors: struct{}{}}
-	case surfaceCloud:
+	if where == surfacePrompt {
+		return promptRefusal(status, code, err)
 	}
-	return cloudEnvelope{Code: code, Message: message}
+	message, details := publicText(status, err)
+	if where == surfaceCloud {
+		return cloudEnvelope{Code: code, Message: message}
+	}
+	return v2Envelope{Error: v2Error{Code: code, Message: message, Details: v2Details(err, details)}}
 }
 
 // publicText returns what a client may read of err. Only a classified error that

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -31,9 +32,13 @@ type route struct {
 
 // routes lists every route of the service: one line per resource.
 func (s *server) routes() []route {
-	var all []route
-	all = append(all, s.healthRoutes()...)
-	return all
+	return slices.Concat(
+		s.healthRoutes(), s.systemRoutes(),
+		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
+		s.socketRoutes(),
+		s.jobRoutes(), s.eventRoutes(),
+		s.fileRoutes(),
+	)
 }
 
 // cloud returns the routes with and without the /api prefix, as clients of both

@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,6 +24,11 @@ import (
 const (
 	defaultMaxBody   = 1 << 20  // of ordinary JSON requests
 	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
+	defaultMaxUpload = 100 << 20
+	defaultMaxImage  = 50 << 20 // cloud contract, limits
+	defaultSockets   = 2000
+	defaultStreams   = 64
+	defaultRetention = 30 * 24 * time.Hour
 )
 
 // Options are the tunables of the API. The zero value serves mode none.
@@ -33,15 +40,25 @@ type Options struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
 	MaxPrompt      int64          // bytes of a submission, default 16 MiB
+	MaxUpload      int64          // bytes of an uploaded file, default 100 MiB
+	MaxImage       int64          // bytes of an image uploaded by the cloud routes, default 50 MiB
+	JobRetention   time.Duration  // from submission to expires_at, default 30 days
+	MaxSockets     int            // WebSockets of one account on this process, default 2,000
+	MaxStreams     int            // event streams of one account on this process, default 64
+	RouteByClient  bool           // WebSocket messages of a job go to the client that submitted it only
+	RawStatus      bool           // GET /job/{id}/status says success and error as newer clients expect
 	Version        string         // shown in system_stats
 }
 
 // server holds what every handler needs.
 type server struct {
 	Deps
-	opts   Options
-	log    *slog.Logger
-	public *url.URL
+	opts          Options
+	log           *slog.Logger
+	public        *url.URL
+	sockets       *quota
+	streams       *quota
+	socketBuffers sync.Pool // of the WebSocket library
 }
 
 // New returns the handler of all surfaces.
@@ -56,6 +73,7 @@ func New(deps Deps, opts Options) (http.Handler, error) {
 func newServer(deps Deps, opts Options) (*server, error) {
 	s := &server{Deps: deps, opts: opts, log: deps.Logger}
 	s.opts.setDefaults()
+	s.sockets, s.streams = newQuota(s.opts.MaxSockets), newQuota(s.opts.MaxStreams)
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
@@ -79,6 +97,21 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxPrompt == 0 {
 		o.MaxPrompt = defaultMaxPrompt
+	}
+	if o.MaxUpload == 0 {
+		o.MaxUpload = defaultMaxUpload
+	}
+	if o.MaxImage == 0 {
+		o.MaxImage = defaultMaxImage
+	}
+	if o.MaxSockets == 0 {
+		o.MaxSockets = defaultSockets
+	}
+	if o.MaxStreams == 0 {
+		o.MaxStreams = defaultStreams
+	}
+	if o.JobRetention == 0 {
+		o.JobRetention = defaultRetention
 	}
 }
 

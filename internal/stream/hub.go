@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -12,6 +14,7 @@ type CloseReason string
 // The reasons.
 const (
 	CloseSlow     CloseReason = "slow"     // the watcher fell too far behind; it may come back
+	CloseLost     CloseReason = "lost"     // this process could not follow; the watcher may come back
 	CloseShutdown CloseReason = "shutdown" // the process stops; another one will serve
 	CloseGone     CloseReason = "gone"     // the watcher itself left
 )
@@ -38,7 +41,8 @@ type HubOptions struct {
 // Hub hands messages to the subscriptions of an account, in the order in which they
 // are published. The zero value is not usable; see NewHub.
 type Hub struct {
-	opts HubOptions
+	opts    HubOptions
+	changed chan struct{} // holds a token when the set of watched accounts may have changed
 
 	mu       sync.Mutex // guards the fields below
 	accounts map[string]map[*Subscription]struct{}
@@ -53,7 +57,7 @@ func NewHub(opts HubOptions) *Hub {
 	if opts.QueueBytes <= 0 {
 		opts.QueueBytes = defaultQueueBytes
 	}
-	return &Hub{opts: opts, accounts: map[string]map[*Subscription]struct{}{}}
+	return &Hub{opts: opts, changed: make(chan struct{}, 1), accounts: map[string]map[*Subscription]struct{}{}}
 }
 
 // Subscribe returns a new subscription to an account. Its owner must Close it.
@@ -67,6 +71,7 @@ func (h *Hub) Subscribe(account string) *Subscription {
 	}
 	if h.accounts[account] == nil {
 		h.accounts[account] = map[*Subscription]struct{}{}
+		h.signal()
 	}
 	h.accounts[account][s] = struct{}{}
 	return s
@@ -94,6 +99,36 @@ func (h *Hub) Watched(account string) int {
 	return len(h.accounts[account])
 }
 
+// Accounts returns the accounts that are watched, sorted.
+func (h *Hub) Accounts() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.accounts))
+}
+
+// Changed holds a token when Accounts may have changed since it was last drained. It is
+// meant for one reader.
+func (h *Hub) Changed() <-chan struct{} { return h.changed }
+
+// signal says that the set of watched accounts changed; the caller holds mu.
+func (h *Hub) signal() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Cut closes every subscription of an account for the reason.
+func (h *Hub) Cut(account string, reason CloseReason) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.accounts[account] {
+		s.end(reason)
+	}
+	delete(h.accounts, account)
+	h.signal()
+}
+
 // Stop closes every subscription, and those still to come, with CloseShutdown.
 func (h *Hub) Stop() {
 	h.mu.Lock()
@@ -109,9 +144,11 @@ func (h *Hub) Stop() {
 
 // remove forgets s; the caller holds mu.
 func (h *Hub) remove(s *Subscription) {
-	delete(h.accounts[s.account], s)
-	if len(h.accounts[s.account]) == 0 {
+	subs := h.accounts[s.account]
+	delete(subs, s)
+	if subs != nil && len(subs) == 0 {
 		delete(h.accounts, s.account)
+		h.signal()
 	}
 }
 
@@ -132,7 +169,7 @@ type Subscription struct {
 // a *Closed once the subscription ended, or the context's.
 func (s *Subscription) Next(ctx context.Context) ([]*Message, error) {
 	for {
-		if queue, err := s.take(); len(queue) > 0 || err != nil {
+		if queue, err := s.Take(); len(queue) > 0 || err != nil {
 			return queue, err
 		}
 		select {
@@ -143,7 +180,11 @@ func (s *Subscription) Next(ctx context.Context) ([]*Message, error) {
 	}
 }
 
-func (s *Subscription) take() ([]*Message, error) {
+// Ready holds a token when Take may have something to return; it may also be a false alarm.
+func (s *Subscription) Ready() <-chan struct{} { return s.ready }
+
+// Take is Next without waiting: nothing queued is no error.
+func (s *Subscription) Take() ([]*Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed != nil {

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const codeInvalidJSON = "invalid_json"
+
+// readJSON decodes the body into v. Unknown fields are passed over: real clients of
+// these contracts send more than the contracts name.
+func readJSON(c *gin.Context, v any) error {
+	raw, err := io.ReadAll(c.Request.Body) // bounded by wrap
+	if err != nil {
+		return err
+	}
+	return decodeJSON(raw, v)
+}
+
+// readOptionalJSON is readJSON for routes whose body may be empty.
+func readOptionalJSON(c *gin.Context, v any) error {
+	raw, err := io.ReadAll(c.Request.Body)
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	return decodeJSON(raw, v)
+}
+
+func decodeJSON(raw []byte, v any) error {
+	err := json.Unmarshal(raw, v)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "%s cannot be a JSON %s", wrongType.Field, wrongType.Value)
+	case errors.As(err, &wrongType):
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "the body cannot be a JSON %s", wrongType.Value)
+	default:
+		return fault.Wrap(err, fault.Invalid, codeInvalidJSON, "the request body is not valid JSON")
+	}
+}

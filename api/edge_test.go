@@ -1,0 +1,181 @@
+package api_test
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func TestHealthAndReadiness(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeToken})
+	require.Equal(t, http.StatusOK, h.do(t, "GET", "/healthz", "").status)
+	ready := h.do(t, "GET", "/readyz", "")
+	require.Equal(t, http.StatusOK, ready.status, "the workflow engine being away does not refuse submissions")
+	require.Contains(t, ready.body, `"temporal":{"ok":false,"detail":"not reachable"}`)
+}
+
+func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeKeys, MaxPrompt: 64, MaxBody: 64})
+	long := `{"prompt":{"x":"` + strings.Repeat("y", 100) + `"}}`
+	cases := map[string]struct {
+		method, path, body, key string
+		status                  int
+		want                    string
+	}{
+		"v2 without a key":       {"GET", "/api/v2/jobs/x", "", "", 401, `{"error":{"code":"unauthorized","message":"a credential is required"}}`},
+		"v2 unknown path":        {"GET", "/api/v2/nothing", "", "", 404, `{"error":{"code":"not_found","message":"there is nothing at this path"}}`},
+		"v2 unknown job":         {"GET", "/api/v2/jobs/x", "", "key-a", 404, `{"error":{"code":"job_not_found","message":"no such job"}}`},
+		"v2 wrong method":        {"PUT", "/api/v2/jobs", "", "", 405, `{"error":{"code":"method_not_allowed","message":"PUT is not offered at this path"}}`},
+		"v2 too large":           {"POST", "/api/v2/jobs", long, "key-a", 413, `{"error":{"code":"invalid_body","message":"the request body is larger than 64 bytes"}}`},
+		"v2 bad JSON":            {"POST", "/api/v2/jobs", "{", "key-a", 400, `{"error":{"code":"invalid_request","message":"the request body is not valid JSON"}}`},
+		"v2 scope":               {"POST", "/api/v2/jobs", "{}", "read", 403, `{"error":{"code":"forbidden","message":"this key does not carry the scope \"write\""}}`},
+		"v2 assets, unknown":     {"GET", "/api/v2/assets-of-old", "", "", 404, `{"error":{"code":"not_found","message":"there is nothing at this path"}}`},
+		"cloud with a wrong key": {"GET", "/api/queue", "", "wrong", 401, `{"code":"unauthorized","message":"the credential is not valid"}`},
+		"cloud unknown job":      {"GET", "/job/x/status", "", "key-a", 404, `{"code":"job_not_found","message":"no such job"}`},
+		"cloud unknown path":     {"GET", "/api/nothing", "", "", 404, `{"code":"not_found","message":"there is nothing at this path"}`},
+		"prompt bad JSON":        {"POST", "/api/prompt", "{", "key-a", 400, `{"error":{"type":"invalid_json","message":"the request body is not valid JSON","details":"","extra_info":{}},"node_errors":{}}`},
+		"prompt without a key":   {"POST", "/prompt", "{}", "", 401, `{"error":{"type":"unauthorized","message":"a credential is required","details":"","extra_info":{}},"node_errors":{}}`},
+		"prompt too large":       {"POST", "/prompt", long, "key-a", 413, `{"error":{"type":"body_too_large","message":"the request body is larger than 64 bytes","details":"","extra_info":{}},"node_errors":{}}`},
+		"prompt lapsed":          {"POST", "/prompt", `{"prompt":{}}`, "lapse", 429, `{"error":{"type":"subscription_inactive","message":"an active subscription is required to run workflows","details":"","extra_info":{}},"node_errors":{}}`},
+		"prompt wrong type":      {"POST", "/prompt", `{"prompt":{},"client_id":3}`, "key-a", 400, `{"error":{"type":"invalid_request","message":"client_id cannot be a JSON number","details":"","extra_info":{}},"node_errors":{}}`},
+		"socket without upgrade": {"GET", "/ws", "", "key-a", 400, `{"code":"invalid_request","message":"this path speaks WebSocket"}`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := h.do(t, c.method, c.path, c.body, "X-API-Key", c.key)
+			require.Equal(t, c.status, got.status, got.body)
+			require.JSONEq(t, c.want, got.body)
+			require.NotEmpty(t, got.header.Get("X-Request-Id"))
+			require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+		})
+	}
+}
+
+func TestFailuresOfOursShowNothingInside(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.refuse = fault.Wrap(http.ErrBodyNotAllowed, fault.Internal, "", "table jobs is missing")
+	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
+		got := h.do(t, "POST", path, body)
+		require.Equal(t, http.StatusInternalServerError, got.status)
+		require.NotContains(t, got.body, "table")
+		require.Contains(t, got.body, "An internal error occurred.")
+	}
+	require.Contains(t, h.logs.String(), "table jobs is missing")
+}
+
+func TestCredentialsAreTakenFromWhereTheContractsPutThem(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeToken})
+	cases := map[string]struct {
+		headers []string
+		status  int
+	}{
+		"header":               {[]string{"X-API-Key", "s3cret"}, 200},
+		"bearer":               {[]string{"Authorization", "Bearer s3cret"}, 200},
+		"bearer in lower case": {[]string{"Authorization", "bearer s3cret"}, 200},
+		"header decides":       {[]string{"X-API-Key", "wrong", "Authorization", "Bearer s3cret"}, 401},
+		"basic is no bearer":   {[]string{"Authorization", "Basic s3cret"}, 401},
+		"none":                 {nil, 401},
+		"token is for sockets": {nil, 401},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.status, h.do(t, "GET", "/api/queue?token=s3cret", "", c.headers...).status)
+		})
+	}
+}
+
+func TestModeNoneAnswersItsOwnOriginOnly(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{AllowedHosts: []string{"box.lan"}, AllowedOrigins: []string{"http://ui.lan"}})
+	own := h.url
+	cases := map[string]struct {
+		headers []string
+		status  int
+	}{
+		"plain client":               {nil, 200},
+		"localhost":                  {[]string{"Host", "localhost:8188"}, 200},
+		"IPv6 loopback":              {[]string{"Host", "[::1]:8188"}, 200},
+		"allowed host":               {[]string{"Host", "BOX.lan:8188"}, 200},
+		"rebound name":               {[]string{"Host", "evil.example"}, 403},
+		"own origin":                 {[]string{"Origin", own}, 200},
+		"allowed origin":             {[]string{"Origin", "http://ui.lan"}, 200},
+		"foreign origin":             {[]string{"Origin", "https://evil.example"}, 403},
+		"another port is another":    {[]string{"Origin", "http://127.0.0.1:1"}, 403},
+		"opaque origin":              {[]string{"Origin", "null"}, 403},
+		"embedded by another site":   {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
+		"link followed from another": {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.status, h.do(t, "GET", "/queue", "", c.headers...).status)
+		})
+	}
+}
+
+func TestAbsoluteLinksComeFromTheRightPlace(t *testing.T) {
+	t.Parallel()
+	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "pub.example", "X-Forwarded-Prefix", "/m"}
+	cases := map[string]struct {
+		opts api.Options
+		want string
+	}{
+		"request":       {api.Options{Mode: account.ModeToken}, ""},
+		"public URL":    {api.Options{Mode: account.ModeToken, PublicURL: "https://x.example/pre/"}, "https://x.example/pre"},
+		"trusted proxy": {api.Options{Mode: account.ModeToken, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, "https://pub.example/m"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := start(t, c.opts)
+			want := c.want
+			if want == "" {
+				want = h.url
+			}
+			got := h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, append(forwarded, "X-API-Key", "s3cret")...).json(t)
+			id, _ := got["id"].(string)
+			require.Equal(t, map[string]any{
+				"self": want + "/api/v2/jobs/" + id, "events": want + "/api/v2/jobs/" + id + "/events", "cancel": want + "/api/v2/jobs/" + id + "/cancel",
+			}, got["urls"])
+		})
+	}
+}
+
+func TestThePublicPrefixIsServedToo(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{PublicURL: "http://x.example/pre"})
+	require.Equal(t, 200, h.do(t, "GET", "/pre/api/queue", "").status)
+	require.Equal(t, 200, h.do(t, "GET", "/api/queue", "").status)
+	require.Equal(t, 404, h.do(t, "GET", "/prefix/api/queue", "").status)
+}
+
+func TestABadPublicURLIsRefusedAtStart(t *testing.T) {
+	t.Parallel()
+	for _, u := range []string{"x.example", "ftp://x", "http://x?y=1", "http://x#f"} {
+		_, err := api.New(api.Deps{}, api.Options{PublicURL: u})
+		require.Error(t, err, u)
+	}
+}
+
+func TestTokensDoNotReachTheLog(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeToken})
+	h.do(t, "GET", "/ws?token=s3cret&clientId=c", "")
+	h.do(t, "GET", "/api/queue", "", "X-API-Key", "s3cret")
+	h.do(t, "POST", "/api/prompt", `{"prompt":{},"extra_data":{"api_key_service":"s3cret"}}`, "X-API-Key", "s3cret")
+	require.NotContains(t, h.logs.String(), "s3cret")
+	require.Contains(t, h.logs.String(), "token=redacted")
+}

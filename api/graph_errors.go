@@ -1,0 +1,72 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/millrace-dev/millrace/internal/graph"
+)
+
+// nodeErrors is what the prompt surface says about the outputs of an accepted graph
+// that do not run: an object, empty when all do.
+func nodeErrors(a *graph.Accepted) graph.NodeErrors {
+	if a == nil {
+		return nil
+	}
+	return a.NodeErrors
+}
+
+// noPrompt and badPromptID refuse a body in the words of the self-hosted runtime (node
+// graph semantics, section 1.2).
+func noPrompt() error {
+	const text = "No prompt provided"
+	return &graph.PromptError{Type: "no_prompt", Message: text, Details: text}
+}
+
+func badPromptID() error {
+	return &graph.PromptError{
+		Type: "invalid_prompt_id", Message: "prompt_id must be a valid UUID",
+		Details: "prompt_id must be a UUID in canonical form: lower-case hexadecimal digits in groups of 8-4-4-4-12",
+	}
+}
+
+// promptRefusal renders err for the prompt surface: what graph validation found in its own
+// words, anything else by its code.
+func promptRefusal(status int, code string, err error) promptEnvelope {
+	var refused *graph.PromptError
+	if errors.As(err, &refused) {
+		return promptEnvelope{
+			Error: promptError{
+				Type: refused.Type, Message: refused.Message, Details: refused.Details, ExtraInfo: orEmpty(refused.ExtraInfo),
+			},
+			NodeErrors: refused.NodeErrors,
+		}
+	}
+	message, details := publicText(status, err)
+	return promptEnvelope{Error: promptError{Type: code, Message: message, ExtraInfo: orEmpty(details)}}
+}
+
+// orEmpty returns m, or an empty map that marshals as {} and not as null.
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// v2Details returns the details of err on the v2 surface: node_errors for a graph that
+// validation refused.
+func v2Details(err error, public map[string]any) map[string]any {
+	var refused *graph.PromptError
+	if !errors.As(err, &refused) {
+		return public
+	}
+	return map[string]any{"node_errors": refused.NodeErrors.ByField()}
+}
+
+// forV2 gives a graph that is too large the v2 contract's code; the cloud surface keeps its own.
+func forV2(code string) string {
+	if code == graph.CodeTooLarge {
+		return graph.CodeInvalid
+	}
+	return code
+}

@@ -1,0 +1,254 @@
+package api_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// harness is the API over parts that live in memory. End-to-end tests over the real
+// ones are in test/e2e; here stands what those cannot force.
+type harness struct {
+	jobs *memoryJobs
+	hub  *stream.Hub
+	live *hubLive
+	logs *bytes.Buffer
+	url  string
+}
+
+// memoryJobs keeps jobs by account and records what it was asked.
+type memoryJobs struct {
+	mu        sync.Mutex
+	jobs      map[job.ID]job.Job
+	submitted []job.Submission
+	refuse    error
+}
+
+func (m *memoryJobs) put(j job.Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.jobs[j.ID] = j
+}
+
+func (m *memoryJobs) Submit(_ context.Context, sub job.Submission) (job.Submitted, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuse != nil {
+		return job.Submitted{}, m.refuse
+	}
+	m.submitted = append(m.submitted, sub)
+	if sub.ID == "" {
+		sub.ID = job.NewID()
+	}
+	j := job.Job{ID: sub.ID, Account: sub.Account, State: job.Queued, Version: 1, Number: 7, SubmittedAt: then, UpdatedAt: then, Metadata: sub.Metadata}
+	if sub.Number != nil {
+		j.Number = *sub.Number
+	}
+	m.jobs[j.ID] = j
+	return job.Submitted{Job: j}, nil
+}
+
+func (m *memoryJobs) last() job.Submission {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.submitted[len(m.submitted)-1]
+}
+
+func (m *memoryJobs) cancel(owner string, want func(job.Job) bool) []job.ID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var done []job.ID
+	for id, j := range m.jobs {
+		if j.Account == owner && !j.State.Final() && want(j) {
+			j.State, j.EndedAt = job.Canceled, &then
+			m.jobs[id] = j
+			done = append(done, id)
+		}
+	}
+	slices.Sort(done)
+	return done
+}
+
+func (m *memoryJobs) CancelMany(_ context.Context, owner string, ids []job.ID, _ string) ([]job.ID, error) {
+	return m.cancel(owner, func(j job.Job) bool { return slices.Contains(ids, j.ID) }), nil
+}
+
+func (m *memoryJobs) ClearPending(_ context.Context, owner, _ string) ([]job.ID, error) {
+	return m.cancel(owner, func(j job.Job) bool { return j.State == job.Queued }), nil
+}
+
+func (m *memoryJobs) Interrupt(_ context.Context, owner string, only job.ID, _ string) ([]job.ID, error) {
+	return m.cancel(owner, func(j job.Job) bool { return j.State == job.Running && (only == "" || only == j.ID) }), nil
+}
+
+func (m *memoryJobs) Job(_ context.Context, owner string, id job.ID) (job.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if j, ok := m.jobs[id]; ok && j.Account == owner {
+		return j, nil
+	}
+	return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+}
+
+func (m *memoryJobs) Active(_ context.Context, owner string) ([]job.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var active []job.Job
+	for _, j := range m.jobs {
+		if j.Account == owner && !j.State.Final() {
+			active = append(active, j)
+		}
+	}
+	slices.SortFunc(active, func(a, b job.Job) int { return cmp.Compare(a.Number, b.Number) })
+	return active, nil
+}
+
+func (m *memoryJobs) QueuePosition(ctx context.Context, owner string, id job.ID) (int64, bool, error) {
+	active, err := m.Active(ctx, owner)
+	ahead := int64(0)
+	for _, j := range active {
+		switch {
+		case j.State != job.Queued:
+		case j.ID == id:
+			return ahead, true, err
+		default:
+			ahead++
+		}
+	}
+	return 0, false, err
+}
+
+func (m *memoryJobs) Load(context.Context, string, job.ID) (job.Source, error) {
+	return job.Source{Prompt: json.RawMessage(`{"1":{"class_type":"A","inputs":{}}}`)}, nil
+}
+
+// hubLive subscribes to a hub and hands out the snapshot that a test set.
+type hubLive struct {
+	hub  *stream.Hub
+	mu   sync.Mutex
+	snap stream.Snapshot
+}
+
+func (l *hubLive) Subscribe(_ context.Context, owner string) (*stream.Subscription, stream.Snapshot, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hub.Subscribe(owner), l.snap, nil
+}
+
+type plainLinks struct{}
+
+func (plainLinks) Sign(asset, _, filename, _ string) (string, time.Time) {
+	return "/files/" + asset + "/" + filename + "?sig=x", then.Add(time.Hour)
+}
+
+type parts []api.Part
+
+func (p parts) Check(context.Context) []api.Part { return p }
+
+// twoKeys accepts the keys of two accounts, and one that may only read.
+type twoKeys struct{}
+
+func (twoKeys) IdentityByKey(_ context.Context, hash account.KeyHash) (account.Identity, error) {
+	all := []account.Scope{account.ScopeRead, account.ScopeWrite}
+	for secret, id := range map[string]account.Identity{
+		"key-a": {Account: "a", Tier: account.TierPro, Active: true, Scopes: all},
+		"key-b": {Account: "b", Tier: account.TierPro, Active: true, Scopes: all},
+		"read":  {Account: "a", Tier: account.TierPro, Active: true, Scopes: all[:1]},
+		"lapse": {Account: "c", Tier: account.TierPro, Scopes: all},
+	} {
+		if account.HashKey(secret) == hash {
+			return id, nil
+		}
+	}
+	return account.Identity{}, fault.New(fault.NotFound, "", "no such key")
+}
+
+var then = time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.UTC)
+
+func start(t *testing.T, opts api.Options) *harness {
+	h := &harness{jobs: &memoryJobs{jobs: map[job.ID]job.Job{}}, hub: stream.NewHub(stream.HubOptions{}), logs: &bytes.Buffer{}}
+	h.live = &hubLive{hub: h.hub}
+	var auth api.Authenticator = account.Anyone{}
+	switch opts.Mode {
+	case account.ModeKeys:
+		auth = account.NewKeys(twoKeys{})
+	case account.ModeToken:
+		static, err := account.NewStatic("s3cret")
+		require.NoError(t, err)
+		auth = static
+	case account.ModeNone, "":
+	}
+	handler, err := api.New(api.Deps{
+		Auth: auth, Jobs: h.jobs, Reader: h.jobs, Sources: h.jobs, Links: plainLinks{}, Live: h.live,
+		Readiness: parts{{Name: "postgresql", OK: true, Required: true}, {Name: "temporal", Detail: "not reachable"}},
+		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{w: h.logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}, opts)
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	t.Cleanup(h.hub.Stop)
+	h.url = server.URL
+	return h
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// reply is an answer that was read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request; headers come in pairs.
+func (h *harness) do(t *testing.T, method, path, body string, headers ...string) reply {
+	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+			continue
+		}
+		req.Header[http.CanonicalHeaderKey(headers[i])] = []string{headers[i+1]}
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return reply{res.StatusCode, res.Header, string(raw)}
+}
+
+func (r reply) json(t *testing.T) map[string]any {
+	var v map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.body), &v), r.body)
+	return v
+}

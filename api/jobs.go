@@ -1,0 +1,228 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// Limits of the labels of a job.
+const (
+	maxLabels     = 32
+	maxLabelName  = 64
+	maxLabelValue = 512
+)
+
+// maxPriority bounds the advisory priority (v2 facts, section 4).
+const maxPriority = 1_000_000
+
+func (s *server) jobRoutes() []route {
+	return v2(
+		route{method: http.MethodPost, path: "/jobs", access: writing, limit: s.opts.MaxPrompt, handle: s.postJob},
+		route{method: http.MethodGet, path: "/jobs/:id", handle: s.getJob},
+		route{method: http.MethodGet, path: "/jobs/:id/workflow", handle: s.getWorkflow},
+		route{method: http.MethodPost, path: "/jobs/:id/cancel", access: writing, handle: s.cancelJob},
+	)
+}
+
+// jobRequest is the body of POST /api/v2/jobs.
+type jobRequest struct {
+	Workflow  json.RawMessage `json:"workflow"`
+	ExtraData json.RawMessage `json:"extra_data"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Priority  json.RawMessage `json:"priority"`
+	Webhook   json.RawMessage `json:"webhook_url"`
+	Inputs    json.RawMessage `json:"inputs"`
+}
+
+// postJob accepts a workflow: POST /api/v2/jobs. The order of the checks is that of the
+// v2 facts, section 4: shape, key, workflow, capacity.
+func (s *server) postJob(c *gin.Context) error {
+	var req jobRequest
+	if err := readJSON(c, &req); err != nil {
+		return err
+	}
+	sub, err := req.submission()
+	if err != nil {
+		return err
+	}
+	if sub.IdempotencyKey, err = idempotencyKey(c.Request); err != nil {
+		return err
+	}
+	if !isNull(req.Webhook) || !isNull(req.Inputs) {
+		return fault.New(fault.Invalid, "invalid_workflow", "webhook_url and inputs are reserved names")
+	}
+	done, err := s.submit(c, sub)
+	if err != nil {
+		return err
+	}
+	body, err := s.renderJob(c, done.Job)
+	if err != nil {
+		return err
+	}
+	c.Header("Location", body.URLs.Self)
+	c.JSON(http.StatusCreated, body)
+	return nil
+}
+
+func (r jobRequest) submission() (job.Submission, error) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(r.Workflow, &object) != nil || object == nil {
+		return job.Submission{}, invalidf("workflow must be an object")
+	}
+	extra, err := r.extraData()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	labels, err := r.labels()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	number, err := r.number()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	credential, rest := splitCredential(extra)
+	return job.Submission{
+		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, Number: number, Metadata: labels,
+	}, nil
+}
+
+// extraData is a closed object: credentials, and what saved images carry. An empty one is fine.
+func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
+	if isNull(r.ExtraData) {
+		return nil, nil
+	}
+	var extra map[string]json.RawMessage
+	if json.Unmarshal(r.ExtraData, &extra) != nil {
+		return nil, invalidf("extra_data must be an object")
+	}
+	for name, value := range extra {
+		switch name {
+		case "api_key_service", "api_key_comfy_org", "auth_token_comfy_org":
+			var text string
+			if json.Unmarshal(value, &text) != nil || isNull(value) {
+				return nil, invalidf("extra_data.%s must be a string", name)
+			}
+		case "extra_pnginfo":
+			var info map[string]json.RawMessage
+			if json.Unmarshal(value, &info) != nil {
+				return nil, invalidf("extra_data.extra_pnginfo must be an object")
+			}
+		default:
+			return nil, invalidf("extra_data does not take %q", name)
+		}
+	}
+	return extra, nil
+}
+
+func (r jobRequest) labels() (map[string]string, error) {
+	if isNull(r.Metadata) {
+		return nil, nil
+	}
+	var labels map[string]string
+	if err := json.Unmarshal(r.Metadata, &labels); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "metadata_invalid", "metadata must map names to strings")
+	}
+	if len(labels) > maxLabels {
+		return nil, fault.New(fault.Invalid, "metadata_invalid", "metadata holds at most %d labels", maxLabels)
+	}
+	for name, value := range labels {
+		if name == "" || len(name) > maxLabelName || len(value) > maxLabelValue {
+			return nil, fault.New(fault.Invalid, "metadata_invalid",
+				"a label has a name of 1 to %d bytes and a value of at most %d", maxLabelName, maxLabelValue)
+		}
+	}
+	return labels, nil
+}
+
+// number turns the advisory priority into a queue number. Lower numbers run first and
+// ordinary ones count up from 1, so each step of priority outweighs ten million jobs.
+func (r jobRequest) number() (*float64, error) {
+	const step = 1e7
+	if isNull(r.Priority) {
+		return nil, nil
+	}
+	var priority int
+	if json.Unmarshal(r.Priority, &priority) != nil || priority < -maxPriority || priority > maxPriority {
+		return nil, invalidf("priority must be a whole number from %d to %d", -maxPriority, maxPriority)
+	}
+	if priority == 0 {
+		return nil, nil
+	}
+	n := -float64(priority) * step
+	return &n, nil
+}
+
+// idempotencyKey returns the request's key, "" without one (A-49).
+func idempotencyKey(r *http.Request) (string, error) {
+	values, present := r.Header["Idempotency-Key"]
+	if !present {
+		return "", nil
+	}
+	if len(values) != 1 || values[0] == "" || len(values[0]) > maxIdempotencyKey {
+		return "", invalidf("Idempotency-Key must have 1 to %d characters", maxIdempotencyKey)
+	}
+	return values[0], nil
+}
+
+const maxIdempotencyKey = 255
+
+// getJob: GET /api/v2/jobs/{id}.
+func (s *server) getJob(c *gin.Context) error {
+	j, err := s.job(c)
+	if err != nil {
+		return err
+	}
+	return s.answerJob(c, j)
+}
+
+func (s *server) answerJob(c *gin.Context, j job.Job) error {
+	body, err := s.renderJob(c, j)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, body)
+	return nil
+}
+
+type workflowResponse struct {
+	Workflow json.RawMessage `json:"workflow"`
+	Format   string          `json:"format"`
+}
+
+// getWorkflow returns the graph as submitted, never what came beside it: GET /api/v2/jobs/{id}/workflow.
+func (s *server) getWorkflow(c *gin.Context) error {
+	j, err := s.job(c)
+	if err != nil {
+		return err
+	}
+	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
+	return nil
+}
+
+// cancelJob asks a job to stop and answers with its state after that: POST
+// /api/v2/jobs/{id}/cancel. A finished job stays as it is.
+func (s *server) cancelJob(c *gin.Context) error {
+	j, err := s.job(c)
+	if err != nil {
+		return err
+	}
+	if !j.State.Final() {
+		if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, requestID(c)); err != nil {
+			return err
+		}
+		if j, err = s.job(c); err != nil {
+			return err
+		}
+	}
+	return s.answerJob(c, j)
+}

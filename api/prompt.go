@@ -1,0 +1,161 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+func (s *server) promptRoutes() []route {
+	return cloud(
+		route{method: http.MethodPost, path: "/prompt", access: writing, limit: s.opts.MaxPrompt, handle: s.postPrompt},
+		route{method: http.MethodGet, path: "/prompt", handle: s.getPrompt},
+	)
+}
+
+// promptRequest is the body of POST /prompt. The fields behind ExtraData are not in the
+// cloud contract but every real client sends some of them (cloud facts, section 2).
+type promptRequest struct {
+	Prompt    json.RawMessage            `json:"prompt"`
+	ExtraData map[string]json.RawMessage `json:"extra_data"`
+	ClientID  string                     `json:"client_id"`
+	PromptID  json.RawMessage            `json:"prompt_id"`
+	Number    json.RawMessage            `json:"number"`
+	Front     bool                       `json:"front"`
+	Targets   []string                   `json:"partial_execution_targets"`
+}
+
+type promptResponse struct {
+	PromptID   job.ID           `json:"prompt_id"`
+	Number     float64          `json:"number"`
+	NodeErrors graph.NodeErrors `json:"node_errors"`
+}
+
+// postPrompt accepts a workflow: POST /prompt.
+func (s *server) postPrompt(c *gin.Context) error {
+	var req promptRequest
+	if err := readJSON(c, &req); err != nil {
+		return err
+	}
+	sub, err := req.submission()
+	if err != nil {
+		return err
+	}
+	req.label(sub.ExtraData, c.GetHeader("Comfy-Usage-Source"))
+	done, err := s.submit(c, sub)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, promptResponse{PromptID: done.Job.ID, Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
+	return nil
+}
+
+// submit runs the checks that both surfaces share and hands the submission over.
+func (s *server) submit(c *gin.Context, sub job.Submission) (job.Submitted, error) {
+	who := caller(c)
+	if !who.Active || who.Tier == account.TierFree {
+		return job.Submitted{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
+	}
+	sub.Account, sub.RequestID = who.Account, requestID(c)
+	return s.Jobs.Submit(c.Request.Context(), sub)
+}
+
+func (r promptRequest) submission() (job.Submission, error) {
+	if isNull(r.Prompt) {
+		return job.Submission{}, noPrompt()
+	}
+	id, err := r.id()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	number, err := r.number()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	credential, extra := splitCredential(r.ExtraData)
+	return job.Submission{
+		ID: id, Surface: job.SurfaceCloud, ClientID: r.ClientID, Prompt: r.Prompt, ExtraData: extra,
+		Credential: credential, Number: number, Front: r.Front, Targets: r.Targets,
+	}, nil
+}
+
+func (r promptRequest) id() (job.ID, error) {
+	if isNull(r.PromptID) {
+		return "", nil
+	}
+	var text string
+	if err := json.Unmarshal(r.PromptID, &text); err == nil {
+		if id, err := job.ParseID(text); err == nil {
+			return id, nil
+		}
+	}
+	return "", badPromptID()
+}
+
+// number takes what the self-hosted runtime takes: a JSON number or its text.
+func (r promptRequest) number() (*float64, error) {
+	if isNull(r.Number) {
+		return nil, nil
+	}
+	text := string(r.Number)
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != n || n > 1e300 || n < -1e300 {
+		return nil, fault.New(fault.Invalid, "invalid_request", "number must be a finite number")
+	}
+	return &n, nil
+}
+
+// label adds to extra_data what the self-hosted runtime adds to it.
+func (r promptRequest) label(extra map[string]json.RawMessage, usageSource string) {
+	extra["create_time"] = json.RawMessage(strconv.FormatInt(time.Now().UnixMilli(), 10))
+	for name, value := range map[string]string{"client_id": r.ClientID, "comfy_usage_source": usageSource} {
+		if raw, err := json.Marshal(value); err == nil && value != "" {
+			extra[name] = raw
+		}
+	}
+}
+
+// credentialFields are the names under which clients put a service key into extra_data.
+// The first two are the contract's name and its public alias.
+func credentialFields() []string {
+	return []string{"api_key_service", "api_key_comfy_org", "auth_token_comfy_org"}
+}
+
+// splitCredential takes the credential out of extra_data and returns the rest, never nil.
+func splitCredential(extra map[string]json.RawMessage) (credential string, rest map[string]json.RawMessage) {
+	rest = make(map[string]json.RawMessage, len(extra))
+	for name, value := range extra {
+		rest[name] = value
+	}
+	for _, name := range credentialFields() {
+		var text string
+		if json.Unmarshal(rest[name], &text) == nil && credential == "" {
+			credential = text
+		}
+		delete(rest, name)
+	}
+	return credential, rest
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// getPrompt says how many jobs wait or run: GET /prompt.
+func (s *server) getPrompt(c *gin.Context) error {
+	active, err := s.Reader.Active(c.Request.Context(), caller(c).Account)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": len(active)}})
+	return nil
+}

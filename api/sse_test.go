@@ -1,0 +1,180 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// sseEvent is one event as a client reads it.
+type sseEvent struct {
+	name string
+	data map[string]any
+}
+
+// listen opens the stream of jobA and returns a function that reads its next event;
+// the event has no name when the stream is over.
+func (h *harness) listen(t *testing.T) func() sseEvent {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/api/v2/jobs/"+string(jobA)+"/events", nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	t.Cleanup(func() { res.Body.Close() })
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.True(t, strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream"))
+	lines := bufio.NewScanner(res.Body)
+	return func() sseEvent {
+		var e sseEvent
+		for lines.Scan() {
+			line := lines.Text()
+			switch {
+			case strings.HasPrefix(line, "event: "):
+				e.name = line[7:]
+			case strings.HasPrefix(line, "data: "):
+				require.NoError(t, json.Unmarshal([]byte(line[6:]), &e.data))
+			case line == "" && e.name != "":
+				return e
+			}
+		}
+		return sseEvent{}
+	}
+}
+
+func running(version int64) job.Job {
+	return job.Job{
+		ID: jobA, Account: account.LocalID, State: job.Running, Version: version, Run: 1, SubmittedAt: then, AdmittedAt: &then, StartedAt: &then,
+		NodesTotal: 4, NodesDone: 1, Running: map[string]string{"7": "Blur"}, Targets: []string{"9"},
+	}
+}
+
+func withOutput(j job.Job, asset string) job.Job {
+	j.Outputs = append(j.Outputs, job.NodeOutput{Node: "9", Files: []job.OutputFile{{Asset: asset, Filename: asset + ".png", Folder: "output", ContentType: "image/png"}}})
+	return j
+}
+
+func ended(j job.Job, s job.State) job.Job {
+	j.State, j.EndedAt, j.Running, j.Version = s, &then, nil, j.Version+1
+	return j
+}
+
+func (h *harness) happen(j job.Job) {
+	h.jobs.put(j)
+	h.hub.Publish(j.Account, &stream.Message{Job: j.ID, State: &j, Progress: stream.ProgressOf(j, "", nil)})
+}
+
+func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	j := running(5)
+	h.jobs.put(j)
+	h.live.snap = stream.Snapshot{Jobs: []stream.Live{{Job: j, Preview: preview("7", "image/jpeg", "J"), Progress: stream.ProgressOf(j, "7", map[string]stream.Step{"7": {Value: 1, Max: 2}})}}}
+	read := h.listen(t)
+	require.Equal(t, sseEvent{"status", map[string]any{"status": "running"}}, read())
+	require.Equal(t, sseEvent{"progress", map[string]any{
+		"value": 0.375, "nodes_done": 1.0, "nodes_total": 4.0, "current_node": "7", "current_node_class": "Blur", "step": 1.0, "steps": 2.0, "message": "Blur 1/2",
+	}}, read())
+	require.Equal(t, sseEvent{"preview", map[string]any{"node_id": "7", "content_type": "image/jpeg", "data_base64": "Sg=="}}, read())
+
+	done := withOutput(j, "o1")
+	done.Version++
+	h.happen(done)
+	output := read()
+	require.Equal(t, "output", output.name)
+	require.Equal(t, "o1", output.data["id"])
+	require.Equal(t, h.url+"/files/o1/o1.png?sig=x", output.data["url"])
+	h.happen(done) // told again: nothing new
+	h.happen(ended(withOutput(done, "o2"), job.Succeeded))
+	var names []string
+	var last sseEvent
+	for e := read(); e.name != ""; e = read() {
+		names, last = append(names, e.name), e
+	}
+	require.Equal(t, []string{"progress", "output", "status"}, names, "outputs come before the final status, and nothing after it")
+	require.Equal(t, map[string]any{"status": "succeeded"}, last.data)
+}
+
+func TestEventsOfAFinalJob(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.put(ended(withOutput(running(5), "o1"), job.Canceled))
+	read := h.listen(t)
+	require.Equal(t, "output", read().name)
+	require.Equal(t, sseEvent{"status", map[string]any{"status": "canceled"}}, read())
+	require.Equal(t, sseEvent{}, read(), "the stream is over")
+}
+
+func TestEventsTellTheQueuePosition(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	waiting := job.Job{ID: jobA, Account: account.LocalID, State: job.Queued, Version: 1, Number: 2, SubmittedAt: then}
+	ahead := job.Job{ID: jobB, Account: account.LocalID, State: job.Queued, Version: 1, Number: 1, SubmittedAt: then}
+	h.jobs.put(waiting)
+	h.jobs.put(ahead)
+	read := h.listen(t)
+	require.Equal(t, sseEvent{"status", map[string]any{"status": "queued", "queue_position": 1.0}}, read())
+	ahead.State = job.Running
+	h.happen(ahead)
+	require.Equal(t, sseEvent{"status", map[string]any{"status": "queued", "queue_position": 0.0}}, read())
+}
+
+func TestProgressOfAStreamNeverFalls(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	j := running(5)
+	j.NodesDone = 3
+	h.jobs.put(j)
+	read := h.listen(t)
+	require.Equal(t, "status", read().name)
+	require.InDelta(t, 0.75, read().data["value"], 1e-9)
+	h.hub.Publish(account.LocalID, &stream.Message{Job: jobA, Progress: &stream.Progress{Value: 0.5}})
+	h.happen(ended(j, job.Failed))
+	last := -1.0
+	for e := read(); e.name != ""; e = read() {
+		if e.name == "progress" {
+			last = e.data["value"].(float64)
+			require.GreaterOrEqual(t, last, 0.75)
+		}
+	}
+}
+
+func TestEventStreamsOfAnAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{MaxStreams: 1})
+	h.jobs.put(running(5))
+	read := h.listen(t)
+	require.Equal(t, "status", read().name)
+	got := h.do(t, "GET", "/api/v2/jobs/"+string(jobA)+"/events", "")
+	require.Equal(t, http.StatusTooManyRequests, got.status)
+	require.Equal(t, "2", got.header.Get("Retry-After"))
+	require.Equal(t, "too_many_streams", got.json(t)["error"].(map[string]any)["code"])
+}
+
+func TestShutdownEndsEventStreams(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.put(running(5))
+	read := h.listen(t)
+	require.Equal(t, "status", read().name)
+	over := make(chan struct{})
+	go func() {
+		for read().name != "" {
+		}
+		close(over)
+	}()
+	h.hub.Stop()
+	select {
+	case <-over:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the stream did not end")
+	}
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/preview"
+	"github.com/millrace-dev/millrace/internal/raster"
+	"github.com/millrace-dev/millrace/internal/signedurl"
+)
+
+// Files keeps the files of accounts; files.Service is it.
+type Files interface {
+	// Lookup returns a live file of the account by its name.
+	Lookup(ctx context.Context, account string, place asset.Place) (files.Entry, error)
+	// Linked returns the file of a link whose signature was checked.
+	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
+	// Open returns the bytes of a file.
+	Open(ctx context.Context, e files.Entry) (blob.Reader, error)
+	// Create begins the bytes of an upload.
+	Create(ctx context.Context) (blob.Writer, error)
+	// Upload records an upload whose bytes are committed under a free name.
+	Upload(ctx context.Context, u files.Upload) (files.Entry, error)
+}
+
+// Grants checks links that need no credential; signedurl.Signer is it.
+type Grants interface {
+	// Verify returns what the link with these path parts and query allows, else Denied.
+	Verify(asset, filename string, q url.Values) (signedurl.Grant, error)
+}
+
+// fileServer serves and takes files. Its images bound how many are decoded at once, each of which
+// may take some hundred megabytes.
+type fileServer struct {
+	*server
+	images chan struct{}
+}
+
+// maxViewPixels bounds what the view and upload routes decode (cloud contract, limits).
+const maxViewPixels = 64_000_000
+
+// fileRoutes are mounted where the deployment has files.
+func (s *server) fileRoutes() []route {
+	if s.Files == nil {
+		return nil
+	}
+	fs := &fileServer{server: s, images: make(chan struct{}, max(2, runtime.NumCPU()))}
+	signed := "/files/:asset/:filename"
+	all := cloud(
+		route{method: http.MethodGet, path: "/view", handle: fs.getView},
+		route{method: http.MethodHead, path: "/view", handle: fs.getView},
+		route{method: http.MethodPost, path: "/upload/image", access: writing, limit: -1, handle: fs.postImage},
+		route{method: http.MethodPost, path: "/upload/mask", access: writing, limit: -1, handle: fs.postMask},
+	)
+	return append(all,
+		route{method: http.MethodGet, path: signed, access: public, handle: fs.getSigned},
+		route{method: http.MethodHead, path: signed, access: public, handle: fs.getSigned},
+	)
+}
+
+// getView sends the client to the file: GET /view. The answer is 302 to a link that needs no
+// credential, except where single channels or a preview are asked for: then it is the image.
+func (s *fileServer) getView(c *gin.Context) error {
+	place, err := viewed(c)
+	if err != nil {
+		return err
+	}
+	e, err := s.find(c.Request.Context(), caller(c), place)
+	if err != nil {
+		return err
+	}
+	if c.Query("preview") != "" || c.Query("channel") != "" && c.Query("channel") != "rgba" {
+		return s.showPreview(c, e)
+	}
+	link, _ := s.Links.Sign(string(e.Asset), e.Hash.String(), e.Place.Filename, e.ContentType)
+	c.Header("Location", s.baseURL(c.Request)+link)
+	c.Header("Cache-Control", "private, no-store")
+	c.Status(http.StatusFound)
+	c.Writer.WriteHeaderNow()
+	return nil
+}
+
+// find looks a file up. Uploads ignore subfolders (W-15), so one that a client repeats when it
+// asks for an input leads to the same file.
+func (s *fileServer) find(ctx context.Context, who account.Identity, place asset.Place) (files.Entry, error) {
+	e, err := s.Files.Lookup(ctx, who.Account, place)
+	if fault.Is(err, fault.NotFound) && place.Folder == string(node.FolderInput) && place.Subfolder != "" {
+		place.Subfolder = ""
+		return s.Files.Lookup(ctx, who.Account, place)
+	}
+	return e, err
+}
+
+// viewed reads which file a request is about. filename may carry the folder as an annotation.
+func viewed(c *gin.Context) (asset.Place, error) {
+	name := c.Query("filename")
+	if name == "" {
+		return asset.Place{}, invalidf("the parameter filename is required")
+	}
+	folder := node.Folder(c.DefaultQuery("type", string(node.FolderOutput)))
+	if folder == "" {
+		folder = node.FolderOutput
+	}
+	if sub := c.Query("subfolder"); sub != "" {
+		if err := files.CheckPath(path.Clean(sub)); err != nil {
+			return asset.Place{}, err
+		}
+		name = path.Clean(sub) + "/" + name
+	}
+	return files.ParseName(name, folder)
+}
+
+// showPreview answers with the image re-encoded.
+func (s *fileServer) showPreview(c *gin.Context, e files.Entry) error {
+	release, err := s.claimImage(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
+	r, err := s.Files.Open(c.Request.Context(), e)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer r.Close()
+	o := preview.Parse(c.Query("preview"), c.Query("channel"))
+	var out bytes.Buffer
+	if err := preview.Render(c.Request.Context(), raster.Engine{MaxPixels: maxViewPixels}, &out, r, o); err != nil {
+		return badImage(unavailable(err))
+	}
+	e.ContentType = string(o.Format)
+	setContentHeaders(c.Writer.Header(), e, e.Place.Filename)
+	c.Writer.Header().Del("ETag") // that of the file, not of this rendering
+	c.Data(http.StatusOK, string(o.Format), out.Bytes())
+	return nil
+}
+
+// claimImage waits for the right to decode an image.
+func (s *fileServer) claimImage(ctx context.Context) (release func(), err error) {
+	select {
+	case s.images <- struct{}{}:
+		return func() { <-s.images }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// badImage turns what is wrong with an image into the contract's 400.
+func badImage(err error) error {
+	switch fault.KindOf(err) {
+	case fault.Exhausted:
+		return fault.Wrap(err, fault.Invalid, "invalid_image", "the image has more than %d megapixels", maxViewPixels/1_000_000)
+	case fault.Invalid:
+		return fault.Wrap(err, fault.Invalid, "invalid_image", "the file is not an image that can be read")
+	case fault.Internal, fault.NotFound, fault.Conflict, fault.Unavailable, fault.Unauthenticated, fault.Denied, fault.Canceled:
+	}
+	return err
+}

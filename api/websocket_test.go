@@ -1,0 +1,235 @@
+package api_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+func (h *harness) socketURL(query string) string {
+	return "ws" + strings.TrimPrefix(h.url, "http") + "/ws?" + query
+}
+
+// dial opens a socket and reads its first frame, which is always the status.
+func (h *harness) dial(t *testing.T, query string) *websocket.Conn {
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(query), nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusSwitchingProtocols, res.StatusCode)
+	t.Cleanup(func() { conn.Close() })
+	require.Contains(t, next(t, conn), `"queue_remaining"`)
+	return conn
+}
+
+func next(t *testing.T, conn *websocket.Conn) string {
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, raw, err := conn.ReadMessage()
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func text(s string) *stream.Message { return &stream.Message{Text: []byte(s)} }
+
+func TestSocketGreetsWithStatusAndSession(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.live.snap = stream.Snapshot{Remaining: 3}
+	for _, path := range []string{"/ws", "/api/ws"} {
+		conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.url, "http")+path+"?clientId=c1", nil)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"type":"status","data":{"status":{"exec_info":{"queue_remaining":3}},"sid":"c1"}}`, next(t, conn))
+		require.NoError(t, conn.Close())
+	}
+	anonymous, _, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(""), nil)
+	require.NoError(t, err)
+	defer anonymous.Close()
+	var first struct{ Data struct{ SID string } }
+	require.NoError(t, json.Unmarshal([]byte(next(t, anonymous)), &first))
+	require.Len(t, first.Data.SID, 32)
+}
+
+func TestSocketCredentials(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeToken})
+	for query, status := range map[string]int{"token=wrong": 401, "": 401, "token=s3cret": 101} {
+		conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(query), nil)
+		require.Equal(t, status, res.StatusCode)
+		if err == nil {
+			conn.Close()
+		}
+	}
+}
+
+func TestSocketRefusesForeignOrigins(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(""), http.Header{"Origin": {"https://evil.example"}})
+	require.Error(t, err)
+	require.Equal(t, http.StatusForbidden, res.StatusCode)
+}
+
+func TestEverySocketOfAnAccountGetsTheSameMessages(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeKeys})
+	first, second := h.dial(t, "token=key-a&clientId=1"), h.dial(t, "token=key-a")
+	other := h.dial(t, "token=key-b")
+	h.hub.Publish("a", text(`{"n":1}`), text(`{"n":2}`))
+	h.hub.Publish("b", text(`{"n":3}`))
+	for _, conn := range []*websocket.Conn{first, second} {
+		require.Equal(t, `{"n":1}`, next(t, conn))
+		require.Equal(t, `{"n":2}`, next(t, conn))
+	}
+	require.Equal(t, `{"n":3}`, next(t, other))
+}
+
+func TestRoutingByClient(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{RouteByClient: true})
+	mine, other := h.dial(t, "clientId=mine"), h.dial(t, "clientId=other")
+	h.hub.Publish(account.LocalID,
+		&stream.Message{ClientID: "mine", Text: []byte(`"for mine"`)},
+		&stream.Message{Text: []byte(`"for nobody"`)},
+		&stream.Message{ClientID: "mine", Broadcast: true, Text: []byte(`"for all"`)})
+	require.Equal(t, `"for mine"`, next(t, mine))
+	require.Equal(t, `"for all"`, next(t, mine))
+	require.Equal(t, `"for all"`, next(t, other))
+}
+
+func TestReconnectTellsTheExecutingNode(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.live.snap = stream.Snapshot{Remaining: 1, Jobs: []stream.Live{{Job: job.Job{ID: jobA, ClientID: "c1"}, LastNode: "7"}}}
+	back := h.dial(t, "clientId=c1")
+	require.JSONEq(t, `{"type":"executing","data":{"node":"7"}}`, next(t, back))
+	stranger := h.dial(t, "clientId=c2")
+	h.hub.Publish(account.LocalID, text(`"next"`))
+	require.Equal(t, `"next"`, next(t, stranger))
+}
+
+func preview(node, contentType, data string) *stream.Message {
+	return &stream.Message{Frame: &stream.Frame{Job: jobA, Node: node, Kind: stream.FramePreview, ContentType: contentType, Data: []byte(data)}}
+}
+
+func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	const node = "nöde"
+	flagged, plain, late := h.dial(t, ""), h.dial(t, ""), h.dial(t, "")
+	flags := []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)
+	require.NoError(t, flagged.WriteMessage(websocket.TextMessage, flags))
+	reply := next(t, flagged)
+	require.Contains(t, reply, `"type":"feature_flags"`)
+	require.Contains(t, reply, `"supports_preview_metadata":true`)
+	require.NoError(t, late.WriteMessage(websocket.TextMessage, []byte(`not json`)))
+	require.NoError(t, late.WriteMessage(websocket.TextMessage, flags))
+	// The server has read what a client sent before a ping once the pong is back.
+	pong := make(chan struct{})
+	late.SetPongHandler(func(string) error { close(pong); return nil })
+	require.NoError(t, late.WriteControl(websocket.PingMessage, []byte("x"), time.Now().Add(time.Second)))
+	read := make(chan string, 1)
+	go func() {
+		_, raw, err := late.ReadMessage()
+		if err == nil {
+			read <- string(raw)
+		}
+	}()
+	<-pong
+
+	h.hub.Publish(account.LocalID, preview(node, "image/png", "PNG"))
+	want1 := append([]byte{0, 0, 0, 1, 0, 0, 0, 2}, "PNG"...)
+	require.Equal(t, string(want1), next(t, plain))
+	require.Equal(t, string(want1), <-read, "flags after the first message are not looked at")
+
+	got := []byte(next(t, flagged))
+	require.Equal(t, uint32(4), binary.BigEndian.Uint32(got))
+	size := binary.BigEndian.Uint32(got[4:])
+	require.JSONEq(t, fmt.Sprintf(`{"node_id":%q,"prompt_id":%q,"display_node_id":%[1]q,"parent_node_id":null,"real_node_id":%[1]q,"image_type":"image/png"}`,
+		node, jobA), string(got[8:8+size]))
+	require.Equal(t, "PNG", string(got[8+size:]))
+}
+
+func TestBinaryLengthsCountBytes(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	conn := h.dial(t, "")
+	h.hub.Publish(account.LocalID,
+		&stream.Message{Frame: &stream.Frame{Node: "größe", Kind: stream.FrameText, Data: []byte("ünï")}},
+		preview("1", "image/jpeg", "J"))
+	require.Equal(t, "\x00\x00\x00\x03\x00\x00\x00\x07größeünï", next(t, conn))
+	require.Equal(t, "\x00\x00\x00\x01\x00\x00\x00\x01J", next(t, conn))
+}
+
+func closeOf(t *testing.T, conn *websocket.Conn) *websocket.CloseError {
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	for {
+		if _, _, err := conn.ReadMessage(); err != nil {
+			var closed *websocket.CloseError
+			require.ErrorAs(t, err, &closed)
+			return closed
+		}
+	}
+}
+
+func TestASlowSocketIsCutWithAReasonAndHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	slow, quick := h.dial(t, ""), h.dial(t, "")
+	big := strings.Repeat("x", 1<<20)
+	for i := range 64 { // far more than the queue and the buffers of the network hold
+		h.hub.Publish(account.LocalID, text(fmt.Sprintf("%d%s", i, big)))
+		require.True(t, strings.HasPrefix(next(t, quick), fmt.Sprint(i)))
+	}
+	require.Equal(t, 1, h.hub.Watched(account.LocalID), "the slow one is out")
+	closed := closeOf(t, slow)
+	require.Equal(t, websocket.CloseTryAgainLater, closed.Code)
+	require.Equal(t, "slow", closed.Text)
+}
+
+func TestShutdownSaysGoodbye(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	conn := h.dial(t, "")
+	h.hub.Stop()
+	closed := closeOf(t, conn)
+	require.Equal(t, websocket.CloseGoingAway, closed.Code)
+	require.Equal(t, "shutdown", closed.Text)
+}
+
+func TestSocketsOfAnAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{MaxSockets: 1})
+	h.dial(t, "")
+	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(""), nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusTooManyRequests, res.StatusCode)
+	require.Equal(t, "1", res.Header.Get("Retry-After"))
+}
+
+func TestMalformedFramesEndTheSocketOnly(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	conn := h.dial(t, "")
+	_, err := conn.NetConn().Write([]byte{0xff, 0xff, 0xff, 0xff})
+	require.NoError(t, err)
+	require.Equal(t, websocket.CloseProtocolError, closeOf(t, conn).Code)
+	require.Equal(t, http.StatusOK, h.do(t, "GET", "/healthz", "").status)
+}
+
+func TestALargeClientMessageEndsTheSocket(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	conn := h.dial(t, "")
+	require.NoError(t, conn.WriteMessage(websocket.TextMessage, make([]byte, 65<<10)))
+	require.Equal(t, websocket.CloseMessageTooBig, closeOf(t, conn).Code)
+}

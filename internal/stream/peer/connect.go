@@ -1,0 +1,240 @@
+package peer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Run announces this process and stays connected to its peers until ctx ends.
+func (b *Bus) Run(ctx context.Context) error {
+	links := &links{bus: b, open: map[string]*link{}}
+	defer links.closeAll()
+	defer b.leave(ctx)
+	refresh := time.NewTicker(b.opts.Refresh)
+	defer refresh.Stop()
+	var changed <-chan struct{}
+	if b.opts.Interest != nil {
+		changed = b.opts.Interest.Changed()
+	}
+	for {
+		if err := b.refresh(ctx, links); err != nil && ctx.Err() == nil {
+			b.opts.Log.Warn("peers cannot be looked up", "error", err)
+		}
+		for again := false; !again; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-refresh.C:
+				again = true
+			case <-changed:
+				links.want(b.opts.Interest.Accounts())
+			}
+		}
+	}
+}
+
+func (b *Bus) leave(ctx context.Context) {
+	if b.opts.Self.URL == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if err := b.directory.Leave(ctx, b.opts.Self); err != nil {
+		b.opts.Log.Warn("this process cannot take itself off the list of peers", "error", err)
+	}
+}
+
+func (b *Bus) refresh(ctx context.Context, links *links) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if b.opts.Self.URL != "" {
+		if err := b.directory.Announce(ctx, b.opts.Self); err != nil {
+			return err
+		}
+	}
+	if b.opts.Interest == nil {
+		return nil
+	}
+	peers, err := b.directory.Peers(ctx)
+	if err != nil {
+		return err
+	}
+	links.set(peers, b.opts.Interest.Accounts())
+	return nil
+}
+
+// links are the connections to peers. Run's goroutine alone uses them.
+type links struct {
+	bus  *Bus
+	open map[string]*link
+}
+
+// set opens links to new peers and closes those to peers that are gone.
+func (l *links) set(peers []Replica, accounts []string) {
+	for id, ln := range l.open {
+		if !slices.ContainsFunc(peers, func(p Replica) bool { return p == ln.peer }) {
+			ln.close()
+			delete(l.open, id)
+		}
+	}
+	for _, p := range peers {
+		if p.ID != l.bus.opts.Self.ID && l.open[p.ID] == nil {
+			l.open[p.ID] = startLink(l.bus, p, accounts)
+		}
+	}
+}
+
+func (l *links) want(accounts []string) {
+	for _, ln := range l.open {
+		ln.want(accounts)
+	}
+}
+
+func (l *links) closeAll() {
+	for _, ln := range l.open {
+		ln.close()
+	}
+}
+
+// link is the connection to one peer. It reconnects until it is closed.
+type link struct {
+	bus     *Bus
+	peer    Replica
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+	renewed chan struct{} // holds a token when accounts changed
+
+	mu       sync.Mutex // guards accounts
+	accounts []string
+}
+
+func startLink(b *Bus, p Replica, accounts []string) *link {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &link{bus: b, peer: p, stop: cancel, renewed: make(chan struct{}, 1), accounts: accounts}
+	l.done.Go(func() { l.run(ctx) })
+	return l
+}
+
+func (l *link) close() {
+	l.stop()
+	l.done.Wait()
+}
+
+func (l *link) want(accounts []string) {
+	l.mu.Lock()
+	l.accounts = accounts
+	l.mu.Unlock()
+	select {
+	case l.renewed <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) wanted() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.accounts
+}
+
+func (l *link) run(ctx context.Context) {
+	const first, last = 50 * time.Millisecond, 3 * time.Second
+	for pause := first; ctx.Err() == nil; pause = min(2*pause, last) {
+		began := time.Now()
+		err := l.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		l.bus.opts.Log.Debug("the stream of a peer ended", "peer", l.peer.ID, "error", err)
+		if time.Since(began) > silence {
+			pause = first
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// follow opens a stream and hands its frames to this process until it breaks.
+func (l *link) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	alive := time.AfterFunc(silence, cancel)
+	defer alive.Stop()
+	res, err := l.request(ctx, http.MethodPost, "", l.wanted())
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var changes sync.WaitGroup
+	defer changes.Wait()
+	defer cancel() // before the wait
+	changes.Go(func() { l.forwardChanges(ctx, cancel, res.Header.Get(streamHeader)) })
+	r := bufio.NewReaderSize(res.Body, 64<<10)
+	for {
+		f, ok, err := readFrame(r)
+		if err != nil {
+			return err
+		}
+		alive.Reset(silence)
+		if !ok {
+			continue
+		}
+		if err := l.bus.local.Publish(ctx, f); err != nil {
+			return err
+		}
+	}
+}
+
+// forwardChanges tells the peer when the accounts change; a change that fails ends the stream, which
+// the next one repairs.
+func (l *link) forwardChanges(ctx context.Context, cancel context.CancelFunc, id string) {
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.renewed:
+		}
+		res, err := l.request(ctx, http.MethodPut, id, l.wanted())
+		if err != nil {
+			return
+		}
+		res.Body.Close()
+	}
+}
+
+func (l *link) request(ctx context.Context, method, id string, accounts []string) (*http.Response, error) {
+	if accounts == nil {
+		accounts = []string{}
+	}
+	body, err := json.Marshal(accounts)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(l.peer.URL, "/")+Path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", bearer(l.bus.opts.Secret))
+	req.Header.Set(streamHeader, id)
+	res, err := l.bus.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		text, err := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+		return nil, errors.Join(fmt.Errorf("peer %s answers %d: %s", l.peer.ID, res.StatusCode, bytes.TrimSpace(text)), err, res.Body.Close())
+	}
+	return res, nil
+}

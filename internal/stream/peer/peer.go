@@ -1,0 +1,114 @@
+// Package peer is the stream.Bus between processes. Each process that makes frames
+// serves them over HTTP to the peers that ask; each process with watchers asks every
+// peer for the frames of the accounts that are watched there. It promises what the
+// port promises, and that nobody without the shared secret sees a frame. Finding
+// peers is left to a Directory.
+package peer
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// Replica is a process that serves frames.
+type Replica struct {
+	ID  string
+	URL string // of its internal listener, such as http://10.0.0.3:8189
+}
+
+// Directory knows which processes serve frames.
+type Directory interface {
+	// Announce says that this process lives and serves; it is repeated.
+	Announce(ctx context.Context, self Replica) error
+	// Peers returns the processes that announced themselves lately, this one included.
+	Peers(ctx context.Context) ([]Replica, error)
+	// Leave says that this process serves no longer.
+	Leave(ctx context.Context, self Replica) error
+}
+
+// Interest is the set of accounts whose frames this process wants; stream.Hub is one.
+type Interest interface {
+	Accounts() []string
+	Changed() <-chan struct{}
+}
+
+// Options tune a Bus. Zero times have defaults.
+type Options struct {
+	Self     Replica       // a URL makes this process announce itself
+	Secret   string        // shared by all processes; required
+	Interest Interest      // nil = this process has no watchers and asks nobody
+	Refresh  time.Duration // between two looks at the directory, default 3 s
+	Log      *slog.Logger
+}
+
+// Times of a stream between two processes.
+const (
+	defaultRefresh = 3 * time.Second
+	beat           = 5 * time.Second  // between two signs of life on a quiet stream
+	silence        = 15 * time.Second // after which a peer is given up
+	patience       = 10 * time.Second // for one write, or one request
+)
+
+// Bus is a stream.Bus over several processes.
+type Bus struct {
+	local     *stream.Local // everything this process receives
+	directory Directory
+	opts      Options
+	client    *http.Client
+
+	mu      sync.Mutex // guards streams
+	streams map[string]*outgoing
+}
+
+var _ stream.Bus = (*Bus)(nil)
+
+// New returns a bus. Run connects it; Handler serves it.
+func New(directory Directory, opts Options) (*Bus, error) {
+	if opts.Secret == "" || opts.Self.ID == "" {
+		return nil, errors.New("a bus between processes needs an id and a shared secret")
+	}
+	if opts.Refresh <= 0 {
+		opts.Refresh = defaultRefresh
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Bus{
+		local: stream.NewLocal(), directory: directory, opts: opts,
+		client: &http.Client{}, streams: map[string]*outgoing{},
+	}, nil
+}
+
+// Publish implements stream.Bus: to this process and to the peers that asked for the account.
+func (b *Bus) Publish(ctx context.Context, f stream.Frame) error {
+	if err := b.local.Publish(ctx, f); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.streams {
+		o.offer(f)
+	}
+	return nil
+}
+
+// Receive implements stream.Bus.
+func (b *Bus) Receive(ctx context.Context, handle func(stream.Frame)) error {
+	return b.local.Receive(ctx, handle)
+}
+
+func (b *Bus) authorized(r *http.Request) bool {
+	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+	want := sha256.Sum256([]byte(bearer(b.opts.Secret)))
+	return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
+}
+
+func bearer(secret string) string { return "Bearer " + secret }
