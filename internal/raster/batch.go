@@ -141,6 +141,18 @@ func (e Engine) Repeat(ctx context.Context, im *Image, amount int) (*Image, erro
 	return &Image{out}, err
 }
 
+// Lengthen returns the batch with its last frame repeated until it has that many frames.
+func (e Engine) Lengthen(ctx context.Context, im *Image, frames int) (*Image, error) {
+	if im.n >= frames {
+		return im, nil
+	}
+	tail, err := e.Repeat(ctx, im.Frame(im.n-1), frames-im.n)
+	if err != nil {
+		return nil, err
+	}
+	return e.Join(ctx, im, tail)
+}
+
 // WithChannels returns the image with c channels (3 or 4): alpha is dropped, or
 // added as 1; grey is spread over the colours.
 func (im *Image) WithChannels(c int) *Image {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/raster"
 )
 
 // ImageInvert inverts colours.
@@ -76,6 +77,30 @@ func ImageSharpen() *node.Class {
 				return node.Result{}, err
 			}
 			return one(engine(call).Sharpen(ctx, im, radius, sigma, alpha))
+		},
+	}
+}
+
+// Morphology applies a morphological operation.
+func Morphology() *node.Class {
+	return &node.Class{
+		Name: "Morphology", DisplayName: "Image Morphology", Category: "image/postprocessing", Module: "comfy_extras.nodes_morphology",
+		Description:   "Shrinks or widens bright areas, or shows the difference such a step makes.",
+		SearchAliases: []string{"erode", "dilate"},
+		Inputs: []node.Input{
+			images("image", "The images to change."),
+			choice("operation", raster.Morphologies(), "The operation."),
+			integer("kernel_size", 3, 3, 999, "The side of the square that each pixel sees."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(500),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, operation, size := in.Image("image"), in.String("operation"), in.Int("kernel_size")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Morph(ctx, im, operation, size))
 		},
 	}
 }

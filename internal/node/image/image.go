@@ -24,11 +24,13 @@ const (
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
 	return []*node.Class{
-		LoadImage(), LoadImageMask(), SaveImage(), PreviewImage(),
+		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(),
 		EmptyImage(), GetImageSize(),
-		ImageScale(), ImageScaleBy(), ImageCrop(),
-		ImageInvert(), ImageBlend(), ImageBlur(), ImageSharpen(),
-		ImageCompositeMasked(), ImageBatch(),
+		ImageScale(), ImageScaleBy(), ImageScaleToTotalPixels(), ImageScaleToMaxDimension(), ResizeAndPadImage(),
+		ImageCrop(), ImageCropV2(), ImageRotate(), ImageFlip(), ImageStitch(), ImagePadForOutpaint(),
+		ImageFromBatch(), RepeatImageBatch(), ImageBatch(), BatchImagesNode(), RebatchImages(),
+		ImageInvert(), ImageBlend(), ImageBlur(), ImageSharpen(), Morphology(),
+		ImageCompositeMasked(), PorterDuffImageComposite(), SplitImageWithAlpha(), JoinImageWithAlpha(),
 	}
 }
 

@@ -134,6 +134,23 @@ func LoadImageMask() *node.Class {
 	}
 }
 
+// LoadImageOutput is LoadImage for the files that earlier jobs have saved.
+func LoadImageOutput() *node.Class {
+	c := LoadImage()
+	c.Name, c.DisplayName = "LoadImageOutput", "Load Image (from Outputs)"
+	c.Description = "Reads an image file from the output folder."
+	c.SearchAliases = []string{"output image", "previous generation"}
+	c.Experimental = true
+	c.Inputs = []node.Input{{
+		Name: "image", Type: node.Combo, Folder: node.FolderOutput, Tooltip: "The saved file to read.",
+		Extra: map[string]any{
+			"image_upload": true, "image_folder": "output",
+			"remote": map[string]any{"route": "/internal/files/output", "refresh_button": true, "control_after_refresh": "first"},
+		},
+	}}
+	return c
+}
+
 func runLoadImageMask(ctx context.Context, call *node.Call) (node.Result, error) {
 	in := call.Args.Reader()
 	channel := in.String("channel")

@@ -64,9 +64,15 @@ func PreviewImage() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return saveFrames(ctx, call, im, target{node.FolderTemp, temporaryPrefix(call), previewLevel})
+			return ShowFrames(ctx, call, im)
 		},
 	}
+}
+
+// ShowFrames returns the image together with temporary files of its frames, as every
+// class that only shows its result does.
+func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Result, error) {
+	return saveFrames(ctx, call, im, target{node.FolderTemp, temporaryPrefix(call), previewLevel})
 }
 
 func hiddenMetadata() []node.Input {

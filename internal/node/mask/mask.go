@@ -18,7 +18,10 @@ const (
 
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
-	return []*node.Class{MaskToImage(), ImageToMask(), InvertMask()}
+	return []*node.Class{
+		MaskToImage(), ImageToMask(), ImageColorToMask(), SolidMask(), InvertMask(), CropMask(),
+		MaskComposite(), FeatherMask(), GrowMask(), ThresholdMask(), MaskPreview(),
+	}
 }
 
 // engine runs operations within the bounds of a call.
