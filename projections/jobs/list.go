@@ -89,7 +89,8 @@ func (q Query) sql(account string, except []string, limit int) (string, []any, e
 	if len(except) > 0 {
 		sql += ` and id <> all(` + bind(except) + `)`
 	}
-	return sql + ` order by submitted desc limit ` + bind(limit), args, nil
+	sql += ` order by submitted desc limit ` + bind(limit)
+	return sql, args, nil
 }
 
 // matches reports whether q selects a job that the view does not have yet.

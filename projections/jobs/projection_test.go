@@ -1,0 +1,117 @@
+package jobs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/projectiontest"
+)
+
+func registry(tb testing.TB) *eventlog.Registry {
+	tb.Helper()
+	r := eventlogtest.Registry(tb)
+	require.NoError(tb, job.Register(r))
+	return r
+}
+
+// id returns the nth job of a story.
+func id(n int) job.ID { return job.ID(uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, n)).String()) }
+
+func given(n int, account, eventType string, data any) projectiontest.Given {
+	return projectiontest.Given{Stream: id(n).Stream(), Account: account, Type: eventType, Data: data}
+}
+
+func submitted(n int, metadata map[string]string) projectiontest.Given {
+	return given(n, "acme", job.TypeSubmitted, job.SubmittedV1{
+		Number: float64(n), Surface: job.SurfaceV2, ClientID: "client", Targets: []string{"9"}, NodesTotal: 3,
+		Document: job.Document{Inline: `{"prompt":{}}`}, Metadata: metadata,
+	})
+}
+
+// story is the life of three jobs: one that succeeds, one that fails, one canceled while it waits.
+func story() []projectiontest.Given {
+	ui := json.RawMessage(`{"images":[{"filename":"a.png","subfolder":"","type":"output"}]}`)
+	return []projectiontest.Given{
+		submitted(1, map[string]string{"team": "blue", "nul": "a\x00b"}),
+		given(1, "acme", job.TypeAdmitted, job.AdmittedV1{Run: 1}),
+		given(1, "acme", job.TypeStarted, job.StartedV1{Run: 1, NodesTotal: 3, Worker: "w"}),
+		submitted(2, nil),
+		given(1, "acme", job.TypeNodesCached, job.NodesCachedV1{Run: 1, Nodes: []string{"1"}}),
+		given(1, "acme", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "5", Class: "ImageBlur"}),
+		{Stream: "note-1", Account: "acme", Type: eventlogtest.TypeNoted, Data: eventlogtest.NotedV1{Text: "not a job"}},
+		given(1, "acme", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "5", Class: "ImageBlur", Millis: 12}),
+		submitted(3, nil),
+		given(1, "acme", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: ui}),
+		given(3, "acme", job.TypeCanceled, job.CanceledV1{}),
+		given(1, "acme", job.TypeSucceeded, job.SucceededV1{Run: 1}),
+		given(2, "acme", job.TypeAdmitted, job.AdmittedV1{Run: 1}),
+		given(2, "acme", job.TypeStarted, job.StartedV1{Run: 1, NodesTotal: 3}),
+		given(2, "acme", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "5", Class: "ImageBlur"}),
+		given(2, "acme", job.TypeFailed, job.FailedV1{Run: 1, Failure: job.Failure{Code: "node_execution_error", Message: "no", Node: "5"}}),
+	}
+}
+
+func newPool(tb testing.TB) *pgxpool.Pool { return openPool(tb, newDatabase(tb)) }
+
+func TestJobsView(t *testing.T) {
+	t.Parallel()
+	r := registry(t)
+	projectiontest.Golden(t, newPool, jobs.NewProjection(r), "jobs", projectiontest.Record(t, r, story()...))
+}
+
+func TestJobsViewRefusesAGap(t *testing.T) {
+	t.Parallel()
+	r, pool := registry(t), newPool(t)
+	events := projectiontest.Record(t, r, story()...)
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context()) //nolint:errcheck // the end of the test
+	err = jobs.NewProjection(r).Apply(t.Context(), tx, []eventlog.Recorded{events[0], events[2]})
+	require.ErrorContains(t, err, "follows version 1")
+}
+
+// tell appends a story to the log, and returns the last position.
+func tell(t testing.TB, store eventlog.Store, story ...projectiontest.Given) int64 {
+	t.Helper()
+	var last int64
+	for _, g := range story {
+		recorded, err := store.Append(t.Context(), eventlog.Append{
+			Stream: g.Stream, Account: g.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: g.Type, Data: g.Data}},
+		})
+		require.NoError(t, err)
+		last = recorded[0].Position
+	}
+	return last
+}
+
+func TestJobsViewEqualsItsRebuild(t *testing.T) {
+	t.Parallel()
+	dsn, r := newDatabase(t), registry(t)
+	pool, quiet := openPool(t, dsn), slog.New(slog.DiscardHandler)
+	wake := postgres.NewWake(dsn, quiet)
+	tail := postgres.NewTailer(pool, dsn, wake, postgres.TailerOptions{})
+	checkpoints := postgres.NewCheckpoints(pool, dsn, quiet)
+	view := jobs.NewProjection(r)
+	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
+	require.NoError(t, err)
+	background(t, wake.Run, tail.Run, checkpoints.Run, runner.Run)
+	last := tell(t, postgres.NewEventStore(pool, r, wake), story()...)
+	projectiontest.WaitFor(t, pool, view, last)
+	projectiontest.RebuildsSame(t, pool, view)
+	j, err := jobs.NewReader(pool, r).Job(t.Context(), "acme", id(1))
+	require.NoError(t, err)
+	require.Equal(t, job.Succeeded, j.State)
+}

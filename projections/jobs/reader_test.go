@@ -1,0 +1,243 @@
+package jobs_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// background runs tasks until the test ends.
+func background(t testing.TB, tasks ...func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for _, task := range tasks {
+		wg.Go(func() { _ = task(ctx) })
+	}
+	t.Cleanup(func() { cancel(); wg.Wait() })
+}
+
+// log is a log whose view is folded by hand, so that it may be any distance behind.
+type log struct {
+	pool   *pgxpool.Pool
+	store  *postgres.EventStore
+	view   *jobs.Projection
+	reader *jobs.Reader
+}
+
+func newLog(t testing.TB) *log {
+	t.Helper()
+	pool, r := newPool(t), registry(t)
+	return &log{pool: pool, store: postgres.NewEventStore(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r)}
+}
+
+// foldTo brings the view and its checkpoint to a position.
+func (l *log) foldTo(t testing.TB, upTo int64) {
+	t.Helper()
+	require.NoError(t, pgx.BeginFunc(t.Context(), l.pool, func(tx pgx.Tx) error {
+		var from int64
+		err := tx.QueryRow(t.Context(), `select coalesce(max(position), 0) from checkpoints where name = $1`, jobs.Name).Scan(&from)
+		if err != nil {
+			return err
+		}
+		events, err := postgres.ReadLog(t.Context(), tx, from, upTo, 1_000_000)
+		if err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(events, 500) {
+			if err := l.view.Apply(t.Context(), tx, chunk); err != nil {
+				return err
+			}
+		}
+		return postgres.SaveCheckpoint(t.Context(), tx, jobs.Name, from, upTo)
+	}))
+}
+
+func (l *log) active(t testing.TB, account string) []job.ID {
+	t.Helper()
+	active, err := l.reader.Active(t.Context(), account)
+	require.NoError(t, err)
+	return ids(active)
+}
+
+func ids(list []job.Job) []job.ID {
+	out := make([]job.ID, len(list))
+	for i, j := range list {
+		out[i] = j.ID
+	}
+	return out
+}
+
+// TestReadsAreNeverBehindTheLog compares every read at every distance of the view behind the log
+// with the same read of a view that has folded everything.
+func TestReadsAreNeverBehindTheLog(t *testing.T) {
+	t.Parallel()
+	told := story()
+	for told, behind := range map[int][]int{len(told): {0, 3, 7, 11, 15, 16}, 11: {0, 4, 9}, 4: {0, 1, 4}} {
+		current := newLog(t)
+		last := tell(t, current.store, story()[:told]...)
+		current.foldTo(t, last)
+		for _, at := range behind {
+			lagging := newLog(t)
+			tell(t, lagging.store, story()[:told]...)
+			if at > 0 {
+				lagging.foldTo(t, int64(at))
+			}
+			requireSameReads(t, current, lagging)
+		}
+	}
+}
+
+func requireSameReads(t *testing.T, want, got *log) {
+	t.Helper()
+	require.Equal(t, want.active(t, "acme"), got.active(t, "acme"))
+	for n := 1; n <= 3; n++ {
+		a, errA := want.reader.Job(t.Context(), "acme", id(n))
+		b, errB := got.reader.Job(t.Context(), "acme", id(n))
+		require.Equal(t, fault.KindOf(errA), fault.KindOf(errB))
+		require.Equal(t, timeless(t, a), timeless(t, b))
+		positionA, okA, errA := want.reader.QueuePosition(t.Context(), "acme", id(n))
+		positionB, okB, errB := got.reader.QueuePosition(t.Context(), "acme", id(n))
+		require.NoError(t, errA)
+		require.NoError(t, errB)
+		require.Equal(t, okA, okB)
+		require.Equal(t, positionA, positionB)
+	}
+	for _, q := range []jobs.Query{
+		{}, {Limit: 1}, {Before: 5}, {States: []job.State{job.Queued}}, {States: []job.State{job.Succeeded, job.Failed}},
+		{Metadata: map[string]string{"team": "blue"}}, {Metadata: map[string]string{"team": "red"}},
+	} {
+		a, err := want.reader.List(t.Context(), "acme", q)
+		require.NoError(t, err)
+		b, err := got.reader.List(t.Context(), "acme", q)
+		require.NoError(t, err)
+		require.Equal(t, ids(a.Jobs), ids(b.Jobs), "%+v", q)
+		require.Equal(t, a.Next, b.Next)
+	}
+}
+
+// timeless renders a job without its times, which two logs do not share.
+func timeless(t *testing.T, j job.Job) string {
+	t.Helper()
+	var zero job.Job
+	j.SubmittedAt, j.UpdatedAt = zero.SubmittedAt, zero.UpdatedAt
+	j.AdmittedAt, j.StartedAt, j.EndedAt = nil, nil, nil
+	raw, err := json.Marshal(j)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestReadsAreScopedToTheAccount(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	last := tell(t, l.store, submitted(1, nil), submitted(2, nil))
+	for _, folded := range []bool{false, true} {
+		if folded {
+			l.foldTo(t, last)
+		}
+		_, err := l.reader.Job(t.Context(), "other", id(1))
+		require.Equal(t, fault.NotFound, fault.KindOf(err))
+		require.Equal(t, "job_not_found", fault.CodeOf(err))
+		require.Empty(t, l.active(t, "other"))
+		page, err := l.reader.List(t.Context(), "other", jobs.Query{})
+		require.NoError(t, err)
+		require.Empty(t, page.Jobs)
+		_, ok, err := l.reader.QueuePosition(t.Context(), "other", id(1))
+		require.NoError(t, err)
+		require.False(t, ok)
+		require.Len(t, l.active(t, "acme"), 2)
+	}
+	_, err := l.reader.Job(t.Context(), "acme", id(99))
+	require.Equal(t, fault.NotFound, fault.KindOf(err))
+}
+
+func TestQueueOrderAndPosition(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	numbers := map[int]float64{1: 5, 2: 5, 3: -1, 4: 7}
+	var last int64
+	for n := 1; n <= 4; n++ {
+		g := submitted(n, nil)
+		g.Data = job.SubmittedV1{Number: numbers[n]}
+		last = tell(t, l.store, g)
+	}
+	want := []job.ID{id(3), id(1), id(2), id(4)}
+	for _, upTo := range []int64{0, 2, last} {
+		if upTo > 0 {
+			l.foldTo(t, upTo)
+		}
+		require.Equal(t, want, l.active(t, "acme"))
+		for ahead, id := range want {
+			got, ok, err := l.reader.QueuePosition(t.Context(), "acme", id)
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, int64(ahead), got)
+		}
+	}
+	tell(t, l.store, given(3, "acme", job.TypeAdmitted, job.AdmittedV1{Run: 1}))
+	_, ok, err := l.reader.QueuePosition(t.Context(), "acme", id(3))
+	require.NoError(t, err)
+	require.False(t, ok, "it runs")
+	ahead, ok, err := l.reader.QueuePosition(t.Context(), "acme", id(1))
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Zero(t, ahead)
+}
+
+func TestListWalksEveryJobOnce(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	var want []job.ID
+	for n := range 25 {
+		last := tell(t, l.store, submitted(n, nil))
+		want = append([]job.ID{id(n)}, want...)
+		if n == 15 {
+			l.foldTo(t, last)
+		}
+	}
+	var got []job.ID
+	q := jobs.Query{Limit: 4}
+	for page := 0; ; page++ {
+		p, err := l.reader.List(t.Context(), "acme", q)
+		require.NoError(t, err)
+		got = append(got, ids(p.Jobs)...)
+		tell(t, l.store, submitted(100+page, nil)) // newer ones do not disturb the walk
+		if q.Before = p.Next; p.Next == 0 {
+			break
+		}
+	}
+	require.Equal(t, want, got)
+}
+
+func TestListsFarBehindServeTheView(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	events := make([]eventlog.Event, 5001)
+	for i := range events {
+		events[i] = noted(fmt.Sprint(i))
+	}
+	tell(t, l.store, submitted(1, nil))
+	_, err := l.store.Append(t.Context(), eventlog.Append{Stream: "note-1", Account: "acme", Expected: 0, Events: events})
+	require.NoError(t, err)
+	require.Empty(t, l.active(t, "acme"), "the view has nothing yet, and the log is too far ahead")
+	j, err := l.reader.Job(t.Context(), "acme", id(1))
+	require.NoError(t, err, "a single job is always exact")
+	require.Equal(t, job.Queued, j.State)
+	l.foldTo(t, 100)
+	require.Len(t, l.active(t, "acme"), 1)
+}
+
+func noted(text string) eventlog.Event { return eventlogtest.Noted(text) }
