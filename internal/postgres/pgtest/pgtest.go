@@ -1,0 +1,162 @@
+//go:build unix
+
+// Package pgtest gives tests real PostgreSQL databases: one private server per test
+// process, started when first asked for and gone with the process, and one fresh
+// database per test. MILLRACE_TEST_DATABASE_URL, a postgres:// URL of a user who may
+// create databases, replaces the private server.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Env names a server to use instead of a private one.
+const Env = "MILLRACE_TEST_DATABASE_URL"
+
+// prefix is that of every database made here, followed by the second it was made.
+const prefix = "mrtest_"
+
+// shared is the server of this process: its connection string, with some database of it.
+var shared = sync.OnceValues(func() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if dsn := os.Getenv(Env); dsn != "" {
+		return dsn, sweepDatabases(ctx, dsn)
+	}
+	return startPrivate(ctx)
+})
+
+// Server returns the connection string of the server's maintenance database, for what is not
+// about one database.
+func Server(t testing.TB) string {
+	t.Helper()
+	dsn, err := shared()
+	if err != nil {
+		t.Fatalf("PostgreSQL for tests: %v", err)
+	}
+	return dsn
+}
+
+// Address returns the server's parts, for programs that take no connection string: a host name
+// or the directory of a Unix socket, the port, and whom to log in as.
+func Address(t testing.TB) (host string, port int, user, password string) {
+	t.Helper()
+	c, err := pgx.ParseConfig(Server(t))
+	if err != nil {
+		t.Fatalf("PostgreSQL for tests: %v", err)
+	}
+	return c.Host, int(c.Port), c.User, c.Password
+}
+
+// Database returns the connection string of a fresh, empty database, which is dropped when the
+// test ends, whoever is still connected.
+func Database(t testing.TB) string {
+	t.Helper()
+	return create(t, "template1")
+}
+
+// create makes a database like template and has it dropped at the end of the test.
+func create(t testing.TB, template string) string {
+	t.Helper()
+	server := Server(t)
+	name := newName()
+	if err := execute(t.Context(), server, createStatement(name, template)); err != nil {
+		t.Fatalf("create a database for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := execute(ctx, server, dropStatement(name)); err != nil {
+			t.Errorf("drop the database of the test: %v", err)
+		}
+	})
+	dsn, err := withDatabase(server, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+func newName() string {
+	id := uuid.New()
+	return fmt.Sprintf("%s%d_%x", prefix, time.Now().Unix(), id[:8])
+}
+
+func createStatement(name, template string) string {
+	return "create database " + pgx.Identifier{name}.Sanitize() + " template " + pgx.Identifier{template}.Sanitize()
+}
+
+func dropStatement(name string) string {
+	return "drop database if exists " + pgx.Identifier{name}.Sanitize() + " with (force)"
+}
+
+// execute runs one statement on a connection of its own.
+func execute(ctx context.Context, dsn, statement string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on it
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// withDatabase returns dsn with another database.
+func withDatabase(dsn, name string) (string, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return "", fmt.Errorf("%s must be a postgres:// URL", Env) // not its text: it may hold a password
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// abandoned is the age from which a database of a test process is nobody's: it was killed.
+const abandoned = time.Hour
+
+// sweepDatabases drops what killed test processes left on a server that outlives them.
+func sweepDatabases(ctx context.Context, dsn string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on it
+	rows, err := conn.Query(ctx, `select datname from pg_database where starts_with(datname, $1)`, prefix)
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if time.Since(madeAt(name)) < abandoned {
+			continue
+		}
+		if _, err := conn.Exec(ctx, dropStatement(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// madeAt reads the time in a name; of a name without one it is now.
+func madeAt(name string) time.Time {
+	second, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "_")
+	n, err := strconv.ParseInt(second, 10, 64)
+	if err != nil {
+		return time.Now()
+	}
+	return time.Unix(n, 0)
+}
