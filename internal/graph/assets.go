@@ -1,0 +1,53 @@
+package graph
+
+import "fmt"
+
+// AssetRef is an input that names an asset instead of a file (v2 facts, section 4).
+type AssetRef struct {
+	Node  string
+	Input string
+	ID    string // "" when the reference is malformed
+}
+
+// assetType is the tag of an asset reference.
+const assetType = "core/ASSET"
+
+// AssetRefs lists the asset references of the graph in document order.
+func (g *Graph) AssetRefs() []AssetRef {
+	var refs []AssetRef
+	for _, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			object, ok := in.Value.(map[string]any)
+			if !ok || object["__type"] != assetType {
+				continue
+			}
+			ref := AssetRef{Node: n.ID, Input: in.Name}
+			if info, ok := object["info"].(map[string]any); ok {
+				ref.ID, _ = info["id"].(string)
+			}
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// ReplaceAsset puts a file name in the place of a reference.
+func (g *Graph) ReplaceAsset(ref AssetRef, name string) error {
+	n, ok := g.byID[ref.Node]
+	if !ok {
+		return fmt.Errorf("the graph has no node %q", ref.Node)
+	}
+	n.set(ref.Input, name)
+	return nil
+}
+
+// wrapped returns the list that {"__value__": [...]} stands for: a constant list, which would
+// otherwise be taken for a link.
+func wrapped(value any) (any, bool) {
+	object, ok := value.(map[string]any)
+	if !ok || len(object) != 1 {
+		return nil, false
+	}
+	list, ok := object["__value__"].([]any)
+	return list, ok
+}

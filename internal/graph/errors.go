@@ -1,0 +1,155 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Types of prompt errors (node graph semantics, section 1.2).
+const (
+	TypeNoOutputs     = "prompt_no_outputs"
+	TypeOutputsFailed = "prompt_outputs_failed_validation"
+	TypeMissingType   = "missing_node_type"
+)
+
+// PromptError refuses a graph as a whole. It is fault.Invalid with code invalid_workflow.
+type PromptError struct {
+	Type       string
+	Message    string
+	Details    string
+	ExtraInfo  map[string]any
+	NodeErrors NodeErrors
+}
+
+// Error returns the message and details, for logs.
+func (e *PromptError) Error() string {
+	if e.Details == "" {
+		return e.Message
+	}
+	return e.Message + ": " + e.Details
+}
+
+// Unwrap classifies the error.
+func (e *PromptError) Unwrap() error {
+	return fault.New(fault.Invalid, CodeInvalid, "%s", e.Message)
+}
+
+// NodeErrors are what was wrong with nodes, in the order in which they were found.
+type NodeErrors []*NodeError
+
+// NodeError is what was wrong with one node.
+type NodeError struct {
+	Node             string
+	Class            string
+	Errors           []InputError
+	DependentOutputs []string
+}
+
+// InputError is one broken rule. The JSON is that of the cloud contract's node_errors.
+type InputError struct {
+	Type      string         `json:"type"`
+	Message   string         `json:"message"`
+	Details   string         `json:"details"`
+	ExtraInfo map[string]any `json:"extra_info"`
+}
+
+// MarshalJSON renders an object by node id, in order.
+func (ne NodeErrors) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, e := range ne {
+		key, err := json.Marshal(e.Node)
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(struct {
+			Errors           []InputError `json:"errors"`
+			DependentOutputs []string     `json:"dependent_outputs"`
+			Class            string       `json:"class_type"`
+		}{e.Errors, e.DependentOutputs, e.Class})
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(body)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// FieldError is one broken rule as the v2 surface tells it (asset contract, error envelope).
+type FieldError struct {
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+}
+
+// ByField renders the errors for the v2 surface: node id → what is wrong with which field.
+func (ne NodeErrors) ByField() map[string][]FieldError {
+	out := make(map[string][]FieldError, len(ne))
+	for _, e := range ne {
+		for _, in := range e.Errors {
+			field, _ := in.ExtraInfo["input_name"].(string)
+			reason := in.Message
+			if in.Details != "" && in.Details != field {
+				reason += ": " + in.Details
+			}
+			out[e.Node] = append(out[e.Node], FieldError{Field: field, Reason: reason})
+		}
+	}
+	return out
+}
+
+func missingType(n *Node) *PromptError {
+	title := n.Title
+	if title == "" {
+		title = fmt.Sprintf("ID #%s", n.ID)
+	}
+	return &PromptError{
+		Type: TypeMissingType, Details: fmt.Sprintf("Node ID '#%s'", n.ID),
+		Message:   fmt.Sprintf("Node '%s' has no class_type. The workflow may be corrupted or a custom node is missing.", title),
+		ExtraInfo: map[string]any{"node_id": n.ID, "class_type": nil, "node_title": title},
+	}
+}
+
+func unknownType(n *Node) *PromptError {
+	title := n.Title
+	if title == "" {
+		title = n.Class
+	}
+	return &PromptError{
+		Type: TypeMissingType, Details: fmt.Sprintf("Node ID '#%s'", n.ID),
+		Message:   fmt.Sprintf("Node '%s' not found. The custom node may not be installed.", title),
+		ExtraInfo: map[string]any{"node_id": n.ID, "class_type": n.Class, "node_title": title},
+	}
+}
+
+func noOutputs() *PromptError {
+	return &PromptError{Type: TypeNoOutputs, Message: "Prompt has no outputs", ExtraInfo: map[string]any{}}
+}
+
+// outputsFailed lists the errors that sit on the output nodes themselves.
+func outputsFailed(outputs []string, errs NodeErrors) *PromptError {
+	var lines []string
+	for _, id := range outputs {
+		for _, e := range errs {
+			if e.Node != id {
+				continue
+			}
+			for _, in := range e.Errors {
+				lines = append(lines, in.Message+": "+in.Details)
+			}
+		}
+	}
+	return &PromptError{
+		Type: TypeOutputsFailed, Message: "Prompt outputs failed validation",
+		Details: strings.Join(lines, "\n"), ExtraInfo: map[string]any{}, NodeErrors: errs,
+	}
+}

@@ -1,0 +1,209 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// longList is the number of options above which an error does not repeat them.
+const longList = 20
+
+// listLimit bounds how many of an account's files count as options of one input.
+const listLimit = 10_000
+
+// checkInputs checks a node's own inputs, required ones first, and collects its links. A lookup that
+// cannot succeed stops it and is remembered in the frame.
+func (w *walk) checkInputs(f *frame) {
+	if !f.node.HasInputs {
+		f.raised = errors.New("KeyError: 'inputs'")
+		return
+	}
+	for _, section := range []node.Section{node.Required, node.Optional} {
+		for _, in := range f.class.Inputs {
+			if in.Section == section && f.raised == nil {
+				w.checkInput(f, in)
+			}
+		}
+	}
+}
+
+func (w *walk) checkInput(f *frame, in node.Input) {
+	raw, given := f.node.Input(in.Name)
+	if !given {
+		if in.Section == node.Required {
+			f.fail(InputError{
+				Type: "required_input_missing", Message: "Required input is missing", Details: in.Name,
+				ExtraInfo: map[string]any{"input_name": in.Name},
+			})
+		}
+		return
+	}
+	if list, ok := wrapped(raw); ok {
+		w.checkConstant(f, in, list)
+		return
+	}
+	ref, isList, good := asReference(raw)
+	switch {
+	case !isList:
+		w.checkConstant(f, in, raw)
+	case !good:
+		f.fail(InputError{
+			Type:    "bad_linked_input",
+			Message: "Bad linked input, must be a length-2 list of [node_id, slot_index]", Details: in.Name,
+			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": w.config(in), "received_value": raw},
+		})
+	default:
+		w.checkLink(f, in, raw, ref)
+	}
+}
+
+func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
+	from, ok := w.g.byID[ref.node]
+	if !ok {
+		f.raised = fmt.Errorf("KeyError: %s", repr(ref.node))
+		return
+	}
+	class, _ := w.v.Classes.Lookup(from.Class)
+	if ref.slot < 0 || ref.slot >= len(class.Outputs) {
+		f.raised = errors.New("IndexError: tuple index out of range")
+		return
+	}
+	received := class.Outputs[ref.slot].Type
+	if !compatible(received, in.Type) {
+		f.fail(InputError{
+			Type: "return_type_mismatch", Message: "Return type mismatch between linked nodes",
+			Details: fmt.Sprintf("%s, received_type(%s) mismatch input_type(%s)", in.Name, received, in.Type),
+			ExtraInfo: map[string]any{
+				"input_name": in.Name, "input_config": w.config(in), "received_type": received, "linked_node": raw,
+			},
+		})
+		return
+	}
+	f.links = append(f.links, linked{input: in, value: raw, from: ref.node})
+}
+
+// matchType stands for "whatever is connected".
+const matchType node.Type = "COMFY_MATCHTYPE_V3"
+
+// compatible tells whether an output of one type may feed an input of another.
+func compatible(received, wanted node.Type) bool {
+	if received == wanted || received == node.Any || wanted == node.Any || received == matchType || wanted == matchType {
+		return true
+	}
+	wantedTypes := strings.Split(string(wanted), ",")
+	for t := range strings.SplitSeq(string(received), ",") {
+		if slices.ContainsFunc(wantedTypes, func(w string) bool { return strings.TrimSpace(w) == strings.TrimSpace(t) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walk) checkConstant(f *frame, in node.Input, raw any) {
+	value, err := convert(in.Type, raw)
+	if err != nil {
+		f.fail(InputError{
+			Type: "invalid_input_type", Message: fmt.Sprintf("Failed to convert an input value to a %s value", in.Type),
+			Details: fmt.Sprintf("%s, %s, %s", in.Name, toText(raw), err),
+			ExtraInfo: map[string]any{
+				"input_name": in.Name, "input_config": w.config(in), "received_value": raw, "exception_message": err.Error(),
+			},
+		})
+		return
+	}
+	if slices.Contains(f.class.Checked, in.Name) {
+		return
+	}
+	w.checkRange(f, in, value)
+	if in.Type == node.Combo {
+		w.checkOption(f, in, raw)
+	}
+}
+
+func (w *walk) checkRange(f *frame, in node.Input, value node.Value) {
+	got, ok := asFloat(value)
+	if !ok {
+		return
+	}
+	report := func(kind, word, name string, bound any) {
+		f.fail(InputError{
+			Type: kind, Message: fmt.Sprintf("Value %s %s than %s of %s", numeral(value), word, name, numeral(bound)), Details: in.Name,
+			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": w.config(in), "received_value": value},
+		})
+	}
+	if low, ok := asFloat(in.Min); ok && got < low {
+		report("value_smaller_than_min", "smaller", "min", in.Min)
+	}
+	if high, ok := asFloat(in.Max); ok && got > high {
+		report("value_bigger_than_max", "bigger", "max", in.Max)
+	}
+}
+
+func (w *walk) checkOption(f *frame, in node.Input, raw any) {
+	options := w.options(in)
+	text, isText := raw.(string)
+	if isText && slices.Contains(options, text) {
+		return
+	}
+	shown, spec := "(list of length "+strconv.Itoa(len(options))+")", any(nil)
+	if len(options) <= longList {
+		list := make([]any, len(options))
+		for i, o := range options {
+			list[i] = o
+		}
+		shown, spec = repr(list), config(in, options)
+	}
+	f.fail(InputError{
+		Type: "value_not_in_list", Message: "Value not in list",
+		Details:   fmt.Sprintf("%s: '%s' not in %s", in.Name, toText(raw), shown),
+		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": spec, "received_value": raw},
+	})
+}
+
+// options are the choices of a combo: declared, or the caller's files of a folder.
+func (w *walk) options(in node.Input) []string {
+	if in.Folder == "" {
+		return in.Options
+	}
+	names, err := w.files.List(w.ctx, in.Folder, listLimit)
+	if err != nil {
+		w.broken = fmt.Errorf("list the files of folder %s: %w", in.Folder, err)
+		return nil
+	}
+	return append(slices.Clone(in.Options), names...)
+}
+
+// config is the input as errors quote it. The files of an account are not repeated.
+func (w *walk) config(in node.Input) []any { return config(in, in.Options) }
+
+func config(in node.Input, options []string) []any { return in.Spec(options, true) }
+
+func asFloat(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// numeral renders a number as Python does: a float always shows that it is one.
+func numeral(value any) string {
+	f, isFloat := value.(float64)
+	if !isFloat {
+		return fmt.Sprint(value)
+	}
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".eIN") {
+		text += ".0"
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package node
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// Number is a number as a definition shows it: a float keeps its decimal point, since clients
+// tell INT from FLOAT widgets by it.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	text := strconv.FormatFloat(float64(n), 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return []byte(text), nil
+}
+
+// Spec renders an input as definitions and validation errors show it: [type, {options}], or for a
+// combo of the first kind [[option, …], {options}]. options are the choices of a combo.
+func (in Input) Spec(options []string, schemaV3 bool) []any {
+	opts := in.options()
+	if in.Type != Combo {
+		return []any{in.Type, opts}
+	}
+	if options == nil {
+		options = []string{}
+	}
+	if !schemaV3 {
+		return []any{options, opts}
+	}
+	opts["options"], opts["multiselect"] = options, false
+	return []any{Combo, opts}
+}
+
+// options are the declared option keys (node graph semantics, section 2).
+func (in Input) options() map[string]any {
+	opts := map[string]any{}
+	for key, value := range map[string]any{
+		"default": in.Default, "min": in.Min, "max": in.Max, "step": in.Step, "round": in.Round,
+		"control_after_generate": in.Control,
+	} {
+		if value != nil {
+			opts[key] = shown(value)
+		}
+	}
+	for key, set := range map[string]bool{
+		"multiline": in.Multiline, "dynamicPrompts": in.DynamicPrompts, "lazy": in.Lazy,
+		"forceInput": in.ForceInput, "advanced": in.Advanced,
+	} {
+		if set {
+			opts[key] = true
+		}
+	}
+	for key, text := range map[string]string{"display": in.Display, "placeholder": in.Placeholder, "tooltip": in.Tooltip} {
+		if text != "" {
+			opts[key] = text
+		}
+	}
+	if in.MatchTemplate != "" {
+		opts["template"] = map[string]any{"template_id": in.MatchTemplate, "allowed_types": Any}
+	}
+	maps.Copy(opts, in.Extra)
+	return opts
+}
+
+func shown(value any) any {
+	if f, ok := value.(float64); ok {
+		return Number(f)
+	}
+	return value
+}
