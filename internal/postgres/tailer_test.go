@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
 // tailing is a log with a running tailer.
@@ -115,7 +116,7 @@ func positions(events []eventlog.Recorded) []int64 {
 // holdForeign opens a write transaction in another database of the same cluster.
 func holdForeign(t testing.TB) {
 	t.Helper()
-	pool := openPool(t, emptyDatabase(t))
+	pool := openPool(t, pgtest.Database(t))
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
