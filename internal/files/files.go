@@ -72,6 +72,15 @@ func (s *Service) find(ctx context.Context, account string, place asset.Place) (
 	return s.store.ByName(ctx, account, place)
 }
 
+// Linked returns the file that a link to its content names, provided that it is still to be read.
+func (s *Service) Linked(ctx context.Context, id asset.ID, hash blob.Ref) (Entry, error) {
+	e, err := s.store.OfAnyone(ctx, id)
+	if err == nil && (e.Rejected || e.Hash != hash) {
+		return Entry{}, notFound()
+	}
+	return e, err
+}
+
 func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such file") }
 
 // Open returns the bytes of a file found by Lookup.

@@ -33,7 +33,7 @@ type bundle struct {
 
 func setup(t testing.TB, opts files.Options) *bundle {
 	t.Helper()
-	pool, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.PoolOptions{})
+	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	b := &bundle{blobs: mem.New(), registry: eventlog.NewRegistry()}

@@ -62,6 +62,8 @@ type Store interface {
 	ByName(ctx context.Context, account string, place asset.Place) (Entry, error)
 	ByAsset(ctx context.Context, account string, id asset.ID) (Entry, error)
 	ByHash(ctx context.Context, account string, hash blob.Ref) (Entry, error)
+	// OfAnyone is ByAsset for a caller who proved by other means that it may read the asset.
+	OfAnyone(ctx context.Context, id asset.ID) (Entry, error)
 	// Names lists the paths below a folder in order, at most limit.
 	Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error)
 	// Save allots the name "<prefix>_<counter><suffix>" and records the asset, once per

@@ -35,7 +35,8 @@ func NewFiles(pool *pgxpool.Pool, events *EventStore) *Files {
 const (
 	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
 		rejected, created_at, expires_at`
-	selectFile = `select ` + fileColumns + ` from files where account = $1 and (expires_at is null or expires_at > now())`
+	alive      = `(expires_at is null or expires_at > now())`
+	selectFile = `select ` + fileColumns + ` from files where account = $1 and ` + alive
 )
 
 func scanFile(row pgx.CollectableRow) (files.Entry, error) {
@@ -79,6 +80,11 @@ func (f *Files) ByAsset(ctx context.Context, account string, id asset.ID) (files
 	return one(ctx, f.pool, selectFile+` and asset_id = $2`, account, string(id))
 }
 
+// OfAnyone implements files.Store.
+func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) {
+	return one(ctx, f.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
+}
+
 // ByHash implements files.Store: the newest of the account's files with these bytes.
 func (f *Files) ByHash(ctx context.Context, account string, hash blob.Ref) (files.Entry, error) {
 	return one(ctx, f.pool, selectFile+` and hash = $2 and not rejected order by created_at desc, asset_id limit 1`,
@@ -88,7 +94,7 @@ func (f *Files) ByHash(ctx context.Context, account string, hash blob.Ref) (file
 // Names implements files.Store.
 func (f *Files) Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error) {
 	rows, err := f.pool.Query(ctx, `select case subfolder when '' then filename else subfolder || '/' || filename end
-		from files where account = $1 and folder = $2 and named and not rejected and (expires_at is null or expires_at > now())
+		from files where account = $1 and folder = $2 and named and not rejected and `+alive+`
 		order by subfolder, filename limit $3`, account, string(folder), limit)
 	if err != nil {
 		return nil, classify(err, "list files")
