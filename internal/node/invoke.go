@@ -1,0 +1,183 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Invocation is one node about to run: its class and the values of its inputs. A value
+// that is a List maps the class over its elements (node graph semantics, section 3.1).
+type Invocation struct {
+	Class  *Class
+	Inputs Args
+	Lazy   []string // linked lazy inputs; those already computed are in Inputs too
+}
+
+// maxMapped bounds how often one node is called for the elements of its lists.
+const maxMapped = 10_000
+
+// Needs returns the lazy inputs that must be computed before Run, in the order of Lazy.
+func (inv Invocation) Needs() []string {
+	var absent []string
+	for _, name := range inv.Lazy {
+		if _, ok := inv.Inputs[name]; !ok {
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) == 0 || inv.Class.LazyNeeds == nil {
+		return absent
+	}
+	wanted := map[string]bool{}
+	for _, args := range inv.calls() {
+		for _, name := range inv.Class.LazyNeeds(args) {
+			wanted[name] = true
+		}
+	}
+	return slices.DeleteFunc(absent, func(name string) bool { return !wanted[name] })
+}
+
+// Run calls the class once, or once per element of the longest list, and joins the results. call
+// carries everything but the arguments. A panic of the class is an error of kind Internal.
+func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
+	if inv.Class.InputIsList {
+		call.Lists = inv.lists()
+		res, err := inv.once(ctx, call)
+		if err != nil {
+			return Result{}, err
+		}
+		return inv.join([]Result{res}), nil
+	}
+	if n := inv.longest(); n > maxMapped {
+		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list of %d elements is longer than %d", n, maxMapped)
+	}
+	var results []Result
+	for _, args := range inv.calls() {
+		if err := ctx.Err(); err != nil {
+			return Result{}, fmt.Errorf("run node %s: %w", call.NodeID, context.Cause(ctx))
+		}
+		call.Args = args
+		res, err := inv.once(ctx, call)
+		if err != nil {
+			return Result{}, err
+		}
+		results = append(results, res)
+	}
+	return inv.join(results), nil
+}
+
+// once calls the class and checks what it returns.
+func (inv Invocation) once(ctx context.Context, call Call) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Wrap(fmt.Errorf("%v\n%s", p, debug.Stack()), fault.Internal, "node_panic",
+				"class %s stopped unexpectedly", inv.Class.Name)
+		}
+	}()
+	res, err = inv.Class.Run(ctx, &call)
+	if err != nil {
+		return Result{}, err
+	}
+	if got, want := len(res.Outputs), len(inv.Class.Outputs); got != want {
+		return Result{}, fmt.Errorf("class %s returned %d outputs; it declares %d", inv.Class.Name, got, want)
+	}
+	for i, out := range inv.Class.Outputs {
+		if _, isList := res.Outputs[i].(List); isList != out.IsList {
+			return Result{}, fmt.Errorf("class %s: output %d is a list: %t; declared: %t", inv.Class.Name, i, isList, out.IsList)
+		}
+	}
+	return res, nil
+}
+
+// longest returns how many calls the lists among the inputs make.
+func (inv Invocation) longest() int {
+	calls, lists := 0, false
+	for _, value := range inv.Inputs {
+		if list, ok := value.(List); ok {
+			lists = true
+			calls = max(calls, len(list))
+		}
+	}
+	if !lists {
+		return 1
+	}
+	return calls
+}
+
+// calls returns the arguments of each call: shorter lists repeat their last element, an empty
+// one leaves its input absent.
+func (inv Invocation) calls() []Args {
+	calls := make([]Args, inv.longest())
+	for i := range calls {
+		calls[i] = make(Args, len(inv.Inputs))
+		for name, value := range inv.Inputs {
+			list, ok := value.(List)
+			switch {
+			case !ok:
+				calls[i][name] = value
+			case len(list) > 0:
+				calls[i][name] = list[min(i, len(list)-1)]
+			}
+		}
+	}
+	return calls
+}
+
+// lists returns the inputs of a class that takes lists: single values are lists of one.
+func (inv Invocation) lists() map[string]List {
+	lists := make(map[string]List, len(inv.Inputs))
+	for name, value := range inv.Inputs {
+		list, ok := value.(List)
+		if !ok {
+			list = List{value}
+		}
+		lists[name] = list
+	}
+	return lists
+}
+
+// mapped reports whether the outputs of the calls become lists.
+func (inv Invocation) mapped() bool {
+	if inv.Class.InputIsList {
+		return false
+	}
+	for _, value := range inv.Inputs {
+		if _, ok := value.(List); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// join makes one result of all calls: lists are concatenated, single values become elements, and
+// what is shown is concatenated by key.
+func (inv Invocation) join(results []Result) Result {
+	mapped := inv.mapped()
+	if len(results) == 1 && !mapped {
+		return results[0]
+	}
+	joined := Result{Outputs: make([]Value, len(inv.Class.Outputs))}
+	for i, out := range inv.Class.Outputs {
+		list := List{}
+		for _, res := range results {
+			if elements, ok := res.Outputs[i].(List); ok && out.IsList {
+				list = append(list, elements...)
+			} else {
+				list = append(list, res.Outputs[i])
+			}
+		}
+		joined.Outputs[i] = list
+	}
+	for _, res := range results {
+		for key, shown := range res.UI {
+			if joined.UI == nil {
+				joined.UI = map[string][]any{}
+			}
+			joined.UI[key] = append(joined.UI[key], shown...)
+		}
+	}
+	return joined
+}
