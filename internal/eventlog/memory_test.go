@@ -17,5 +17,5 @@ func TestMemoryPubSub(t *testing.T) {
 	m := eventlogtest.NewMemory(eventlogtest.MessageRegistry(t))
 	eventlogtest.RunPubSub(t, func(testing.TB) eventlogtest.Log {
 		return eventlogtest.Log{Store: m, Tail: m, Checkpoints: m}
-	}, nil)
+	})
 }

@@ -2,7 +2,10 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
 // process is what one process of the program has of the log.
@@ -34,7 +38,33 @@ func TestPubSubConforms(t *testing.T) {
 	var n atomic.Int64
 	eventlogtest.RunPubSub(t, func(testing.TB) eventlogtest.Log {
 		return processes[n.Add(1)%2]
-	}, nil)
+	})
+}
+
+// TestPubSubSurvivesServerCrashes is the suite's own reconnect test: 100 publishers and a subscriber go on
+// while a process of the server is killed twice, upon which PostgreSQL drops every connection, restarts
+// and recovers.
+func TestPubSubSurvivesServerCrashes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("10,000 messages over two crashes take half a minute")
+	}
+	children := func(pid int) string { return fmt.Sprintf("/proc/%d/task/%d/children", pid, pid) }
+	if _, err := os.Stat(children(os.Getpid())); err != nil {
+		t.Skip("this kernel does not list the children of a process")
+	}
+	dir, err := os.MkdirTemp("", "millrace-crash-") // short: a socket's path is bounded
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the server may run as another user
+	server, err := localcluster.Start(t.Context(), filepath.Join(dir, "c"), localcluster.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	require.NoError(t, postgres.Migrate(t.Context(), server.URL("postgres"), nil))
+
+	log := process(t, server.URL("postgres"), eventlogtest.MessageRegistry(t))
+	crash := []string{"sh", "-c", "kill -9 $(cut -d' ' -f1 " + children(server.PID()) + ")"}
+	eventlogtest.RunReconnect(t, log, crash)
 }
 
 func TestCheckpointsAreFenced(t *testing.T) {

@@ -27,28 +27,46 @@ func MessageRegistry(tb testing.TB) *eventlog.Registry {
 	return r
 }
 
+// features are what the log promises: delivery is at least once, order is total with one active member
+// per group, groups start at the beginning, and messages outlive every process. A message is not
+// delivered again to a group that has consumed it.
+func features() tests.Features {
+	return tests.Features{ConsumerGroups: true, GuaranteedOrder: true, Persistent: true}
+}
+
 // RunPubSub runs Watermill's universal Pub/Sub suite over a log whose events are those of
 // MessageRegistry. open returns a handle of the one shared log, as a process of its own would have.
-// restart is a command that restarts the database, or nil.
-//
-// The features are what the log promises: delivery is at least once, order is total with one active
-// member per group, groups start at the beginning, and messages outlive every process. Old messages
-// are not delivered again to a group that has consumed them.
-func RunPubSub(t *testing.T, open func(testing.TB) Log, restart []string) {
+func RunPubSub(t *testing.T, open func(testing.TB) Log) {
 	t.Helper()
-	features := tests.Features{
-		ConsumerGroups: true, GuaranteedOrder: true, Persistent: true, RestartServiceCommand: restart,
-	}
 	shared := "suite-" + uuid.NewString()
-	inGroup := func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
-		log := open(t)
-		sub, err := eventlog.NewSubscriber(log.Tail, eventlog.SubscriberOptions{
-			Group: group, Checkpoints: log.Checkpoints, FirstRetry: time.Millisecond, LastRetry: 10 * time.Millisecond,
-		})
-		require.NoError(t, err)
-		return eventlog.NewPublisher(log.Store, "acme"), sub
-	}
-	tests.TestPubSub(t, features, func(t *testing.T) (message.Publisher, message.Subscriber) {
-		return inGroup(t, shared)
-	}, inGroup)
+	tests.TestPubSub(t, features(), func(t *testing.T) (message.Publisher, message.Subscriber) {
+		return open(t).pubSub(t, shared)
+	}, func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
+		return open(t).pubSub(t, group)
+	})
+	t.Run("without a group each subscriber receives old messages", func(t *testing.T) {
+		t.Parallel()
+		f := features()
+		f.NewSubscriberReceivesOldMessages = true
+		tests.TestNewSubscriberReceivesOldMessages(t, tests.TestContext{TestID: tests.NewTestID(), Features: f},
+			func(t *testing.T) (message.Publisher, message.Subscriber) { return open(t).pubSub(t, "") })
+	})
+}
+
+// RunReconnect runs the suite's test of a database that restarts: crash is the command that makes it.
+func RunReconnect(t *testing.T, log Log, crash []string) {
+	t.Helper()
+	f := features()
+	f.RestartServiceCommand = crash
+	tests.TestReconnect(t, tests.TestContext{TestID: tests.NewTestID(), Features: f},
+		func(t *testing.T) (message.Publisher, message.Subscriber) { return log.pubSub(t, "crash") })
+}
+
+func (l Log) pubSub(t *testing.T, group string) (message.Publisher, message.Subscriber) {
+	t.Helper()
+	sub, err := eventlog.NewSubscriber(l.Tail, eventlog.SubscriberOptions{
+		Group: group, Checkpoints: l.Checkpoints, FirstRetry: time.Millisecond, LastRetry: 10 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	return eventlog.NewPublisher(l.Store, "acme"), sub
 }
