@@ -100,11 +100,10 @@ const octetStream = "application/octet-stream"
 // may be shown in place; what a browser would run is sent as bytes to save; everything else is saved.
 func presentation(declared string) (contentType, disposition string) {
 	kind, _, err := mime.ParseMediaType(declared)
-	if err != nil {
-		return octetStream, "attachment"
-	}
-	family, sub, _ := strings.Cut(kind, "/")
+	family, sub, ok := strings.Cut(kind, "/")
 	switch {
+	case err != nil || !ok:
+		return octetStream, "attachment"
 	case active(sub):
 		return octetStream, "attachment"
 	case family == "image", family == "video", family == "audio", kind == "text/plain", kind == "application/json":
