@@ -7,39 +7,83 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/gif"
 )
 
 var errGIF = errors.New("malformed gif")
 
-// scanGIF walks the blocks to count frames, so that their number is known before any is decoded.
-func scanGIF(data []byte) (layout, error) {
+// gifFile is the structure of a GIF.
+type gifFile struct {
+	width, height int
+	background    int // index into the global colours
+	frames        []gifFrame
+}
+
+// gifFrame is what the standard decoder does not keep of a frame.
+type gifFrame struct {
+	colors []byte // RGB triples
+	clear  int    // index of the transparent colour, or -1
+}
+
+// rgb returns a colour; an index beyond the table is black.
+func (f *gifFrame) rgb(i int) []byte {
+	if 3*i+3 > len(f.colors) {
+		return []byte{0, 0, 0}
+	}
+	return f.colors[3*i : 3*i+3]
+}
+
+// parseGIF walks the blocks, so that the frames are counted before any is decoded.
+func parseGIF(data []byte) (*gifFile, error) {
 	if len(data) < 13 {
-		return layout{}, errGIF
+		return nil, errGIF
 	}
-	l := layout{
-		width:  int(binary.LittleEndian.Uint16(data[6:])),
-		height: int(binary.LittleEndian.Uint16(data[8:])),
+	f := &gifFile{
+		width:      int(binary.LittleEndian.Uint16(data[6:])),
+		height:     int(binary.LittleEndian.Uint16(data[8:])),
+		background: int(data[11]),
 	}
-	b := skip(data, 13+tableBytes(data[10]))
+	global := table(data[13:], data[10])
+	clear := -1
+	b := skip(data, 13+len(global))
 	for len(b) > 0 && b[0] != ';' {
-		switch b[0] {
-		case '!':
-			b = skipBlocks(skip(b, 2))
-		case ',':
-			if len(b) < 10 {
-				return layout{}, errGIF
+		switch {
+		case b[0] == '!':
+			const control = 0xf9
+			if len(b) >= 8 && b[1] == control && b[2] == 4 && b[3]&1 != 0 {
+				clear = int(b[6])
 			}
-			l.frames++
-			b = skipBlocks(skip(b, 10+tableBytes(b[9])+1))
+			b = skipBlocks(skip(b, 2))
+		case b[0] == ',' && len(b) >= 10:
+			frame := gifFrame{global, clear}
+			local := table(b[10:], b[9])
+			if len(local) > 0 {
+				frame.colors = local
+			}
+			f.frames, clear = append(f.frames, frame), -1
+			b = skipBlocks(skip(b, 10+len(local)+1))
 		default:
-			return layout{}, errGIF
+			return nil, errGIF
 		}
 	}
-	if l.frames == 0 {
-		return layout{}, errGIF
+	if len(f.frames) == 0 {
+		return nil, errGIF
 	}
-	return l, nil
+	return f, nil
+}
+
+func scanGIF(data []byte) (layout, error) {
+	f, err := parseGIF(data)
+	if err != nil {
+		return layout{}, err
+	}
+	return layout{width: f.width, height: f.height, frames: len(f.frames)}, nil
+}
+
+// table returns the colour table at the start of b that packed flags announce.
+func table(b []byte, flags byte) []byte {
+	return b[:min(len(b), tableBytes(flags))]
 }
 
 // tableBytes returns the size of the colour table that packed flags announce.
@@ -63,15 +107,18 @@ func skipBlocks(b []byte) []byte {
 }
 
 func decodeGIF(ctx context.Context, data []byte, l layout) (*frames, error) {
+	f, err := parseGIF(data)
+	if err != nil {
+		return nil, err
+	}
 	g, err := gif.DecodeAll(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("gif: %w", err)
 	}
-	if len(g.Image) == 0 || len(g.Image) > l.frames {
+	if len(g.Image) != len(f.frames) {
 		return nil, errGIF
 	}
-	l.frames = len(g.Image)
-	out := newFrames(l, hasClear(g))
+	out := newFrames(l, f.hasClear(g))
 	c := newCanvas(l.width, l.height)
 	var saved []uint8
 	for i, im := range g.Image {
@@ -81,12 +128,11 @@ func decodeGIF(ctx context.Context, data []byte, l layout) (*frames, error) {
 		if g.Disposal[i] == gif.DisposalPrevious {
 			saved = append(saved[:0], c.rgba...)
 		}
-		c.paletted(im, i == 0)
+		c.paletted(im, &f.frames[i], i == 0)
 		c.copyTo(out, i)
 		switch g.Disposal[i] {
 		case gif.DisposalBackground:
-			r := im.Rect.Intersect(image.Rect(0, 0, l.width, l.height))
-			c.clear(r.Min.X, r.Min.Y, r.Dx(), r.Dy())
+			c.fill(im.Rect, f.ground(i))
 		case gif.DisposalPrevious:
 			copy(c.rgba, saved)
 		}
@@ -94,38 +140,58 @@ func decodeGIF(ctx context.Context, data []byte, l layout) (*frames, error) {
 	return out, nil
 }
 
-// hasClear reports whether any pixel anywhere shows through.
-func hasClear(g *gif.GIF) bool {
-	full := image.Rect(0, 0, g.Config.Width, g.Config.Height)
-	for i, im := range g.Image {
-		for _, c := range im.Palette {
-			if _, _, _, a := c.RGBA(); a == 0 && (i == 0 || g.Disposal[i-1] == gif.DisposalBackground) {
-				return true
-			}
-		}
-		if i == 0 && im.Rect != full {
+// ground is what a frame leaves behind when it is to be replaced by the background:
+// its transparent colour, or the background colour when it has none.
+func (f *gifFile) ground(i int) color.NRGBA {
+	frame, index, alpha := &f.frames[i], f.frames[i].clear, uint8(0)
+	if index < 0 {
+		index, alpha = f.background, 255
+	}
+	c := frame.rgb(index)
+	return color.NRGBA{c[0], c[1], c[2], alpha}
+}
+
+// hasClear reports whether anything may show through: the first frame leaves parts
+// of the canvas free or has a transparent colour, or a later one clears to it.
+func (f *gifFile) hasClear(g *gif.GIF) bool {
+	if g.Image[0].Rect != image.Rect(0, 0, f.width, f.height) || f.frames[0].clear >= 0 {
+		return true
+	}
+	for i, frame := range f.frames {
+		if frame.clear >= 0 && g.Disposal[i] == gif.DisposalBackground {
 			return true
 		}
 	}
 	return false
 }
 
+// fill sets a rectangle of the canvas.
+func (c *canvas) fill(r image.Rectangle, v color.NRGBA) {
+	r = r.Intersect(image.Rect(0, 0, c.width, c.height))
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			d := c.rgba[4*(y*c.width+x):][:4]
+			d[0], d[1], d[2], d[3] = v.R, v.G, v.B, v.A
+		}
+	}
+}
+
 // paletted draws a frame; transparent pixels leave what is below. On the first frame
 // they keep their palette colour at alpha 0.
-func (c *canvas) paletted(im *image.Paletted, first bool) {
+func (c *canvas) paletted(im *image.Paletted, f *gifFrame, first bool) {
 	r := im.Rect.Intersect(image.Rect(0, 0, c.width, c.height))
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		for x := r.Min.X; x < r.Max.X; x++ {
 			i := int(im.Pix[im.PixOffset(x, y)])
-			if i >= len(im.Palette) {
-				continue
-			}
-			cr, cg, cb, a := im.Palette[i].RGBA()
-			if a == 0 && !first {
+			if i == f.clear && !first {
 				continue
 			}
 			d := c.rgba[4*(y*c.width+x):][:4]
-			d[0], d[1], d[2], d[3] = uint8(cr>>8), uint8(cg>>8), uint8(cb>>8), uint8(a>>8)
+			copy(d, f.rgb(i))
+			d[3] = 255
+			if i == f.clear {
+				d[3] = 0
+			}
 		}
 	}
 }

@@ -33,7 +33,8 @@ type pngFile struct {
 	palette     []byte // RGB triples
 	clear       []byte // tRNS
 	orientation int
-	animation   []pngFrame // fcTL frames; empty for a still image
+	animated    bool
+	animation   []pngFrame // the frames that an animation shows; empty for a still image
 	idat        [][]byte
 }
 
@@ -143,7 +144,12 @@ func (f *pngFile) chunk(kind string, b []byte) (err error) {
 		f.orientation = exifOrientation(b)
 	case "fcTL":
 		err = f.control(b)
+	case "acTL":
+		f.animated = true
 	case "IDAT":
+		if f.animated && len(f.animation) == 0 { // a still picture comes before the animation
+			f.animation = append(f.animation, pngFrame{width: f.width, height: f.height, dispose: disposeBackground})
+		}
 		f.idat = append(f.idat, b)
 		if len(f.animation) == 1 {
 			f.animation[0].data = append(f.animation[0].data, b)

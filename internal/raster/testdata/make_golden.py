@@ -327,9 +327,9 @@ def grow(a, steps, tapered):
 
 sparse = np.where(rng.random((25, 20)) > 0.97, rng.random((25, 20)), 0).astype(np.float32)
 save("sparse", sparse)
-for steps in (1, 4, -2, 60):
+for count in (1, 4, -2, 60):
     for tapered in (True, False):
-        save(f"formula_grow_{steps}_{tapered}".lower(), grow(sparse if steps > 0 else mask[..., 0], steps, tapered))
+        save(f"formula_grow_{count}_{tapered}".lower(), grow(sparse if count > 0 else mask[..., 0], count, tapered))
 
 fm = mask[..., 0].astype(np.float64).copy()
 for i in range(5):
@@ -382,3 +382,26 @@ for mode, (color, al) in duff.items():
     with np.errstate(divide="ignore", invalid="ignore"):
         out = np.clip(np.where(al > 1e-5, color / al, 0), 0, 1)
     save(f"formula_duff_{mode}", np.concatenate([out[:9], (1 - al)[:9]], -1).astype(np.float32))
+
+# --- more files: transparency and animation together --------------------------
+
+clear = pal.copy()
+case("still_clear.gif", encoded(clear, "GIF", transparency=3))
+sprites = []
+for i in range(3):
+    s = Image.new("RGBA", (30, 20), (0, 0, 0, 0))
+    s.paste((200, 60 * i, 30, 255), (4 * i, 2 * i, 4 * i + 10, 2 * i + 8))
+    sprites.append(s)
+case("sprites.gif", encoded(sprites[0], "GIF", save_all=True, append_images=sprites[1:], disposal=2, duration=50))
+case("sprites.png", encoded(sprites[0], "PNG", save_all=True, append_images=sprites[1:], disposal=2, blend=0, duration=50))
+case("sprites_over.png", encoded(sprites[0], "PNG", save_all=True, append_images=sprites[1:], disposal=0, blend=1, duration=50))
+case("sprites_previous.png", encoded(sprites[0], "PNG", save_all=True, append_images=sprites[1:], disposal=2, blend=1, duration=50))
+case("sprites.webp", encoded(sprites[0], "WEBP", save_all=True, append_images=sprites[1:], lossless=True, duration=50))
+case("sprites_lossy.webp", encoded(sprites[0], "WEBP", save_all=True, append_images=sprites[1:], quality=70, duration=50))
+case("rgba.bmp", encoded(alpha, "BMP"))
+case("grey.bmp", encoded(grey, "BMP"))
+case("grey.tiff", encoded(grey, "TIFF"))
+case("palette.tiff", encoded(pal, "TIFF"))
+case("one_bit.tiff", encoded(photo.convert("1"), "TIFF"))
+case("deflate.tiff", encoded(photo, "TIFF", compression="tiff_adobe_deflate"))
+case("default_first.png", encoded(steps[0], "PNG", save_all=True, append_images=steps[1:3], default_image=True, duration=50))
