@@ -55,7 +55,7 @@ func startFiles(t *testing.T, opts api.Options) *fileHarness {
 	t.Cleanup(pool.Close)
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
-	blobs, err := disk.Open(h.root, &disk.Options{Log: slog.New(slog.DiscardHandler)})
+	blobs, err := disk.Open(t.Context(), h.root, disk.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	h.files = files.New(postgres.NewFiles(pool, postgres.NewEventStore(pool, registry, nil)), blobs, files.Options{})

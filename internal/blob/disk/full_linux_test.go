@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/disk"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	root := smallDisk(t)
-	s := open(t, root, nil)
+	s := open(t, root, disk.Options{})
 	small, err := blob.PutBytes(t.Context(), s, []byte("before"))
 	require.NoError(t, err)
 	_, err = blob.Put(t.Context(), s, blob.Durable, io.LimitReader(zeros{}, 8<<20))

@@ -40,9 +40,9 @@ const defaultTrust = 10 * time.Minute
 
 // Open returns the store below root, which is created when absent, and clears what writers of
 // ended processes left in staging. Close releases the staging folder.
-func Open(root string, opts *Options) (*Store, error) {
-	if opts == nil {
-		opts = &Options{}
+func Open(ctx context.Context, root string, opts Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	s := &Store{root: root, log: opts.Log, trust: newTrust(opts.Trust)}
 	if s.log == nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func open(t testing.TB, root string, opts *disk.Options) *disk.Store {
+func open(t testing.TB, root string, opts disk.Options) *disk.Store {
 	t.Helper()
-	s, err := disk.Open(root, opts)
+	s, err := disk.Open(t.Context(), root, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 	blobtest.Run(t, func(t testing.TB) blobtest.Harness {
 		root := t.TempDir()
 		return blobtest.Harness{
-			Store:     open(t, root, nil),
+			Store:     open(t, root, disk.Options{}),
 			Damage:    func(t testing.TB, ref blob.Ref) { damage(t, root, ref) },
 			Leftovers: func(t testing.TB) int { return staged(t, root) },
 			Huge:      96 << 20,
@@ -74,7 +74,7 @@ func TestConformance(t *testing.T) {
 func TestADamagedBlobIsTakenOutOfServiceAndHealedByTheNextUpload(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	s := open(t, root, nil)
+	s := open(t, root, disk.Options{})
 	data := bytes.Repeat([]byte("millrace "), 10_000)
 	ref, err := blob.PutBytes(t.Context(), s, data)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestADamagedBlobIsTakenOutOfServiceAndHealedByTheNextUpload(t *testing.T) {
 func TestATruncatedFileIsReplacedByTheNextUpload(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	s := open(t, root, nil)
+	s := open(t, root, disk.Options{})
 	data := bytes.Repeat([]byte{7}, 50_000)
 	ref, err := blob.PutBytes(t.Context(), s, data)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestATruncatedFileIsReplacedByTheNextUpload(t *testing.T) {
 func TestAVerifiedFileIsTrustedUntilItChanges(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	s := open(t, root, nil)
+	s := open(t, root, disk.Options{})
 	ref, err := blob.PutBytes(t.Context(), s, bytes.Repeat([]byte{1}, 10_000))
 	require.NoError(t, err)
 	require.Nil(t, file(t, s, ref, false), "nothing was checked yet")
@@ -135,7 +135,7 @@ func file(t *testing.T, s *disk.Store, ref blob.Ref, readAll bool) *os.File {
 func TestStagingOfEndedProcessesIsClearedAndThatOfLivingOnesKept(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	living := open(t, root, nil)
+	living := open(t, root, disk.Options{})
 	w, err := living.Create(t.Context(), blob.Durable)
 	require.NoError(t, err)
 	_, err = w.Write([]byte("unfinished"))
@@ -146,7 +146,7 @@ func TestStagingOfEndedProcessesIsClearedAndThatOfLivingOnesKept(t *testing.T) {
 	for _, name := range []string{".lock", "leftover"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dead, name), []byte("x"), 0o600))
 	}
-	open(t, root, nil)
+	open(t, root, disk.Options{})
 	require.NoDirExists(t, dead)
 	stored, err := w.Commit(t.Context())
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestKilledWriters(t *testing.T) {
 		require.NoError(t, cmd.Process.Kill())
 		require.Error(t, cmd.Wait())
 	}
-	s := open(t, root, nil)
+	s := open(t, root, disk.Options{})
 	require.Zero(t, staged(t, root))
 	n := 0
 	require.NoError(t, s.Walk(t.Context(), func(e blob.Entry) error {
@@ -186,7 +186,7 @@ func TestWriterProcess(t *testing.T) {
 	if root == "" {
 		t.Skip("the child of TestKilledWriters")
 	}
-	s, err := disk.Open(root, nil)
+	s, err := disk.Open(t.Context(), root, disk.Options{})
 	require.NoError(t, err)
 	for i := time.Now().UnixNano(); ; i++ {
 		data := bytes.Repeat([]byte{byte(i), byte(i >> 8), byte(i >> 16), byte(i >> 24)}, 30_000)
