@@ -48,7 +48,7 @@ func JoinImageWithAlpha() *node.Class {
 			{Name: "alpha", Type: node.Mask, Tooltip: "What becomes transparent; stretched to the image."},
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(40),
+		Cost:    perPixel(25),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, alpha := in.Image("image"), in.Mask("alpha")
@@ -76,7 +76,7 @@ func PorterDuffImageComposite() *node.Class {
 			mode,
 		},
 		Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}},
-		Cost:    perPixel(200),
+		Cost:    perPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			src := raster.Layer{Image: in.Image("source"), Mask: in.Mask("source_alpha")}

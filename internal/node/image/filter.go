@@ -93,7 +93,7 @@ func Morphology() *node.Class {
 			integer("kernel_size", 3, 3, 999, "The side of the square that each pixel sees."),
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(500),
+		Cost:    perPixel(1100),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, operation, size := in.Image("image"), in.String("operation"), in.Int("kernel_size")

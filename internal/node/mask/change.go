@@ -157,10 +157,10 @@ func GrowMask() *node.Class {
 	}
 }
 
-// growCost assumes 128 tapered steps of 5 ns a pixel, twice of what is measured; more
+// growCost assumes 128 tapered steps of 10 ns a pixel, twice of what is measured; more
 // steps than that are rare, and each is cancellable.
 func growCost(pixels int64) time.Duration {
-	return time.Duration(pixels*128*5) + time.Millisecond
+	return time.Duration(pixels*128*10) + time.Millisecond
 }
 
 // ThresholdMask makes a mask black and white.
@@ -193,7 +193,7 @@ func ImageColorToMask() *node.Class {
 		SearchAliases: []string{"color keying", "chroma key"},
 		Inputs:        []node.Input{{Name: "image", Type: node.Image, Tooltip: "The image to look at."}, color},
 		Outputs:       maskOut(),
-		Cost:          perPixel(40),
+		Cost:          perPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, color := in.Image("image"), in.Int("color")
