@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 // Deps are the parts behind the API. All are required.
@@ -44,6 +45,9 @@ type JobReader interface {
 	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
 	// Active returns the account's unfinished jobs in run order.
 	Active(ctx context.Context, account string) ([]job.Job, error)
+	// List returns jobs newest first, ListAt by offset with the number of all.
+	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
+	ListAt(ctx context.Context, account string, o jobs.Order) ([]job.Job, int64, error)
 	// QueuePosition returns how many queued jobs run before id; ok is false when it does not wait.
 	QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error)
 }

@@ -113,7 +113,7 @@ func verdict(where surface, err error) (status int, code string) {
 // v2Verdict is the table of the v2 contract (asset contract, Errors; v2 facts,
 // section 7): a code always travels with its own status, else the kind decides.
 func v2Verdict(kind fault.Kind, code string) (int, string) {
-	switch code = forV2(code); code {
+	switch code {
 	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
 		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body":
 		return http.StatusUnprocessableEntity, code

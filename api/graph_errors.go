@@ -62,11 +62,3 @@ func v2Details(err error, public map[string]any) map[string]any {
 	}
 	return map[string]any{"node_errors": refused.NodeErrors.ByField()}
 }
-
-// forV2 gives a graph that is too large the v2 contract's code; the cloud surface keeps its own.
-func forV2(code string) string {
-	if code == graph.CodeTooLarge {
-		return graph.CodeInvalid
-	}
-	return code
-}

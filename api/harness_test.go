@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 // harness is the API over parts that live in memory. End-to-end tests over the real
@@ -121,6 +122,29 @@ func (m *memoryJobs) Active(_ context.Context, owner string) ([]job.Job, error) 
 	return active, nil
 }
 
+func (m *memoryJobs) List(ctx context.Context, owner string, q jobs.Query) (jobs.Page, error) {
+	found, total, err := m.ListAt(ctx, owner, jobs.Order{States: q.States, Limit: q.Limit, Offset: int(q.Before)})
+	page := jobs.Page{Jobs: found}
+	if next := q.Before + int64(len(found)); next < total {
+		page.Next = next
+	}
+	return page, err
+}
+
+func (m *memoryJobs) ListAt(_ context.Context, owner string, o jobs.Order) ([]job.Job, int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []job.Job
+	for _, j := range m.jobs {
+		if j.Account == owner && (len(o.States) == 0 || slices.Contains(o.States, j.State)) {
+			found = append(found, j)
+		}
+	}
+	slices.SortFunc(found, func(a, b job.Job) int { return cmp.Compare(b.ID, a.ID) })
+	total := len(found)
+	return found[min(o.Offset, total):min(o.Offset+o.Limit, total)], int64(total), nil
+}
+
 func (m *memoryJobs) QueuePosition(ctx context.Context, owner string, id job.ID) (int64, bool, error) {
 	active, err := m.Active(ctx, owner)
 	ahead := int64(0)
@@ -137,7 +161,10 @@ func (m *memoryJobs) QueuePosition(ctx context.Context, owner string, id job.ID)
 }
 
 func (m *memoryJobs) Load(context.Context, string, job.ID) (job.Source, error) {
-	return job.Source{Prompt: json.RawMessage(`{"1":{"class_type":"A","inputs":{}}}`)}, nil
+	return job.Source{
+		Prompt:    json.RawMessage(`{"1":{"class_type":"A","inputs":{}}}`),
+		ExtraData: map[string]json.RawMessage{"client_id": json.RawMessage(`"c"`)},
+	}, nil
 }
 
 // hubLive subscribes to a hub and hands out the snapshot that a test set.

@@ -35,7 +35,7 @@ func (s *server) routes() []route {
 	return slices.Concat(
 		s.healthRoutes(), s.systemRoutes(),
 		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
-		s.socketRoutes(),
+		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.eventRoutes(),
 		s.fileRoutes(),
 	)

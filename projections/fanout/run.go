@@ -21,7 +21,7 @@ const (
 )
 
 // Run follows the log from now on, as a handler of a Watermill router, and the live frames
-// of bus, until ctx ends. Tail must be running.
+// of bus, until ctx ends; then every subscription of the hub is closed. Tail must be running.
 func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) error {
 	router, err := f.router(tail)
 	if err != nil {
@@ -31,6 +31,7 @@ func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) er
 	group.Go(func() error { return router.Run(ctx) })
 	group.Go(func() error { return f.begin(ctx, router, tail) })
 	group.Go(func() error { return bus.Receive(ctx, f.HandleFrame) })
+	context.AfterFunc(ctx, f.hub.Stop) // watchers leave first: the router may take a while to end
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("fan out: %w", err)
 	}

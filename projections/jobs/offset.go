@@ -22,6 +22,10 @@ type Order struct {
 	Limit      int
 }
 
+// maxScanned bounds the jobs that a listing looks through which no index serves: by execution
+// time, or by media. Older ones are not found that way.
+const maxScanned = 10_000
+
 // ListAt returns the account's jobs that o selects and how many there are in all. Unlike List, a page may
 // repeat or miss a job that came meanwhile.
 func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []job.Job, total int64, err error) {
@@ -29,13 +33,7 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 	if err != nil {
 		return nil, 0, err
 	}
-	where, args := o.where(account, fresh.ids)
-	if err := r.pool.QueryRow(ctx, `select count(*) from `+Name+where, args...).Scan(&total); err != nil {
-		return nil, 0, postgres.Classify(err, "count jobs")
-	}
-	// Jobs that the view is behind with may stand anywhere before the offset, so the rows up to
-	// the end of the page are read and merged with them.
-	rows, err := r.query(ctx, `select submitted, job from `+Name+where+o.order()+fmt.Sprintf(` limit %d`, o.Offset+o.Limit), args...)
+	rows, total, err := r.viewAt(ctx, account, o, fresh.ids)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -49,31 +47,28 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 	return jobsOf(rows), total, nil
 }
 
-func (o Order) where(account string, except []string) (string, []any) {
-	args := []any{account, except}
-	sql := ` where account = $1 and id <> all($2)`
+// viewAt reads the rows up to the end of the page, since jobs that the view is behind with may
+// stand anywhere before its beginning. The stored state is a json that may hold NUL characters, which
+// PostgreSQL does not look into; what depends on it is decided here.
+func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (rows []row, total int64, err error) {
+	where, args := ` where account = $1 and id <> all($2)`, []any{account, except}
 	if len(o.States) > 0 {
-		args = append(args, o.States)
-		sql += fmt.Sprintf(` and state = any($%d)`, len(args))
+		where, args = where+` and state = any($3)`, append(args, o.States)
 	}
-	if o.Media != "" {
-		args = append(args, o.Media)
-		sql += fmt.Sprintf(` and exists (select from json_array_elements(job->'outputs') o, json_array_elements(o->'files') f
-			where starts_with(f->>'content_type', $%d))`, len(args))
+	if o.Media != "" || o.ByDuration {
+		rows, err = r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+where+` order by submitted desc limit %d`, maxScanned), args...)
+		rows = slices.DeleteFunc(rows, func(r row) bool { return !o.matches(r.job) })
+		return rows, int64(len(rows)), err
 	}
-	return sql, args
-}
-
-func (o Order) order() string {
-	direction := " desc"
+	if err := r.pool.QueryRow(ctx, `select count(*) from `+Name+where, args...).Scan(&total); err != nil {
+		return nil, 0, postgres.Classify(err, "count jobs")
+	}
+	direction := "desc"
 	if o.Ascending {
-		direction = " asc"
+		direction = "asc"
 	}
-	if !o.ByDuration {
-		return ` order by submitted` + direction
-	}
-	return ` order by coalesce((job->>'ended_at')::timestamptz - (job->>'started_at')::timestamptz, interval '0')` + direction +
-		`, submitted` + direction
+	rows, err = r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+where+` order by submitted %s limit %d`, direction, o.Offset+o.Limit), args...)
+	return rows, total, err
 }
 
 func (o Order) matches(j job.Job) bool {

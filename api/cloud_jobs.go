@@ -1,0 +1,259 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/projections/fanout"
+)
+
+// maxBatchCancel bounds the ids of one batch cancel.
+const maxBatchCancel = 1000
+
+func (s *server) cloudJobRoutes() []route {
+	return cloud(
+		route{method: http.MethodGet, path: "/jobs", handle: s.listCloudJobs},
+		route{method: http.MethodGet, path: "/jobs/:id", handle: s.getCloudJob},
+		route{method: http.MethodPost, path: "/jobs/:id/cancel", access: writing, handle: s.cancelCloudJob},
+		route{method: http.MethodPost, path: "/jobs/cancel", access: writing, handle: s.cancelCloudJobs},
+	)
+}
+
+// jobEntry is a JobEntry of the cloud facts (section 3), as the self-hosted runtime renders
+// it: times in milliseconds, what is unknown left out.
+type jobEntry struct {
+	ID           job.ID          `json:"id"`
+	Status       string          `json:"status"`
+	Priority     float64         `json:"priority"`
+	CreateTime   int64           `json:"create_time"`
+	StartTime    *int64          `json:"execution_start_time,omitempty"`
+	EndTime      *int64          `json:"execution_end_time,omitempty"`
+	Error        *executionError `json:"execution_error,omitempty"`
+	Preview      *previewOutput  `json:"preview_output,omitempty"`
+	OutputsCount int             `json:"outputs_count"`
+}
+
+type executionError struct {
+	NodeID           string          `json:"node_id"`
+	NodeType         string          `json:"node_type"`
+	ExceptionMessage string          `json:"exception_message"`
+	ExceptionType    string          `json:"exception_type"`
+	Traceback        []string        `json:"traceback"`
+	CurrentInputs    json.RawMessage `json:"current_inputs"`
+	CurrentOutputs   struct{}        `json:"current_outputs"`
+}
+
+type previewOutput struct {
+	Filename  string  `json:"filename,omitempty"`
+	Subfolder *string `json:"subfolder,omitempty"`
+	Folder    string  `json:"type,omitempty"`
+	Content   string  `json:"content,omitempty"` // of text
+	Truncated bool    `json:"truncated,omitempty"`
+	NodeID    string  `json:"nodeId"`
+	MediaType string  `json:"mediaType"`
+}
+
+func entryOf(j job.Job) jobEntry {
+	e := jobEntry{
+		ID: j.ID, Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
+		StartTime: millisOf(j.StartedAt), EndTime: millisOf(j.EndedAt), Preview: previewOf(j), OutputsCount: outputsCount(j),
+	}
+	if f := j.Error; f != nil {
+		e.Error = &executionError{
+			NodeID: f.Node, NodeType: f.Class, ExceptionMessage: f.Message + "\n", ExceptionType: f.ExceptionType,
+			Traceback: append([]string{}, f.Traceback...), CurrentInputs: f.Inputs,
+		}
+		if len(f.Inputs) == 0 {
+			e.Error.CurrentInputs = json.RawMessage("{}")
+		}
+	}
+	return e
+}
+
+func millisOf(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	ms := t.UnixMilli()
+	return &ms
+}
+
+// outputsCount counts what the nodes showed: files, and texts.
+func outputsCount(j job.Job) int {
+	n := 0
+	for _, out := range j.Outputs {
+		n += len(out.Files) + len(textsOf(out))
+	}
+	return n
+}
+
+func textsOf(out job.NodeOutput) []string {
+	var ui struct {
+		Text []string `json:"text"`
+	}
+	if json.Unmarshal(out.UI, &ui) != nil {
+		return nil // a text key of another shape is no text
+	}
+	return ui.Text
+}
+
+// previewOf picks what stands for a job in a list: a saved picture, film or sound, else a
+// temporary one, else a text file, else a text.
+func previewOf(j job.Job) *previewOutput {
+	best, rank := (*previewOutput)(nil), 0
+	offer := func(r int, p previewOutput) {
+		if best == nil || r < rank {
+			best, rank = &p, r
+		}
+	}
+	for _, o := range outputsOf(j) {
+		kind := outputType(o.file)
+		r := 1
+		switch {
+		case kind == "text":
+			r = 3
+		case kind == "file" || kind == "latent":
+			continue
+		case o.file.Folder != "output":
+			r = 2
+		}
+		offer(r, previewOutput{
+			Filename: o.file.Filename, Subfolder: &o.file.Subfolder, Folder: o.file.Folder, NodeID: o.node, MediaType: mediaKey(kind),
+		})
+	}
+	for _, out := range j.Outputs {
+		for _, text := range textsOf(out) {
+			offer(4, textPreview(out.Node, text))
+		}
+	}
+	return best
+}
+
+// mediaKey is the key under which descriptors of a kind stand in an output object.
+func mediaKey(kind string) string {
+	if kind == "image" {
+		return "images"
+	}
+	return kind
+}
+
+func textPreview(node, text string) previewOutput {
+	const most = 1024 // characters
+	runes := []rune(text)
+	p := previewOutput{Content: text, NodeID: node, MediaType: "text"}
+	if len(runes) > most {
+		p.Content, p.Truncated = string(runes[:most]), true
+	}
+	return p
+}
+
+// jobDetail is a JobDetail of the cloud facts.
+type jobDetail struct {
+	jobEntry
+	Workflow        job.Source                 `json:"workflow"`
+	Outputs         map[string]json.RawMessage `json:"outputs"`
+	UpdateTime      int64                      `json:"update_time"`
+	ExecutionStatus executionStatus            `json:"execution_status"`
+	ExecutionMeta   map[string]nodeMeta        `json:"execution_meta"`
+}
+
+type executionStatus struct {
+	Status    string         `json:"status_str"`
+	Completed bool           `json:"completed"`
+	Messages  []fanout.Entry `json:"messages"`
+}
+
+type nodeMeta struct {
+	NodeID      string  `json:"node_id"`
+	DisplayNode string  `json:"display_node"`
+	ParentNode  *string `json:"parent_node"`
+	RealNodeID  string  `json:"real_node_id"`
+}
+
+// getCloudJob: GET /jobs/{id}.
+func (s *server) getCloudJob(c *gin.Context) error {
+	j, err := s.job(c)
+	if err != nil {
+		return err
+	}
+	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, jobDetail{
+		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(),
+		ExecutionStatus: statusOf(j), ExecutionMeta: metaOf(j),
+	})
+	return nil
+}
+
+// outputMap maps node ids to what they showed (W-31).
+func outputMap(j job.Job) map[string]json.RawMessage {
+	outputs := make(map[string]json.RawMessage, len(j.Outputs))
+	for _, out := range j.Outputs {
+		outputs[out.Node] = out.UI
+	}
+	return outputs
+}
+
+func statusOf(j job.Job) executionStatus {
+	s := executionStatus{Status: "error", Messages: fanout.History(j)}
+	if j.State == job.Succeeded {
+		s.Status, s.Completed = "success", true
+	}
+	return s
+}
+
+func metaOf(j job.Job) map[string]nodeMeta {
+	meta := make(map[string]nodeMeta, len(j.Outputs))
+	for _, out := range j.Outputs {
+		meta[out.Node] = nodeMeta{NodeID: out.Node, DisplayNode: out.Node, RealNodeID: out.Node}
+	}
+	return meta
+}
+
+// cancelCloudJob cancels one job; one that is unknown or over is no error: POST /jobs/{id}/cancel.
+func (s *server) cancelCloudJob(c *gin.Context) error {
+	return s.cancelListed(c, []string{c.Param("id")})
+}
+
+// cancelCloudJobs: POST /jobs/cancel.
+func (s *server) cancelCloudJobs(c *gin.Context) error {
+	var req struct {
+		IDs []string `json:"job_ids"`
+	}
+	if err := readJSON(c, &req); err != nil {
+		return err
+	}
+	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParseID(id); return err == nil })
+	switch {
+	case len(req.IDs) == 0 || len(req.IDs) > maxBatchCancel:
+		c.JSON(http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"})
+		return nil
+	case len(invalid) > 0:
+		c.JSON(http.StatusBadRequest, gin.H{"error": "job_ids must be UUIDs", "invalid_ids": invalid})
+		return nil
+	}
+	return s.cancelListed(c, req.IDs)
+}
+
+func (s *server) cancelListed(c *gin.Context, ids []string) error {
+	canceled, err := s.Jobs.CancelMany(c.Request.Context(), caller(c).Account, parseIDs(ids), requestID(c))
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"cancelled": len(canceled) > 0})
+	return nil
+}
+
+// historyOrder sorts finished jobs oldest first.
+func historyOrder(a, b job.Job) int {
+	return cmp.Or(a.SubmittedAt.Compare(b.SubmittedAt), strings.Compare(string(a.ID), string(b.ID)))
+}

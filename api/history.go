@@ -1,0 +1,209 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// maxHistory bounds the jobs of one history answer; each is read with its graph.
+const maxHistory = 200
+
+func (s *server) historyRoutes() []route {
+	return cloud(
+		route{method: http.MethodGet, path: "/history", handle: s.getHistory},
+		route{method: http.MethodGet, path: "/history/:id", handle: s.getHistoryOf},
+		route{method: http.MethodGet, path: "/history_v2", handle: s.getHistoryV2},
+		route{method: http.MethodGet, path: "/history_v2/:id", handle: s.getHistoryV2Of},
+	)
+}
+
+// historyEntry is one job as the self-hosted runtime's history shows it (node graph
+// semantics, section 3.4). Prompt is the 5-tuple (number, id, prompt, extra_data, outputs).
+type historyEntry struct {
+	Prompt  []any                      `json:"prompt"`
+	Outputs map[string]json.RawMessage `json:"outputs"`
+	Status  executionStatus            `json:"status"`
+	Meta    map[string]nodeMeta        `json:"meta"`
+}
+
+func (s *server) historyEntry(ctx context.Context, j job.Job) (historyEntry, error) {
+	src, err := s.Sources.Load(ctx, j.Account, j.ID)
+	if err != nil {
+		return historyEntry{}, err
+	}
+	return historyEntry{
+		Prompt:  []any{j.Number, j.ID, src.Prompt, extraOf(src), append([]string{}, j.Targets...)},
+		Outputs: outputMap(j), Status: statusOf(j), Meta: metaOf(j),
+	}, nil
+}
+
+func extraOf(src job.Source) map[string]json.RawMessage {
+	if src.ExtraData == nil {
+		return map[string]json.RawMessage{}
+	}
+	return src.ExtraData
+}
+
+// getHistory maps the ids of finished jobs, oldest first, to their entries: GET /history.
+func (s *server) getHistory(c *gin.Context) error {
+	finished, err := s.finished(c)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(finished, historyOrder)
+	body := orderedObject{}
+	for _, j := range finished {
+		entry, err := s.historyEntry(c.Request.Context(), j)
+		if err != nil {
+			return err
+		}
+		body = append(body, member{string(j.ID), entry})
+	}
+	c.JSON(http.StatusOK, body)
+	return nil
+}
+
+// finished reads ?max_items= and ?offset= and returns that part of the finished jobs,
+// the newest first.
+func (s *server) finished(c *gin.Context) ([]job.Job, error) {
+	o := jobs.Order{States: []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}, Limit: maxHistory}
+	if text := c.Query("max_items"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, invalidf("max_items must be a whole number")
+		}
+		if n > 0 { // the self-hosted runtime means everything by a negative number
+			o.Limit = min(n, maxHistory)
+		}
+	}
+	var err error
+	if o.Offset, err = offset(c); err != nil {
+		return nil, err
+	}
+	found, _, err := s.Reader.ListAt(c.Request.Context(), caller(c).Account, o)
+	return found, err
+}
+
+// getHistoryOf is {} until the job is over, and for unknown ids: GET /history/{id}.
+func (s *server) getHistoryOf(c *gin.Context) error {
+	j, err := s.job(c)
+	if fault.Is(err, fault.NotFound) || (err == nil && !j.State.Final()) {
+		c.JSON(http.StatusOK, struct{}{})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	entry, err := s.historyEntry(c.Request.Context(), j)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, map[job.ID]historyEntry{j.ID: entry})
+	return nil
+}
+
+// historyV2 is a history entry of the hosted service; the detail form adds the graph.
+type historyV2 struct {
+	PromptID   job.ID                     `json:"prompt_id"`
+	CreateTime int64                      `json:"create_time"`
+	WorkflowID *string                    `json:"workflow_id"`
+	Prompt     historyPrompt              `json:"prompt"`
+	Outputs    map[string]json.RawMessage `json:"outputs"`
+	Status     executionStatus            `json:"status"`
+	Meta       map[string]nodeMeta        `json:"meta"`
+}
+
+type historyPrompt struct {
+	Priority float64                    `json:"priority"`
+	PromptID job.ID                     `json:"prompt_id"`
+	Extra    map[string]json.RawMessage `json:"extra_data"`
+	Prompt   json.RawMessage            `json:"prompt,omitempty"`
+	Outputs  []string                   `json:"outputs_to_execute,omitempty"`
+}
+
+func (s *server) historyV2(ctx context.Context, j job.Job, detail bool) (historyV2, error) {
+	src, err := s.Sources.Load(ctx, j.Account, j.ID)
+	if err != nil {
+		return historyV2{}, err
+	}
+	h := historyV2{
+		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(j), Meta: metaOf(j),
+		Prompt: historyPrompt{Priority: j.Number, PromptID: j.ID, Extra: extraOf(src)},
+	}
+	if detail {
+		h.Prompt.Prompt, h.Prompt.Outputs = src.Prompt, j.Targets
+	}
+	return h, nil
+}
+
+// getHistoryV2: GET /history_v2.
+func (s *server) getHistoryV2(c *gin.Context) error {
+	finished, err := s.finished(c)
+	if err != nil {
+		return err
+	}
+	entries := []historyV2{}
+	for _, j := range finished {
+		entry, err := s.historyV2(c.Request.Context(), j, false)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, entry)
+	}
+	c.JSON(http.StatusOK, gin.H{"history": entries})
+	return nil
+}
+
+// getHistoryV2Of: GET /history_v2/{id}.
+func (s *server) getHistoryV2Of(c *gin.Context) error {
+	j, err := s.job(c)
+	if err != nil {
+		return err
+	}
+	entry, err := s.historyV2(c.Request.Context(), j, true)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, map[job.ID]historyV2{j.ID: entry})
+	return nil
+}
+
+// orderedObject is a JSON object whose members keep their order.
+type orderedObject []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o orderedObject) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(append(append(name, ':'), value...))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
