@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 
@@ -55,6 +56,9 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list of %d elements is longer than %d", n, maxMapped)
 	}
 	var results []Result
+	if inv.mapped() && call.Files != nil {
+		call.Files = &renumbered{Files: call.Files}
+	}
 	for _, args := range inv.calls() {
 		if err := ctx.Err(); err != nil {
 			return Result{}, fmt.Errorf("run node %s: %w", call.NodeID, context.Cause(ctx))
@@ -180,4 +184,20 @@ func (inv Invocation) join(results []Result) Result {
 		}
 	}
 	return joined
+}
+
+// renumbered gives the files of mapped calls places of their own: each call counts from 0.
+type renumbered struct {
+	Files
+	base, next int
+}
+
+// Save implements Files.
+func (f *renumbered) Save(ctx context.Context, save Save, write func(io.Writer) error) (File, error) {
+	if save.Index == 0 {
+		f.base = f.next
+	}
+	save.Index += f.base
+	f.next = max(f.next, save.Index+1)
+	return f.Files.Save(ctx, save, write)
 }

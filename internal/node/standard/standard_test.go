@@ -1,0 +1,19 @@
+package standard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/node/standard"
+)
+
+func TestEveryFamilyIsListed(t *testing.T) {
+	t.Parallel()
+	classes, err := standard.Registry()
+	require.NoError(t, err)
+	for _, name := range []string{"LoadImage", "InvertMask", "StringConcatenate", "ComfySwitchNode"} {
+		_, ok := classes.Lookup(name)
+		require.True(t, ok, name)
+	}
+}
