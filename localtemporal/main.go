@@ -9,6 +9,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,6 +30,7 @@ type options struct {
 	maxConns     int
 	logLevel     string
 	logFile      string
+	tethered     bool
 }
 
 func parse(args []string) (options, error) {
@@ -46,6 +48,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.maxConns, "max-conns", 20, "PostgreSQL connections per store")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or fatal")
 	f.StringVar(&o.logFile, "log-file", "", "file for the log; empty = standard error")
+	f.BoolVar(&o.tethered, "exit-with-stdin", false, "stop when standard input ends, as it does with the process that started this one")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -61,6 +64,12 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if o.tethered {
+		go func() {
+			io.Copy(io.Discard, os.Stdin) //nolint:errcheck // any end will do
+			stop()
+		}()
+	}
 	err = run(ctx, o)
 	stop()
 	if err != nil {

@@ -1,0 +1,190 @@
+//go:build unix
+
+// Package temporal runs the Temporal server of local mode, millrace-temporal, as a
+// child of this process: on databases of its own in a PostgreSQL that it is given,
+// on loopback addresses that it is given. It does not restart the child.
+package temporal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/child"
+)
+
+// Name is that of the program.
+const Name = "millrace-temporal"
+
+// BinaryEnv names the program where it is not beside the running one.
+const BinaryEnv = "MILLRACE_TEMPORAL_BIN"
+
+// Options describe a server.
+type Options struct {
+	Binary    string // path of the program
+	Postgres  Postgres
+	Database  string // "" = temporal; NAME_visibility is used beside it
+	Address   string // HOST:PORT of the gRPC frontend
+	UIAddress string // HOST:PORT of the Web UI; "" = none
+	Namespace string // made when missing
+	LogFile   string // the log of the run before is kept as LogFile.1
+}
+
+// Postgres is where the databases are.
+type Postgres struct {
+	Host     string // or the directory of a Unix socket
+	Port     int
+	User     string
+	Password string
+}
+
+// readyWait bounds the start: the first one applies the whole schema, on a machine that may be
+// busy with other things.
+const readyWait = 120 * time.Second
+
+// stopWait is for the server's own shutdown, which drains its services.
+const stopWait = 15 * time.Second
+
+// Server is a running Temporal server.
+type Server struct {
+	process *child.Process
+	log     string
+}
+
+// Start returns when the server answers and its namespace can be used.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	log, err := openLog(opts.LogFile)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own copy
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	process, err := child.Start(child.Command{
+		Path: opts.Binary, Args: opts.arguments(), Env: opts.environment(),
+		Stdout: in, Stderr: log, Orphan: syscall.SIGTERM, Tether: true,
+	})
+	if err := errors.Join(err, in.Close()); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	s := &Server{process: process, log: opts.LogFile}
+	if err := s.awaitReady(ctx, out); err != nil {
+		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (o Options) arguments() []string {
+	database := o.Database
+	if database == "" {
+		database = "temporal"
+	}
+	return []string{
+		"-postgres-host", o.Postgres.Host, "-postgres-port", strconv.Itoa(o.Postgres.Port), "-postgres-user", o.Postgres.User,
+		"-database", database, "-frontend-addr", o.Address, "-ui-addr", o.UIAddress, "-namespace", o.Namespace,
+		"-exit-with-stdin",
+	}
+}
+
+func (o Options) environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "PGPASSWORD=" + o.Postgres.Password}
+}
+
+// awaitReady waits for the line "ready …" on the child's output, which it reads to its end.
+func (s *Server) awaitReady(ctx context.Context, out *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	ready := make(chan struct{})
+	go func() {
+		defer out.Close() //nolint:errcheck // read only
+		lines := bufio.NewReader(out)
+		for line, err := lines.ReadString('\n'); err == nil; line, err = lines.ReadString('\n') {
+			if strings.HasPrefix(line, "ready ") {
+				close(ready)
+				break
+			}
+		}
+		io.Copy(io.Discard, lines) //nolint:errcheck // ends with the child
+	}()
+	select {
+	case <-ready:
+		return nil
+	case <-s.process.Done():
+		return s.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("the Temporal server does not become ready (log: %s): %w", s.log, context.Cause(ctx))
+	}
+}
+
+// PID returns the process id of the server.
+func (s *Server) PID() int { return s.process.PID() }
+
+// Done is closed when the server has ended, for whatever reason.
+func (s *Server) Done() <-chan struct{} { return s.process.Done() }
+
+// Err describes how the server ended. It is valid once Done is closed.
+func (s *Server) Err() error {
+	err := s.process.Err()
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	if last := lastLine(s.log); last != "" {
+		return fmt.Errorf("the Temporal server ended with %w: %s (log: %s)", err, last, s.log)
+	}
+	return fmt.Errorf("the Temporal server ended with %w; its log is %s", err, s.log)
+}
+
+// Stop ends the server in order. One that does not follow within 15 s, or by the end of ctx, is
+// killed; its state is in PostgreSQL.
+func (s *Server) Stop(ctx context.Context) error {
+	return s.process.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: stopWait})
+}
+
+// FindBinary returns the path of the program: the one that BinaryEnv names, or the one beside
+// the running program.
+func FindBinary() (string, error) {
+	if path := os.Getenv(BinaryEnv); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("%s: %w", BinaryEnv, err)
+		}
+		return path, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", Name, err)
+	}
+	if resolved, err := filepath.EvalSymlinks(self); err == nil {
+		self = resolved
+	}
+	path := filepath.Join(filepath.Dir(self), Name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s is not in %s: run `make build`, or set %s or TEMPORAL_ADDRESS", Name, filepath.Dir(self), BinaryEnv)
+	}
+	return path, nil
+}
+
+// FreeAddress returns a loopback address nothing listens on now. That of preferred is taken when
+// it is free; "" = any.
+func FreeAddress(preferred string) (string, error) {
+	if preferred != "" {
+		if l, err := net.Listen("tcp", preferred); err == nil {
+			return preferred, l.Close()
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}
