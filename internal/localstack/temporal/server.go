@@ -73,7 +73,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	process, err := child.Start(child.Command{
 		Path: opts.Binary, Args: opts.arguments(), Env: opts.environment(),
-		Stdout: in, Stderr: log, Orphan: syscall.SIGTERM, Tether: true,
+		Stdout: in, Stderr: log, Orphan: syscall.SIGKILL, Tether: true, // its state is in PostgreSQL: an orphan has nothing to save
 	})
 	if err := errors.Join(err, in.Close()); err != nil {
 		return nil, errors.Join(err, out.Close())

@@ -1,0 +1,235 @@
+//go:build unix
+
+// Package localstack runs the private servers of local mode, PostgreSQL and Temporal,
+// as children of this process, with everything they keep in one data directory. A
+// server that dies is started again at the same address; none of them outlives this
+// process. Servers that are given from outside are left alone.
+package localstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
+)
+
+// Options say what to run and where.
+type Options struct {
+	// DataDir holds everything; it is created when needed.
+	DataDir string
+	// DatabaseURL is a PostgreSQL to use instead of a private one.
+	DatabaseURL string
+	// TemporalAddress is a Temporal frontend to use instead of a private one.
+	TemporalAddress string
+	// Namespace of the private Temporal; "" = default.
+	Namespace string
+	// TemporalBinary is the path of millrace-temporal; "" = as temporal.FindBinary looks.
+	TemporalBinary string
+	// PostgresBin holds PostgreSQL's programs; "" = as localcluster looks.
+	PostgresBin string
+	// UIAddress is where Temporal's Web UI is served when that address is free; "" = 127.0.0.1:8233.
+	UIAddress string
+	// Log takes the state changes; nil = slog.Default().
+	Log *slog.Logger
+}
+
+// Stack is the running servers.
+type Stack struct {
+	DatabaseURL     string // of Millrace's own database
+	TemporalAddress string // HOST:PORT
+	UIURL           string // of Temporal's Web UI, "" = none
+
+	opts   Options
+	lock   *child.Lock
+	state  state
+	failed chan error
+	cancel context.CancelFunc // ends supervision
+	group  sync.WaitGroup     // of supervision
+
+	mutex    sync.Mutex // guards the two below, which a restart replaces
+	cluster  *localcluster.Cluster
+	temporal *temporal.Server
+}
+
+// Names in the data directory and in PostgreSQL.
+const (
+	database  = "millrace"
+	clusterIn = "postgres"
+	logsIn    = "logs"
+)
+
+// Start returns when all servers that are needed answer. Its errors are one line and name the
+// remedy where there is one. The end of ctx stops a start, not the stack: that is Close's.
+func Start(ctx context.Context, opts Options) (*Stack, error) {
+	if opts.Namespace == "" {
+		opts.Namespace = "default"
+	}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	s := &Stack{
+		DatabaseURL: opts.DatabaseURL, TemporalAddress: opts.TemporalAddress,
+		opts: opts, failed: make(chan error, 1), cancel: func() {},
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context) (err error) {
+	if s.opts.DatabaseURL != "" && s.opts.TemporalAddress != "" {
+		return nil
+	}
+	if s.opts.DataDir, err = filepath.Abs(s.opts.DataDir); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if s.opts.TemporalAddress == "" && s.opts.TemporalBinary == "" { // before anything is started for nothing
+		if s.opts.TemporalBinary, err = temporal.FindBinary(); err != nil {
+			return err
+		}
+	}
+	if s.lock, err = openDataDir(s.opts.DataDir); err != nil {
+		return err
+	}
+	if s.state, err = loadState(s.opts.DataDir); err != nil {
+		return err
+	}
+	if err := s.startPostgres(ctx); err != nil {
+		return err
+	}
+	if err := s.startTemporal(ctx); err != nil {
+		return err
+	}
+	s.supervise(context.WithoutCancel(ctx))
+	return nil
+}
+
+// startPostgres starts the private PostgreSQL, which also holds the private Temporal's databases.
+func (s *Stack) startPostgres(ctx context.Context) error {
+	if err := s.launchPostgres(ctx); err != nil {
+		return err
+	}
+	if s.opts.DatabaseURL != "" {
+		return nil
+	}
+	s.DatabaseURL = s.cluster.URL(database)
+	return s.cluster.CreateDatabase(ctx, database)
+}
+
+func (s *Stack) launchPostgres(ctx context.Context) error {
+	cluster, err := localcluster.Start(ctx, filepath.Join(s.opts.DataDir, clusterIn), localcluster.Options{
+		BinDir: s.opts.PostgresBin, LogFile: s.logFile("postgres"),
+	})
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.cluster = cluster
+	return nil
+}
+
+// startTemporal chooses the addresses, the ones of the last run where they are free, and starts
+// the private Temporal.
+func (s *Stack) startTemporal(ctx context.Context) error {
+	if s.opts.TemporalAddress != "" {
+		return nil
+	}
+	if err := s.state.chooseAddresses(s.opts.UIAddress); err != nil {
+		return err
+	}
+	if err := s.state.save(s.opts.DataDir); err != nil {
+		return err
+	}
+	s.TemporalAddress, s.UIURL = s.state.Temporal, "http://"+s.state.UI
+	return s.launchTemporal(ctx)
+}
+
+func (s *Stack) launchTemporal(ctx context.Context) error {
+	host, port, user := s.cluster.Socket()
+	server, err := temporal.Start(ctx, temporal.Options{
+		Binary: s.opts.TemporalBinary, Postgres: temporal.Postgres{Host: host, Port: port, User: user},
+		Address: s.state.Temporal, UIAddress: s.state.UI, Namespace: s.opts.Namespace, LogFile: s.logFile("temporal"),
+	})
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.temporal = server
+	return nil
+}
+
+func (s *Stack) logFile(name string) string {
+	return filepath.Join(s.opts.DataDir, logsIn, name+".log")
+}
+
+// Failed delivers an error when a server cannot be kept running; the others go on until Close.
+func (s *Stack) Failed() <-chan error { return s.failed }
+
+// PIDs returns the process ids of the children that run now; 0 = none.
+func (s *Stack) PIDs() (postgres, temporal int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.cluster != nil {
+		postgres = s.cluster.PID()
+	}
+	if s.temporal != nil {
+		temporal = s.temporal.PID()
+	}
+	return postgres, temporal
+}
+
+// Close stops the servers in order and gives the data directory back. The end of ctx makes it
+// harder on them, at no cost in what is kept.
+func (s *Stack) Close(ctx context.Context) error {
+	s.cancel()
+	s.group.Wait()
+	var errs []error
+	if s.temporal != nil {
+		errs = append(errs, s.temporal.Stop(ctx))
+	}
+	if s.cluster != nil {
+		errs = append(errs, s.cluster.Stop(ctx))
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Release())
+		s.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// openDataDir creates the directory, becomes its one user and checks that this program
+// understands what is in it.
+func openDataDir(dir string) (*child.Lock, error) {
+	mode := os.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		mode = 0o711 // root's PostgreSQL runs as another user, who must pass through
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := child.Acquire(filepath.Join(dir, "lock"))
+	var held *child.HeldError
+	if errors.As(err, &held) {
+		return nil, fmt.Errorf("%s is in use by another Millrace (process %d): stop it, or choose another data directory", dir, held.PID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := errors.Join(checkVersion(dir), os.MkdirAll(filepath.Join(dir, logsIn), 0o700)); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock, nil
+}

@@ -1,0 +1,113 @@
+//go:build unix
+
+package localstack
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// The back-off of restarts. A server that dies once is away for as long as it takes to start; one
+// that cannot run is given up after about half a minute.
+const (
+	firstWait   = 200 * time.Millisecond
+	longestWait = 5 * time.Second
+	maxFailures = 10
+	healthy     = time.Minute // after which earlier failures are forgotten
+)
+
+// server is a running child.
+type server interface {
+	Done() <-chan struct{}
+	Err() error
+}
+
+// supervise keeps the children that were started running until Close.
+func (s *Stack) supervise(ctx context.Context) {
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.group.Go(func() { s.keep(ctx, "PostgreSQL", s.cluster, s.restartPostgres) })
+	if s.temporal != nil {
+		s.group.Go(func() { s.keep(ctx, "Temporal", s.temporal, s.restartTemporal) })
+	}
+}
+
+// keep waits for the death of a server and starts it again, until ctx ends or it gives up.
+func (s *Stack) keep(ctx context.Context, name string, running server, restart func(context.Context) (server, error)) {
+	failures := 0
+	for {
+		began := time.Now()
+		select {
+		case <-ctx.Done():
+			return
+		case <-running.Done():
+		}
+		err := running.Err()
+		if time.Since(began) > healthy {
+			failures = 0
+		}
+		for again := false; !again; {
+			if failures++; failures > maxFailures {
+				s.giveUp(fmt.Errorf("%s does not keep running: %w", name, err))
+				return
+			}
+			s.opts.Log.Warn("server ended: starting it again", "server", name, "error", err, "attempt", failures)
+			if !pause(ctx, backoff(failures)) {
+				return
+			}
+			next, restartErr := restart(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			if err, again = restartErr, restartErr == nil; again {
+				running = next
+			}
+		}
+		s.opts.Log.Info("server runs again", "server", name, "duration", time.Since(began))
+	}
+}
+
+// restartPostgres clears the dead server away and starts it in the same place.
+func (s *Stack) restartPostgres(ctx context.Context) (server, error) {
+	if err := s.cluster.Stop(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.launchPostgres(ctx); err != nil {
+		return nil, err
+	}
+	return s.cluster, nil
+}
+
+func (s *Stack) restartTemporal(ctx context.Context) (server, error) {
+	if err := s.launchTemporal(ctx); err != nil {
+		return nil, err
+	}
+	return s.temporal, nil
+}
+
+func (s *Stack) giveUp(err error) {
+	select {
+	case s.failed <- err:
+	default: // the first one is enough to end the process
+		s.opts.Log.Error("server given up", "error", err)
+	}
+}
+
+// backoff is how long to wait before the n-th attempt in a row: not at all for the first.
+func backoff(n int) time.Duration {
+	if n <= 1 {
+		return 0
+	}
+	return min(firstWait<<(n-2), longestWait)
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
