@@ -40,7 +40,12 @@ type log struct {
 
 func newLog(t testing.TB) *log {
 	t.Helper()
-	pool, r := newPool(t), registry(t)
+	return logOn(t, newPool(t))
+}
+
+func logOn(t testing.TB, pool *pgxpool.Pool) *log {
+	t.Helper()
+	r := registry(t)
 	return &log{pool: pool, store: postgres.NewEventStore(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r)}
 }
 

@@ -17,7 +17,7 @@ create index jobs_v1_active on jobs_v1 (account, number, submitted) where state 
 -- Listings, newest first, of everything or of some states.
 create index jobs_v1_listing on jobs_v1 (account, submitted desc);
 create index jobs_v1_states on jobs_v1 (account, state, submitted desc);
-create index jobs_v1_metadata on jobs_v1 using gin (metadata jsonb_path_ops);
+create index jobs_v1_metadata on jobs_v1 using gin (metadata jsonb_path_ops) with (fastupdate = off); -- no pending list to search
 
 -- A job's row is rewritten with each of its events: room on the page keeps that off the indexes.
 alter table jobs_v1 set (fillfactor = 80);
