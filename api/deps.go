@@ -13,12 +13,13 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Deps are the parts behind the API. All are required.
+// Deps are the parts behind the API. All but Steps are required.
 type Deps struct {
 	Auth      Authenticator
 	Jobs      Jobs
 	Reader    JobReader
 	Sources   Sources
+	Steps     Steps // nil = polls show progress by whole nodes
 	Links     Links
 	Live      Live
 	Files     Files  // nil = no routes for files
@@ -62,6 +63,11 @@ type Live interface {
 	// Subscribe returns a subscription, which the caller closes, and the state that its
 	// messages continue.
 	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
+}
+
+// Steps knows how far running nodes are within themselves; postgres.Progress is it.
+type Steps interface {
+	Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error)
 }
 
 // Links makes links to stored files that need no credential.

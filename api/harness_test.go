@@ -167,6 +167,10 @@ func (m *memoryJobs) Load(context.Context, string, job.ID) (job.Source, error) {
 	}, nil
 }
 
+func (m *memoryJobs) Steps(context.Context, job.ID, int) (map[string]stream.Step, error) {
+	return map[string]stream.Step{"7": {Value: 1, Max: 4}, "gone": {Value: 1, Max: 2}}, nil
+}
+
 // hubLive subscribes to a hub and hands out the snapshot that a test set.
 type hubLive struct {
 	hub  *stream.Hub
@@ -224,7 +228,7 @@ func start(t *testing.T, opts api.Options) *harness {
 	case account.ModeNone, "":
 	}
 	handler, err := api.New(api.Deps{
-		Auth: auth, Jobs: h.jobs, Reader: h.jobs, Sources: h.jobs, Links: plainLinks{}, Live: h.live,
+		Auth: auth, Jobs: h.jobs, Reader: h.jobs, Sources: h.jobs, Steps: h.jobs, Links: plainLinks{}, Live: h.live,
 		Readiness: parts{{Name: "postgresql", OK: true, Required: true}, {Name: "temporal", Detail: "not reachable"}},
 		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{w: h.logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}, opts)

@@ -69,19 +69,30 @@ func (s *server) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 	body := jobBody{
 		ID: j.ID, Status: j.State, CreatedAt: rfc3339(j.SubmittedAt), StartedAt: rfc3339Ptr(j.StartedAt),
 		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.SubmittedAt.Add(s.opts.JobRetention)),
-		Progress: stream.ProgressOf(j, "", nil), Outputs: s.renderOutputs(base, j), Error: renderError(j),
+		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
 		Metadata: j.Metadata, OutputsReused: len(j.Cached) > 0,
 	}
 	if body.Metadata == nil {
 		body.Metadata = map[string]string{}
 	}
-	if j.State != job.Queued {
-		return body, nil
+	var err error
+	if body.Progress, err = s.progress(c.Request.Context(), j); err != nil {
+		return body, err
 	}
-	position, err := s.queuePosition(c.Request.Context(), j)
-	body.QueuePosition = position
+	if j.State == job.Queued {
+		body.QueuePosition, err = s.queuePosition(c.Request.Context(), j)
+	}
 	return body, err
+}
+
+// progress is the job's progress with what is known of the nodes that run now.
+func (s *server) progress(ctx context.Context, j job.Job) (*stream.Progress, error) {
+	if len(j.Running) == 0 || s.Steps == nil {
+		return stream.ProgressOf(j, "", nil), nil
+	}
+	steps, err := s.Steps.Steps(ctx, j.ID, j.Run)
+	return stream.ProgressOf(j, "", steps), err
 }
 
 // queuePosition is how many queued jobs run before j: 0 = next, nil = j no longer waits.

@@ -289,3 +289,16 @@ func TestAnEditorGraphIsRefusedByItsOwnCode(t *testing.T) {
 	require.Equal(t, 400, got.status)
 	require.Contains(t, got.body, `"type":"workflow_format_ui"`)
 }
+
+func TestV2ProgressOfARunningJob(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.put(job.Job{
+		ID: jobA, Account: account.LocalID, State: job.Running, Run: 1, SubmittedAt: then, AdmittedAt: &then, StartedAt: &then,
+		NodesTotal: 4, NodesDone: 1, Running: map[string]string{"7": "Blur"},
+	})
+	require.Equal(t, map[string]any{
+		"value": 0.3125, "nodes_done": 1.0, "nodes_total": 4.0, "current_node": "7", "current_node_class": "Blur",
+		"step": 1.0, "steps": 4.0, "message": "Blur 1/4",
+	}, h.do(t, "GET", "/api/v2/jobs/"+string(jobA), "").json(t)["progress"])
+}

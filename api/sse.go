@@ -125,7 +125,10 @@ func (e *eventStream) greet(snap stream.Snapshot) error {
 	if err := e.status(); err != nil {
 		return err
 	}
-	e.progress = stream.ProgressOf(e.job, "", nil)
+	var err error
+	if e.progress, err = e.server.progress(e.ctx, e.job); err != nil {
+		return err
+	}
 	if i := slices.IndexFunc(snap.Jobs, func(l stream.Live) bool { return l.Job.ID == e.job.ID }); i >= 0 {
 		e.preview = snap.Jobs[i].Preview
 		if p := snap.Jobs[i].Progress; p != nil && (e.progress == nil || p.Value >= e.progress.Value) {
