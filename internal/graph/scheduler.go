@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"encoding/hex"
-	"slices"
-)
+import "slices"
 
 // Bounds of a batch.
 const (
@@ -13,6 +10,12 @@ const (
 	localMillis = 2000
 	// localUnits bounds the result of a fused batch in the workflow's history.
 	localUnits = 500
+	// maxRunning bounds the batches in flight: the engine refuses more than 2,000 pending activities.
+	maxRunning = 64
+	// maxRepeats bounds how often one unit runs again because its values were lost.
+	maxRepeats = 8
+	// maxStuck bounds how many batches in a row may come back without any news.
+	maxStuck = 16
 	// chainMillis bounds what an attempt repeats when its worker dies.
 	chainMillis = 60_000
 )
@@ -46,10 +49,10 @@ type Batch struct {
 
 // unitState is where a unit stands.
 type unitState struct {
-	wanted bool
 	status unitStatus
 	kept   bool   // its values are stored
-	asked  []bool // by index in Unit.Lazy
+	asked  []bool // by index in Unit.Lazy: the input was named, so its unit is needed
+	runs   int    // how often it was done
 }
 
 type unitStatus uint8
@@ -62,13 +65,17 @@ const (
 )
 
 // Scheduler decides what runs next. It is deterministic: the same shape and the same calls give the
-// same batches, so workflow code may use it.
+// same batches, so workflow code may use it. A unit is needed when it is an output that is not done,
+// or when a needed unit reads a value of it that is not stored; values that were handed on in memory
+// only, or were lost, are therefore made again by themselves.
 type Scheduler struct {
 	units     []Unit
 	consumers [][]int // by unit: who reads it, lazily or not
 	states    []unitState
 	batches   []Batch
+	inFlight  int
 	local     bool // a fused batch is running
+	stuck     int  // batches in a row without news
 }
 
 // NewScheduler returns the scheduler of a fresh run.
@@ -85,38 +92,23 @@ func NewScheduler(shape Shape) *Scheduler {
 			s.consumers[l.Unit] = append(s.consumers[l.Unit], i)
 		}
 	}
-	for i, u := range shape.Units {
-		if u.Output {
-			s.want(i)
-		}
-	}
 	return s
-}
-
-// want marks a unit and what it needs.
-func (s *Scheduler) want(unit int) {
-	for todo := []int{unit}; len(todo) > 0; {
-		u := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if s.states[u].wanted {
-			continue
-		}
-		s.states[u].wanted = true
-		todo = append(todo, s.units[u].Deps...)
-	}
 }
 
 // Next returns the batches that can start now. Each is running until Done or Abandon is called for it.
 func (s *Scheduler) Next() []Batch {
+	if s.stuck >= maxStuck {
+		return nil
+	}
+	needed := s.needed()
 	var out []Batch
 	for u := range s.units {
-		if !s.ready(u, nil) || s.cheap(u) {
-			continue
+		if s.inFlight < maxRunning && !s.cheap(u) && s.ready(u, needed, nil) {
+			out = append(out, s.start(s.chain(u, needed), false))
 		}
-		out = append(out, s.start(s.chain(u), false))
 	}
 	if !s.local {
-		if units := s.fuse(); len(units) > 0 {
+		if units := s.fuse(needed); len(units) > 0 {
 			s.local = true
 			out = append(out, s.start(units, true))
 		}
@@ -124,35 +116,60 @@ func (s *Scheduler) Next() []Batch {
 	return out
 }
 
-func (s *Scheduler) cheap(u int) bool { return s.units[u].Millis <= cheapMillis }
-
-// ready reports whether a unit waits for nothing that is neither done nor in the batch.
-func (s *Scheduler) ready(u int, batch map[int]bool) bool {
-	st := &s.states[u]
-	if !st.wanted || st.status != waiting {
-		return false
-	}
-	for _, d := range s.units[u].Deps {
-		if s.states[d].status != done && !batch[d] {
-			return false
+// needed marks the units that must run, or are running.
+func (s *Scheduler) needed() []bool {
+	needed := make([]bool, len(s.units))
+	for u := len(s.units) - 1; u >= 0; u-- { // consumers stand behind what they read
+		needed[u] = needed[u] || s.units[u].Output && s.states[u].status != done
+		if !needed[u] || s.states[u].status == running || s.states[u].status == failed {
+			continue
 		}
+		s.eachInput(u, func(d int) { needed[d] = needed[d] || !s.stored(d) })
+	}
+	return needed
+}
+
+// eachInput calls f for the units that u reads, lazy ones as far as they were asked for.
+func (s *Scheduler) eachInput(u int, f func(int)) {
+	for _, d := range s.units[u].Deps {
+		f(d)
 	}
 	for i, l := range s.units[u].Lazy {
-		if st.asked[i] && s.states[l.Unit].status != done && !batch[l.Unit] {
-			return false
+		if s.states[u].asked[i] {
+			f(l.Unit)
 		}
 	}
-	return true
+}
+
+func (s *Scheduler) cheap(u int) bool { return s.units[u].Millis <= cheapMillis }
+
+// stored reports whether the values of a unit can be read by a later batch.
+func (s *Scheduler) stored(u int) bool { return s.states[u].status == done && s.states[u].kept }
+
+// undecided reports whether a unit will first ask for lazy inputs before it gives values.
+func (s *Scheduler) undecided(u int) bool {
+	return len(s.units[u].Lazy) > 0 && !slices.Contains(s.states[u].asked, true)
+}
+
+// ready reports whether a unit is to run and reads only what is stored or made in the batch before it.
+func (s *Scheduler) ready(u int, needed []bool, batch map[int]bool) bool {
+	status := s.states[u].status
+	if !needed[u] || status == running || status == failed {
+		return false
+	}
+	ok := true
+	s.eachInput(u, func(d int) { ok = ok && (s.stored(d) || batch[d] && !s.undecided(d)) })
+	return ok
 }
 
 // fuse gathers cheap units that are ready, or become so within the batch. Units stand behind what
-// they need, so one pass in order finds them all.
-func (s *Scheduler) fuse() []int {
+// they read, so one pass in order finds them all.
+func (s *Scheduler) fuse(needed []bool) []int {
 	var units []int
 	var millis int64
 	batch := map[int]bool{}
 	for u := range s.units {
-		if !s.cheap(u) || !s.ready(u, batch) {
+		if !s.cheap(u) || !s.ready(u, needed, batch) {
 			continue
 		}
 		if millis+s.units[u].Millis > localMillis || len(units) == localUnits {
@@ -166,19 +183,18 @@ func (s *Scheduler) fuse() []int {
 }
 
 // chain extends an expensive unit by those that follow it alone: their values need not be stored.
-func (s *Scheduler) chain(u int) []int {
+func (s *Scheduler) chain(u int, needed []bool) []int {
 	units, batch, millis := []int{u}, map[int]bool{u: true}, s.units[u].Millis
 	for {
 		readers := s.consumers[u]
 		if len(readers) != 1 {
 			return units
 		}
-		next := readers[0]
-		millis += s.units[next].Millis
-		if millis > chainMillis || !s.ready(next, batch) {
+		u = readers[0]
+		millis += s.units[u].Millis
+		if millis > chainMillis || !s.ready(u, needed, batch) {
 			return units
 		}
-		u = next
 		batch[u] = true
 		units = append(units, u)
 	}
@@ -192,33 +208,32 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 	}
 	b := Batch{ID: len(s.batches), Units: units, Local: local}
 	for _, u := range units {
-		if slices.ContainsFunc(s.consumers[u], func(c int) bool { return !in[c] }) {
+		if s.readLater(u, in) {
 			b.Keep = append(b.Keep, u)
 		}
-		for _, d := range s.units[u].Deps {
-			b.need(d, in)
-		}
-		for i, l := range s.units[u].Lazy {
-			if s.states[u].asked[i] {
-				b.need(l.Unit, in)
+		s.eachInput(u, func(d int) {
+			if !in[d] {
+				b.Needs = append(b.Needs, d)
 			}
-		}
+		})
 	}
 	slices.Sort(b.Needs)
 	b.Needs = slices.Compact(b.Needs)
 	s.batches = append(s.batches, b)
+	s.inFlight++
 	return b
 }
 
-func (b *Batch) need(unit int, in map[int]bool) {
-	if !in[unit] {
-		b.Needs = append(b.Needs, unit)
-	}
+// readLater reports whether a unit outside the batch may read the values of u, or one inside it
+// that may have to wait for lazy inputs first.
+func (s *Scheduler) readLater(u int, batch map[int]bool) bool {
+	return slices.ContainsFunc(s.consumers[u], func(c int) bool { return !batch[c] || len(s.units[c].Lazy) > 0 })
 }
 
 // Done takes the results of a batch. Units without one wait again.
 func (s *Scheduler) Done(batch int, results []UnitResult) {
 	b := s.settle(batch)
+	s.stuck++
 	for _, r := range results {
 		if !slices.Contains(b.Units, r.Unit) {
 			continue
@@ -227,9 +242,13 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 		switch r.Status {
 		case Done:
 			st.status, st.kept = done, slices.Contains(b.Keep, r.Unit)
+			s.stuck = 0
+			if st.runs++; st.runs > maxRepeats {
+				st.status = failed
+			}
 		case NeedsInputs:
-			if !s.ask(r.Unit, r.Needs) {
-				st.status = failed // it asks for what it was given: it would ask for ever
+			if s.ask(r.Unit, r.Needs) {
+				s.stuck = 0 // asking again is no news: what it asked for may have had to wait
 			}
 		case Failed:
 			st.status = failed
@@ -246,6 +265,7 @@ func (s *Scheduler) settle(batch int) Batch {
 	if b.Local {
 		s.local = false
 	}
+	s.inFlight--
 	for _, u := range b.Units {
 		if s.states[u].status == running {
 			s.states[u].status = waiting
@@ -254,51 +274,23 @@ func (s *Scheduler) settle(batch int) Batch {
 	return b
 }
 
-// ask wants the units behind lazy inputs; it reports whether any of them is asked for the first time.
+// ask needs the units behind lazy inputs; it reports whether any of them is asked for the first time.
 func (s *Scheduler) ask(unit int, inputs []string) bool {
 	news := false
 	for i, l := range s.units[unit].Lazy {
 		if slices.Contains(inputs, l.Input) && !s.states[unit].asked[i] {
-			news = true
 			s.states[unit].asked[i] = true
-			s.want(l.Unit)
-			s.refresh(l.Unit)
+			news = true
 		}
 	}
 	return news
 }
 
-// Lost says that the stored values of a unit are gone: it runs again, with whatever it needs that
-// was never stored.
+// Lost says that the stored values of a unit are gone: it runs again if they are still needed.
 func (s *Scheduler) Lost(unit int) {
-	if s.states[unit].status != done {
-		return
-	}
-	s.states[unit].status, s.states[unit].kept = waiting, false
-	s.refresh(unit)
-}
-
-// refresh makes sure that a waiting unit can be given its inputs: those that were handed on in
-// memory only are computed again.
-func (s *Scheduler) refresh(unit int) {
-	for todo := []int{unit}; len(todo) > 0; {
-		u := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if s.states[u].status == done && s.states[u].kept {
-			continue
-		}
-		if s.states[u].status == done {
-			s.states[u].status = waiting
-		}
-		if s.states[u].status != waiting {
-			continue
-		}
-		todo = append(todo, s.units[u].Deps...)
-		for i, l := range s.units[u].Lazy {
-			if s.states[u].asked[i] {
-				todo = append(todo, l.Unit)
-			}
-		}
+	if s.states[unit].kept {
+		s.states[unit].kept = false
+		s.stuck = 0
 	}
 }
 
@@ -314,21 +306,20 @@ func (s *Scheduler) Finished() bool {
 
 // State is a scheduler between two executions of a long run, when nothing is running.
 type State struct {
-	Done  string   `json:"done"`  // bit set in hex: units that are done
-	Kept  string   `json:"kept"`  // of those, the ones with stored values
-	Asked [][2]int `json:"asked"` // unit and index of each lazy input that was asked for
+	Done  []byte   `json:"done"`            // bit set: units that are done
+	Kept  []byte   `json:"kept"`            // bit set: units with stored values
+	Asked [][2]int `json:"asked,omitempty"` // unit and index of each lazy input that was asked for
 }
 
-// State exports what RestoreScheduler needs.
+// State exports what RestoreScheduler needs. Batches that run count as abandoned.
 func (s *Scheduler) State() State {
-	var st State
-	doneBits, keptBits := make([]byte, (len(s.units)+7)/8), make([]byte, (len(s.units)+7)/8)
+	st := State{Done: make([]byte, (len(s.units)+7)/8), Kept: make([]byte, (len(s.units)+7)/8)}
 	for u := range s.units {
 		if s.states[u].status == done {
-			doneBits[u/8] |= 1 << (u % 8)
+			st.Done[u/8] |= 1 << (u % 8)
 		}
 		if s.states[u].kept {
-			keptBits[u/8] |= 1 << (u % 8)
+			st.Kept[u/8] |= 1 << (u % 8)
 		}
 		for i, asked := range s.states[u].asked {
 			if asked {
@@ -336,24 +327,20 @@ func (s *Scheduler) State() State {
 			}
 		}
 	}
-	st.Done, st.Kept = hex.EncodeToString(doneBits), hex.EncodeToString(keptBits)
 	return st
 }
 
-// RestoreScheduler continues where State left off. A state of another shape restores what fits.
+// RestoreScheduler continues where State left off. Of a state of another shape it takes what fits.
 func RestoreScheduler(shape Shape, st State) *Scheduler {
 	s := NewScheduler(shape)
-	doneBits, _ := hex.DecodeString(st.Done)
-	keptBits, _ := hex.DecodeString(st.Kept)
 	for u := range s.units {
-		if has(doneBits, u) {
-			s.states[u].status, s.states[u].kept = done, has(keptBits, u)
+		if has(st.Done, u) {
+			s.states[u].status, s.states[u].kept = done, has(st.Kept, u)
 		}
 	}
 	for _, a := range st.Asked {
-		if a[0] < len(s.units) && a[1] < len(s.units[a[0]].Lazy) {
+		if a[0] >= 0 && a[0] < len(s.units) && a[1] >= 0 && a[1] < len(s.units[a[0]].Lazy) {
 			s.states[a[0]].asked[a[1]] = true
-			s.want(s.units[a[0]].Lazy[a[1]].Unit)
 		}
 	}
 	return s
