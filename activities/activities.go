@@ -20,11 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// JobFiles gives a running node its account's files. Saved files become assets of the job.
-type JobFiles interface {
-	ForNode(run job.RunRef, nodeID string) NodeFiles
-}
-
 // NodeFiles are the files of one node of one run.
 type NodeFiles interface {
 	node.Files
@@ -34,7 +29,7 @@ type NodeFiles interface {
 
 // FrameBus carries what only watchers see.
 type FrameBus interface {
-	Publish(stream.Frame)
+	Publish(ctx context.Context, f stream.Frame) error
 }
 
 // Jobs ends runs and tells what an account's tier allows.
@@ -50,11 +45,12 @@ type Deps struct {
 	Events    eventlog.Store
 	Types     *eventlog.Registry
 	Sources   job.Sources
+	Assets    job.AssetResolver
 	Jobs      Jobs
 	Tiers     job.Tiers
 	Classes   *node.Registry
 	Limits    graph.Limits
-	Files     JobFiles
+	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *Values
 	Bus       FrameBus
 	Kicker    Kicker

@@ -45,7 +45,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	if state.State == job.Canceling {
 		return BeginResult{Canceled: true}, nil
 	}
-	plan, err := g.plan(ctx, p.RunRef, state.Targets)
+	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
 		return BeginResult{}, err
 	}

@@ -89,7 +89,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
 	}
-	files := c.g.Files.ForNode(c.params.RunRef, pn.ID)
+	files := c.g.Files(c.params.RunRef, pn.ID)
 	began := time.Now()
 	res, err := inv.Run(ctx, c.call(ctx, pn, files))
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 	return node.Call{
 		NodeID: pn.ID, Prompt: c.plan.source.Prompt, ExtraPNGInfo: c.plan.source.PNGInfo(),
 		SubmittedAt: c.plan.submitted, MaxPixels: c.g.MaxPixels, Files: files,
-		Live: &live{ctx: ctx, chain: c, node: pn.ID},
+		Live: &live{ctx: ctx, chain: c, node: pn.ID, announced: pn.Cost >= slowNode},
 	}
 }
 

@@ -3,8 +3,8 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -58,7 +58,7 @@ func exceptionType(cause error) string {
 
 func publicMessage(cause error) string {
 	var f *fault.Error
-	if !asFault(cause, &f) {
+	if !errors.As(cause, &f) {
 		return "the node failed"
 	}
 	return f.Message
@@ -82,11 +82,4 @@ func formatInputs(args node.Args) json.RawMessage {
 		return nil // strings always marshal
 	}
 	return raw
-}
-
-// panicked turns a panic in a node into an error, so that one bad class cannot take a worker down.
-func panicked(into *error) {
-	if r := recover(); r != nil {
-		*into = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-	}
 }

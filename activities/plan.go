@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/zeebo/blake3"
 
@@ -16,13 +17,14 @@ import (
 // planned is a job's plan with what running it needs beside.
 type planned struct {
 	*graph.Plan
-	hash   string
-	source job.Source
+	hash      string
+	source    job.Source
+	submitted time.Time
 }
 
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is
 // deterministic for one version of this program; the hash tells when another version made it.
-func (g *Graph) plan(ctx context.Context, ref job.RunRef, targets []string) (*planned, error) {
+func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if p := g.plans.get(ref.Job); p != nil {
 		return p, nil
 	}
@@ -34,14 +36,14 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef, targets []string) (*pl
 	if err != nil {
 		return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
 	}
-	if targets == nil {
-		state, err := g.foldJob(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		targets = state.Targets
+	if err := g.Assets.ResolveAssets(ctx, ref.Account, parsed); err != nil {
+		return nil, err
 	}
-	plan, err := graph.BuildPlan(parsed, g.Classes, targets)
+	state, err := g.foldJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := graph.BuildPlan(parsed, g.Classes, state.Targets)
 	if err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
 	}
@@ -49,7 +51,7 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef, targets []string) (*pl
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Plan: plan, hash: hash, source: source}
+	p := &planned{Plan: plan, hash: hash, source: source, submitted: state.SubmittedAt}
 	g.plans.put(ref.Job, p)
 	return p, nil
 }

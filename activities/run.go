@@ -68,7 +68,7 @@ func heartbeat(ctx context.Context) {
 
 func (g *Graph) run(ctx context.Context, p RunParams) (RunResult, error) {
 	attempt := activity.GetInfo(ctx).Attempt
-	plan, err := g.plan(ctx, p.RunRef, nil)
+	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
 		return RunResult{}, asActivityError(err, attempt)
 	}

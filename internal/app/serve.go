@@ -99,7 +99,7 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 	group, ctx := errgroup.WithContext(ctx)
 	in.start(ctx, group)
 	if listener != nil {
-		handler, err := in.handler()
+		handler, err := in.handler(ctx, group)
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}

@@ -44,6 +44,8 @@ type Config struct {
 	Logs      string        // MILLRACE_LOG: debug, info, warn, error
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
+
+	NoWorkflowCache bool // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
 }
 
 // Default returns the configuration of local mode.
@@ -114,6 +116,10 @@ var settings = []setting{
 	text("MILLRACE_LOG_FORMAT", func(c *Config) *string { return &c.LogFormat }),
 	{"MILLRACE_ALLOW_UNAUTHENTICATED", func(c *Config, v string) (err error) {
 		c.AllowWide, err = strconv.ParseBool(v)
+		return err
+	}},
+	{"MILLRACE_NO_WORKFLOW_CACHE", func(c *Config, v string) (err error) {
+		c.NoWorkflowCache, err = strconv.ParseBool(v)
 		return err
 	}},
 	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.trust(v) }},

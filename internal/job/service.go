@@ -109,11 +109,7 @@ func (s *Service) validate(ctx context.Context, sub Submission) (*graph.Accepted
 	if err := s.Assets.ResolveAssets(ctx, sub.Account, g); err != nil {
 		return nil, err
 	}
-	accepted, refused := s.Validator.Validate(ctx, g, s.Files.ForAccount(sub.Account), sub.Targets)
-	if refused != nil {
-		return nil, refused
-	}
-	return accepted, nil
+	return s.Validator.Validate(ctx, g, s.Files.ForAccount(sub.Account), sub.Targets)
 }
 
 func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Accepted) (NewJob, error) {

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/signedurl"
+	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/fanout"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// handler builds the API and starts what follows the log for it.
+func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
+	auth, err := in.authenticator()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := in.signer()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := in.key.Sealer()
+	if err != nil {
+		return nil, err
+	}
+	reader := jobs.NewReader(in.pool, in.types)
+	live := fanout.New(reader, in.events, in.types, stream.NewHub(stream.HubOptions{}), in.log)
+	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
+	service := job.NewService(job.Deps{
+		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Kicker: in.relay, Log: in.log,
+	})
+	return api.New(api.Deps{
+		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
+		Live: live, Files: in.files, Readiness: readiness{in}, Logger: in.log,
+	}, api.Options{
+		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies,
+		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, Version: Version,
+	})
+}
+
+func (in *instance) authenticator() (api.Authenticator, error) {
+	switch in.cfg.Auth {
+	case account.ModeToken:
+		return account.NewStatic(in.cfg.Token)
+	case account.ModeKeys:
+		return account.NewKeys(postgres.NewAccounts(in.pool)), nil
+	case account.ModeNone:
+	}
+	return account.Anyone{}, nil
+}
+
+// signer makes links to content; its key is derived, so all replicas accept each other's links.
+func (in *instance) signer() (*signedurl.Signer, error) {
+	secret, err := in.key.Derive("links")
+	if err != nil {
+		return nil, err
+	}
+	return signedurl.New([]signedurl.Key{{ID: "1", Secret: secret}}, signedurl.Options{})
+}
+
+// readiness tells whether a submission made now would be accepted and kept.
+type readiness struct{ in *instance }
+
+const (
+	checkTimeout = 2 * time.Second
+	// minFree is the free space below which submissions are not promised to be kept.
+	minFree = 256 << 20
+)
+
+// Check implements api.Readiness.
+func (r readiness) Check(ctx context.Context) []api.Part {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return []api.Part{
+		part("postgresql", true, r.in.pool.Ping(ctx)),
+		part("disk", true, freeSpace(r.in.cfg.DataDir)),
+		part("temporal", false, r.temporal(ctx)),
+		part("workers", false, r.workers(ctx)),
+	}
+}
+
+func part(name string, required bool, err error) api.Part {
+	p := api.Part{Name: name, OK: err == nil, Required: required, Detail: "ok"}
+	if err != nil {
+		p.Detail = "not available"
+	}
+	return p
+}
+
+func (r readiness) temporal(ctx context.Context) error {
+	_, err := r.in.client.CheckHealth(ctx, nil)
+	return err
+}
+
+// workers asks who polls the task queue.
+func (r readiness) workers(ctx context.Context) error {
+	d, err := r.in.client.DescribeTaskQueue(ctx, r.in.cfg.TaskQueue, workflowTasks)
+	if err != nil {
+		return err
+	}
+	if len(d.GetPollers()) == 0 {
+		return fmt.Errorf("nobody polls task queue %s", r.in.cfg.TaskQueue)
+	}
+	return nil
+}
+
+func freeSpace(dir string) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Clean(dir), &st); err != nil {
+		return err
+	}
+	if free := st.Bavail * uint64(st.Bsize); free < minFree { //nolint:gosec // a block size is positive
+		return fmt.Errorf("%d bytes free", free)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/disk"
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/standard"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/secret"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// instance is one process: the parts that its roles share.
+type instance struct {
+	cfg     config.Config
+	log     *slog.Logger
+	roles   []role
+	name    string // of this process in facts
+	pool    *pgxpool.Pool
+	types   *eventlog.Registry
+	wake    *postgres.Wake
+	tail    *postgres.Tailer
+	events  *postgres.EventStore
+	jobs    *postgres.Jobs
+	key     *secret.Key
+	blobs   blob.Store
+	values  blob.Store
+	files   *files.Service
+	classes *node.Registry
+	client  client.Client
+	relay   *outbox.Relay
+	bus     stream.Bus
+	tiers   tiers
+}
+
+// eventTypes registers every event type of the program.
+func eventTypes() (*eventlog.Registry, error) {
+	r := eventlog.NewRegistry()
+	return r, errors.Join(job.Register(r), asset.Register(r))
+}
+
+// open connects the parts. Nothing runs yet.
+func open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []role) (*instance, error) {
+	in := &instance{cfg: cfg, log: log, roles: roles, bus: stream.NewLocal(), tiers: tiers{cfg: cfg}}
+	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal} {
+		if err := step(ctx); err != nil {
+			in.close()
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+func (in *instance) has(r role) bool { return slices.Contains(in.roles, r) }
+
+func (in *instance) openLog(ctx context.Context) (err error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name of this machine: %w", err)
+	}
+	in.name = fmt.Sprintf("%s/%d", host, os.Getpid())
+	if in.types, err = eventTypes(); err != nil {
+		return err
+	}
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize}); err != nil {
+		return err
+	}
+	in.wake = postgres.NewWake(in.cfg.DatabaseURL, in.log)
+	in.tail = postgres.NewTailer(in.pool, in.cfg.DatabaseURL, in.wake, postgres.TailerOptions{Log: in.log})
+	in.events = postgres.NewEventStore(in.pool, in.types, in.wake)
+	in.jobs = postgres.NewJobs(in.pool, in.events)
+	return nil
+}
+
+// poolSize serves the requests and activities of one process; more connections only queue inside PostgreSQL.
+const poolSize = 24
+
+func (in *instance) openStores(ctx context.Context) (err error) {
+	if in.key, err = in.secretKey(); err != nil {
+		return err
+	}
+	if in.blobs, err = disk.Open(ctx, blobDir(in.cfg), disk.Options{Log: in.log}); err != nil {
+		return err
+	}
+	if in.values, err = disk.Open(ctx, valueDir(in.cfg), disk.Options{Log: in.log}); err != nil {
+		return err
+	}
+	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{})
+	in.classes, err = standard.Registry()
+	return err
+}
+
+func (in *instance) secretKey() (*secret.Key, error) {
+	if in.cfg.SecretKey != "" {
+		return secret.Parse(in.cfg.SecretKey)
+	}
+	if err := os.MkdirAll(in.cfg.DataDir, 0o755); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	return secret.LoadOrCreate(secretFile(in.cfg))
+}
+
+// openTemporal makes the client. It connects when first used, so that the API serves while the
+// engine is away.
+func (in *instance) openTemporal(context.Context) (err error) {
+	in.client, err = client.NewLazyClient(client.Options{
+		HostPort: in.cfg.TemporalAddress, Namespace: in.cfg.TemporalNamespace,
+		Logger: sdklog.NewStructuredLogger(in.log.With("part", "temporal")),
+	})
+	if err != nil {
+		return fmt.Errorf("Temporal client: %w", err)
+	}
+	in.relay = outbox.NewRelay(postgres.NewOutbox(in.pool), &carrier{
+		client: in.client, queue: in.cfg.TaskQueue, eager: in.has(roleAPI) && in.has(roleWorker),
+	}, in.log, outbox.Options{})
+	return nil
+}
+
+func (in *instance) close() {
+	if in.client != nil {
+		in.client.Close()
+	}
+	if in.pool != nil {
+		in.pool.Close()
+	}
+}
+
+func (in *instance) limits() graph.Limits { return graph.Limits{MaxNodes: in.cfg.MaxNodes} }
+
+func (in *instance) sources() job.Sources {
+	return job.Sources{Events: in.events, Registry: in.types, Blobs: in.blobs}
+}
+
+// start runs what every role needs, then the roles.
+func (in *instance) start(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error { return in.wake.Run(ctx) })
+	group.Go(func() error { return in.tail.Run(ctx) })
+	group.Go(func() error { return in.relay.Run(ctx) })
+	if in.has(roleWorker) {
+		in.startWorker(ctx, group)
+	}
+	if in.has(roleProjector) {
+		in.startProjector(ctx, group)
+	}
+}
+
+// graphActivities are the activities of graph runs, with what they stand on.
+func (in *instance) graphActivities(stops *activities.Stops) *activities.Graph {
+	return activities.NewGraph(activities.Deps{
+		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
+		Classes: in.classes, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
+		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
+		Bus:   in.bus, Kicker: in.relay, Stops: stops, MaxPixels: in.cfg.MaxPixels, Worker: in.name, Log: in.log,
+	})
+}
+
+const (
+	valueMemory = 256 << 20 // bytes of recent values kept beside the store
+	maxValue    = 16 << 30  // bytes of one stored value: far above the pixel cap times 16
+)

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// startWorker runs the Temporal worker and what follows the log for it.
+func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
+	stops := activities.NewStops()
+	group.Go(func() error { return in.watchStops(ctx, stops) })
+	group.Go(func() error {
+		if err := in.awaitTemporal(ctx); err != nil {
+			return err
+		}
+		return worker.New(in.client, in.graphActivities(stops), worker.Options{
+			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
+		}).Run(ctx)
+	})
+}
+
+// watchStops tells running nodes of cancel requests as soon as they are in the log.
+func (in *instance) watchStops(ctx context.Context, stops *activities.Stops) error {
+	position, err := in.tail.Settled(ctx)
+	for err == nil {
+		events, nextErr := in.tail.Next(ctx, position, 500)
+		if err = nextErr; err == nil {
+			stops.See(events)
+			position = events[len(events)-1].Position
+		}
+	}
+	if ctx.Err() != nil || fault.Is(err, fault.Unavailable) {
+		return nil
+	}
+	return err
+}
+
+// awaitTemporal blocks until the engine answers: a worker that starts first must not give up.
+func (in *instance) awaitTemporal(ctx context.Context) error {
+	for delay := 100 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
+		check, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := in.client.CheckHealth(check, nil)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		in.log.Warn("waiting for Temporal", "address", in.cfg.TemporalAddress, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(delay):
+		}
+	}
+}
+
+// tiers answers what accounts may use, from the configuration.
+type tiers struct {
+	cfg      config.Config
+	accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
+}
+
+// Bounds implements job.Tiers.
+func (t tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
+	tier := account.TierLocal
+	if id != account.LocalID && t.accounts != nil {
+		a, err := t.accounts(ctx, id)
+		if err != nil {
+			return job.Bounds{}, err
+		}
+		tier = a.Tier
+	}
+	return job.Bounds{Slots: tier.Slots(t.cfg.Slots), QueueDepth: t.cfg.QueueDepth}, nil
+}

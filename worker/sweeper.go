@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbox"
+)
+
+// Slots knows the jobs that hold a slot, and ends or restarts those that nothing runs any more.
+type Slots interface {
+	// Held returns the runs that have held a slot for at least age and wait for no intent, oldest first.
+	Held(ctx context.Context, age time.Duration, limit int) ([]job.RunRef, error)
+	// Started reports whether a worker has begun the run.
+	Started(ctx context.Context, ref job.RunRef) (bool, error)
+	// Restart records a new intent to start the run.
+	Restart(ctx context.Context, ref job.RunRef) ([]outbox.Intent, error)
+}
+
+// Ender ends a run.
+type Ender interface {
+	End(ctx context.Context, e job.Ending) (job.Ended, error)
+}
+
+// Sweeper finds jobs whose workflow was closed from outside, terminated by an operator or lost
+// with the engine's database, and gives them an end.
+type Sweeper struct {
+	Client client.Client
+	Slots  Slots
+	Ender  Ender
+	Tiers  job.Tiers
+	Kick   func([]outbox.Intent)
+	Log    *slog.Logger
+	Every  time.Duration // default 30 s
+	Age    time.Duration // of a slot before it is looked at; default 30 s
+}
+
+// sweepLimit bounds one round: each job costs a call to the engine.
+const sweepLimit = 200
+
+// Run sweeps until ctx ends. Several sweepers may run at once: ending a job twice changes nothing.
+func (s *Sweeper) Run(ctx context.Context) error {
+	if s.Every == 0 {
+		s.Every = 30 * time.Second
+	}
+	if s.Age == 0 {
+		s.Age = 30 * time.Second
+	}
+	tick := time.NewTicker(s.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Warn("sweep not finished", "error", err)
+			}
+		}
+	}
+}
+
+// Sweep does one round.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	held, err := s.Slots.Held(ctx, s.Age, sweepLimit)
+	if err != nil {
+		return err
+	}
+	for _, ref := range held {
+		if err := s.check(ctx, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {
+	d, err := s.Client.DescribeWorkflowExecution(ctx, ref.Job.WorkflowID(ref.Run), "")
+	var absent *serviceerror.NotFound
+	switch {
+	case errors.As(err, &absent):
+		return s.absent(ctx, ref)
+	case err != nil:
+		return err
+	}
+	switch status := d.GetWorkflowExecutionInfo().GetStatus(); status {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
+		return nil
+	default:
+		return s.lost(ctx, ref, "its workflow was closed from outside: "+status.String())
+	}
+}
+
+// absent handles a workflow the engine does not know: one that never began is started again, one
+// that did has lost its memory and cannot go on.
+func (s *Sweeper) absent(ctx context.Context, ref job.RunRef) error {
+	started, err := s.Slots.Started(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if started {
+		return s.lost(ctx, ref, "the workflow engine no longer knows it")
+	}
+	intents, err := s.Slots.Restart(ctx, ref)
+	if err != nil {
+		return err
+	}
+	s.Log.Warn("starting a job again that the workflow engine does not know", "job_id", ref.Job)
+	s.Kick(intents)
+	return nil
+}
+
+func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) error {
+	bounds, err := s.Tiers.Bounds(ctx, ref.Account)
+	if err != nil {
+		return err
+	}
+	ended, err := s.Ender.End(ctx, job.Ending{
+		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: "sweeper", Reason: reason,
+		Fact: job.FailedV1{Run: ref.Run, Failure: job.Failure{
+			Code: "upstream_error", Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	if ended.Applied {
+		s.Log.Error("job failed: "+reason, "job_id", ref.Job)
+	}
+	s.Kick(ended.Intents)
+	return nil
+}
