@@ -154,7 +154,7 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 }
 
 func (s *Stack) launchTemporal(ctx context.Context) error {
-	host, port, user := s.cluster.Socket()
+	host, port, user := s.postgres().Socket()
 	server, err := temporal.Start(ctx, temporal.Options{
 		Binary: s.opts.TemporalBinary, Postgres: temporal.Postgres{Host: host, Port: port, User: user},
 		Address: s.state.Temporal, UIAddress: s.state.UI, Namespace: s.opts.Namespace, LogFile: s.logFile("temporal"),
@@ -174,6 +174,12 @@ func (s *Stack) logFile(name string) string {
 
 // Failed delivers an error when a server cannot be kept running; the others go on until Close.
 func (s *Stack) Failed() <-chan error { return s.failed }
+
+func (s *Stack) postgres() *localcluster.Cluster {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.cluster
+}
 
 // PIDs returns the process ids of the children that run now; 0 = none.
 func (s *Stack) PIDs() (postgres, temporal int) {

@@ -63,19 +63,19 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 				running = next
 			}
 		}
-		s.opts.Log.Info("server runs again", "server", name, "duration", time.Since(began))
+		s.opts.Log.Info("server runs again", "server", name)
 	}
 }
 
 // restartPostgres clears the dead server away and starts it in the same place.
 func (s *Stack) restartPostgres(ctx context.Context) (server, error) {
-	if err := s.cluster.Stop(ctx); err != nil {
+	if err := s.postgres().Stop(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.launchPostgres(ctx); err != nil {
 		return nil, err
 	}
-	return s.cluster, nil
+	return s.postgres(), nil
 }
 
 func (s *Stack) restartTemporal(ctx context.Context) (server, error) {

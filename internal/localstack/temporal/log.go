@@ -26,8 +26,8 @@ func openLog(name string) (*os.File, error) {
 // tailBytes is how much of the log's end is searched for what the server said last.
 const tailBytes = 4 << 10
 
-// lastLine returns what the program itself complained about last, or the last line, or "".
-func lastLine(name string) string {
+// complaint returns the last thing the program itself gave as its reason to end, or "".
+func complaint(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
 		return ""
@@ -43,12 +43,8 @@ func lastLine(name string) string {
 	}
 	last := ""
 	for line := range bytes.Lines(b) {
-		text := strings.TrimSpace(string(line))
-		if own, ok := strings.CutPrefix(text, Name+": "); ok {
-			return own
-		}
-		if text != "" {
-			last = text
+		if own, ok := strings.CutPrefix(strings.TrimSpace(string(line)), Name+": "); ok {
+			last = own
 		}
 	}
 	return last

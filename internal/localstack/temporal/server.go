@@ -139,8 +139,8 @@ func (s *Server) Err() error {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	if last := lastLine(s.log); last != "" {
-		return fmt.Errorf("the Temporal server ended with %w: %s (log: %s)", err, last, s.log)
+	if why := complaint(s.log); why != "" {
+		return fmt.Errorf("the Temporal server ended with %w: %s (log: %s)", err, why, s.log)
 	}
 	return fmt.Errorf("the Temporal server ended with %w; its log is %s", err, s.log)
 }

@@ -1,0 +1,254 @@
+//go:build unix
+
+package localstack_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+)
+
+// parentDir tells the re-executed test binary to run a stack in this directory.
+const parentDir = "MILLRACE_TEST_STACK_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(parentDir); dir != "" {
+		runStack(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// runStack starts a stack, says so, and waits to be killed.
+func runStack(dir string) {
+	s, err := localstack.Start(context.Background(), localstack.Options{DataDir: dir, TemporalBinary: os.Getenv("MILLRACE_TEMPORAL_BIN")})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	postgres, temporal := s.PIDs()
+	fmt.Println("ready", postgres, temporal, s.TemporalAddress)
+	select {}
+}
+
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mr-stack-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o711)) // root's PostgreSQL runs as another user
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return filepath.Join(dir, "data")
+}
+
+func options(t *testing.T, dir string) localstack.Options {
+	t.Helper()
+	return localstack.Options{
+		DataDir: dir, TemporalBinary: temporaltest.Binary(t), Namespace: "jobs",
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+}
+
+func start(t *testing.T, opts localstack.Options) *localstack.Stack {
+	t.Helper()
+	begin := time.Now()
+	s, err := localstack.Start(t.Context(), opts)
+	require.NoError(t, err)
+	t.Logf("both servers started in %s", time.Since(begin).Round(time.Millisecond))
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
+	return s
+}
+
+// usable fails the test unless both servers work.
+func usable(t *testing.T, s *localstack.Stack) {
+	t.Helper()
+	require.NoError(t, pingPostgres(t.Context(), s.DatabaseURL))
+	require.NoError(t, describe(t.Context(), s.TemporalAddress))
+}
+
+// describe asks Temporal for the namespace of the tests.
+func describe(ctx context.Context, address string) error {
+	c, err := client.DialContext(ctx, client.Options{HostPort: address, Namespace: "jobs", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: "jobs"})
+	return err
+}
+
+// eventually repeats the attempt, a little later each time, until it succeeds.
+func eventually(t *testing.T, within time.Duration, attempt func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	for {
+		err := attempt(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not within %s: %v", within, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func TestStartStopAndWarmStart(t *testing.T) {
+	t.Parallel()
+	opts := options(t, tempDir(t))
+	s := start(t, opts)
+	usable(t, s)
+	response, err := http.Get(s.UIURL)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	begin := time.Now()
+	require.NoError(t, s.Close(t.Context()))
+	t.Logf("both stopped in %s", time.Since(begin).Round(time.Millisecond))
+
+	begin = time.Now()
+	again := start(t, opts)
+	require.Less(t, time.Since(begin), 15*time.Second, "a warm start must not be a first start")
+	require.Equal(t, s.DatabaseURL, again.DatabaseURL)
+	require.Equal(t, s.TemporalAddress, again.TemporalAddress)
+	require.Equal(t, s.UIURL, again.UIURL)
+	usable(t, again)
+}
+
+func TestKilledServersComeBackAtTheSameAddress(t *testing.T) {
+	t.Parallel()
+	s := start(t, options(t, tempDir(t)))
+	postgres, temporal := s.PIDs()
+
+	begin := time.Now()
+	require.NoError(t, syscall.Kill(temporal, syscall.SIGKILL))
+	eventually(t, time.Minute, func(context.Context) error { return replaced(s, postgres, temporal) })
+	eventually(t, time.Minute, func(ctx context.Context) error { return describe(ctx, s.TemporalAddress) })
+	t.Logf("Temporal was back after %s", time.Since(begin).Round(time.Millisecond))
+
+	postgres, _ = s.PIDs()
+	begin = time.Now()
+	require.NoError(t, syscall.Kill(postgres, syscall.SIGKILL))
+	eventually(t, time.Minute, func(context.Context) error { return replaced(s, postgres, 0) })
+	eventually(t, time.Minute, func(ctx context.Context) error { return pingPostgres(ctx, s.DatabaseURL) })
+	t.Logf("PostgreSQL was back after %s", time.Since(begin).Round(time.Millisecond))
+	eventually(t, time.Minute, func(ctx context.Context) error { return describe(ctx, s.TemporalAddress) })
+	t.Logf("Temporal worked on it after %s", time.Since(begin).Round(time.Millisecond))
+}
+
+// replaced is nil once one of the two processes is another one.
+func replaced(s *localstack.Stack, postgres, temporal int) error {
+	p, q := s.PIDs()
+	if p == postgres && (temporal == 0 || q == temporal) {
+		return fmt.Errorf("still processes %d and %d", p, q)
+	}
+	return nil
+}
+
+func TestNothingOutlivesAKilledParent(t *testing.T) {
+	t.Parallel()
+	opts := options(t, tempDir(t))
+	parent := exec.Command(os.Args[0])
+	parent.Env = append(os.Environ(), parentDir+"="+opts.DataDir, "MILLRACE_TEMPORAL_BIN="+opts.TemporalBinary)
+	out, err := parent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, parent.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	var postgres, temporal int
+	var address string
+	_, err = fmt.Sscanf(line, "ready %d %d %s", &postgres, &temporal, &address)
+	require.NoError(t, err, line)
+
+	require.NoError(t, parent.Process.Kill())
+	require.Error(t, parent.Wait())
+	s := start(t, opts) // at once
+	require.Equal(t, address, s.TemporalAddress)
+	usable(t, s)
+	require.False(t, running(t, postgres), "PostgreSQL outlived its parent")
+	require.False(t, running(t, temporal), "Temporal outlived its parent")
+}
+
+// running reports whether the process exists and is no zombie.
+func running(t *testing.T, pid int) bool {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
+	return err == nil && !strings.HasPrefix(string(out), "Z")
+}
+
+func TestSecondInstanceIsRefusedWithTheFirstOnesPID(t *testing.T) {
+	t.Parallel()
+	opts := options(t, tempDir(t))
+	opts.TemporalAddress = "127.0.0.1:1" // not dialled: PostgreSQL alone is quicker
+	start(t, opts)
+	_, err := localstack.Start(t.Context(), opts)
+	require.ErrorContains(t, err, fmt.Sprintf("in use by another Millrace (process %d)", os.Getpid()))
+}
+
+func TestGivenServersNeedNoDataDir(t *testing.T) {
+	t.Parallel()
+	s := start(t, localstack.Options{DatabaseURL: "postgres://elsewhere/db", TemporalAddress: "elsewhere:7233"})
+	require.Equal(t, "postgres://elsewhere/db", s.DatabaseURL)
+	require.Equal(t, "elsewhere:7233", s.TemporalAddress)
+	require.Empty(t, s.UIURL)
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(t *testing.T, o *localstack.Options)
+		want   string
+	}{
+		"data of a newer program": {
+			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "2") }, "written by a newer Millrace (data version 2, this one knows 1)",
+		},
+		"a damaged version": {
+			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "two") }, "is damaged",
+		},
+		"no PostgreSQL": {
+			func(_ *testing.T, o *localstack.Options) { o.PostgresBin = "/nonexistent" }, "no PostgreSQL in /nonexistent",
+		},
+		"no Temporal": { // nothing is beside a test binary
+			func(_ *testing.T, o *localstack.Options) { o.TemporalBinary = "" }, "run `make build`",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := localstack.Options{DataDir: tempDir(t), TemporalBinary: "/bin/false", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+			c.change(t, &opts)
+			_, err := localstack.Start(t.Context(), opts)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "\n", "one line")
+		})
+	}
+}
+
+func TestServerThatEndsAtOnceFailsTheStart(t *testing.T) {
+	t.Parallel()
+	_, err := localstack.Start(t.Context(), localstack.Options{DataDir: tempDir(t), TemporalBinary: "/bin/false"})
+	require.ErrorContains(t, err, "the Temporal server ended with exit status 1")
+}
+
+func writeVersion(t *testing.T, dir, version string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o711))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "VERSION"), []byte(version+"\n"), 0o600))
+}
