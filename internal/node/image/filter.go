@@ -5,6 +5,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/raster"
+	"github.com/millrace-dev/millrace/internal/raster/palette"
 )
 
 // ImageInvert inverts colours.
@@ -104,3 +105,30 @@ func Morphology() *node.Class {
 		},
 	}
 }
+
+// ImageQuantize reduces images to a few colours.
+func ImageQuantize() *node.Class {
+	return &node.Class{
+		Name: "ImageQuantize", DisplayName: "Image Quantize", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description:   "Reduces each image to a palette of its own.",
+		SearchAliases: []string{"posterize", "palette", "reduce colors"},
+		Inputs: []node.Input{
+			images("image", "The images to reduce."),
+			integer("colors", 256, 1, 256, "The size of the palette."),
+			choice("dither", palette.Dithers(), "How in-between colours are imitated."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(quantizeNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, colors, dither := in.Image("image"), in.Int("colors"), in.String("dither")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(palette.Quantize(ctx, engine(call), im, colors, dither))
+		},
+	}
+}
+
+// quantizeNanos covers pictures with a colour a pixel, whose counting dominates.
+const quantizeNanos = 500

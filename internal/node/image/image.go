@@ -29,7 +29,7 @@ func Classes() []*node.Class {
 		ImageScale(), ImageScaleBy(), ImageScaleToTotalPixels(), ImageScaleToMaxDimension(), ResizeAndPadImage(),
 		ImageCrop(), ImageCropV2(), ImageRotate(), ImageFlip(), ImageStitch(), ImagePadForOutpaint(),
 		ImageFromBatch(), RepeatImageBatch(), ImageBatch(), BatchImagesNode(), RebatchImages(),
-		ImageInvert(), ImageBlend(), ImageBlur(), ImageSharpen(), Morphology(),
+		ImageInvert(), ImageBlend(), ImageBlur(), ImageSharpen(), ImageQuantize(), Morphology(),
 		ImageCompositeMasked(), PorterDuffImageComposite(), SplitImageWithAlpha(), JoinImageWithAlpha(),
 	}
 }

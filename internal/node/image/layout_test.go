@@ -251,3 +251,17 @@ func TestLoadImageOutputReadsAnnotatedNames(t *testing.T) {
 	res := must(t, image.LoadImageOutput(), m, node.Args{"image": "ComfyUI_00001_.png [output]"})
 	require.Equal(t, [4]int{1, 37, 53, 3}, size(imageOf(t, res.Outputs[0])))
 }
+
+func TestQuantizeLeavesFewColours(t *testing.T) {
+	t.Parallel()
+	im := first(t, image.ImageQuantize(), node.Args{"image": picture(t, 2, 20, 20, 4), "colors": int64(5), "dither": "none"})
+	require.Equal(t, [4]int{2, 20, 20, 3}, size(im))
+	seen := map[[3]float32]bool{}
+	for y := range 20 {
+		row := im.Row(nil, 1, y)
+		for x := range 20 {
+			seen[[3]float32(row[3*x:3*x+3])] = true
+		}
+	}
+	require.LessOrEqual(t, len(seen), 5)
+}
