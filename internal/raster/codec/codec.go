@@ -111,7 +111,7 @@ func Stat(e raster.Engine, r io.Reader) (Info, error) {
 
 // open reads the file's bytes, whose number the caller has bounded, and scans them.
 func open(e raster.Engine, r io.Reader) (decoder, []byte, layout, error) {
-	data, err := io.ReadAll(r)
+	data, err := readAll(r)
 	if err != nil {
 		return decoder{}, nil, layout{}, fmt.Errorf("read image file: %w", err)
 	}
@@ -130,6 +130,28 @@ func open(e raster.Engine, r io.Reader) (decoder, []byte, layout, error) {
 		return d, data, l, e.Fit(l.frames, l.height, l.width)
 	}
 	return decoder{}, nil, layout{}, fault.New(fault.Invalid, "image_format", "not an image in a known format")
+}
+
+// readAll reads the rest of r, in one buffer of the right size when r can tell it.
+func readAll(r io.Reader) ([]byte, error) {
+	s, ok := r.(io.Seeker)
+	if !ok {
+		return io.ReadAll(r)
+	}
+	at, err := s.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	end, err := s.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Seek(at, io.SeekStart); err != nil {
+		return nil, err
+	}
+	data := make([]byte, max(0, end-at))
+	_, err = io.ReadFull(r, data)
+	return data, err
 }
 
 // unreadable classifies what a decoder reported.
