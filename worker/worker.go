@@ -68,9 +68,13 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	return &Worker{inner: w}
 }
 
-// register gives everything its stored name: renaming a Go function must not break a running workflow.
-func register(w worker.Registry, graph *activities.Graph) {
+// RegisterWorkflows gives every workflow its stored name: renaming a Go function must not break a running one.
+func RegisterWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
+}
+
+func register(w worker.Registry, graph *activities.Graph) {
+	RegisterWorkflows(w)
 	for name, fn := range map[string]any{
 		"Begin": graph.Begin, "RunCheap": graph.RunCheap, "RunLong": graph.RunLong, "Finish": graph.Finish,
 	} {
