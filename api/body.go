@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -15,7 +17,7 @@ const codeInvalidJSON = "invalid_json"
 // readJSON decodes the body into v. Unknown fields are passed over: real clients of
 // these contracts send more than the contracts name.
 func readJSON(c *gin.Context, v any) error {
-	raw, err := io.ReadAll(c.Request.Body) // bounded by wrap
+	raw, err := readBody(c)
 	if err != nil {
 		return err
 	}
@@ -24,11 +26,31 @@ func readJSON(c *gin.Context, v any) error {
 
 // readOptionalJSON is readJSON for routes whose body may be empty.
 func readOptionalJSON(c *gin.Context, v any) error {
-	raw, err := io.ReadAll(c.Request.Body)
+	raw, err := readBody(c)
 	if err != nil || len(raw) == 0 {
 		return err
 	}
 	return decodeJSON(raw, v)
+}
+
+// bodyTime is how long a client may take to send a JSON body.
+const bodyTime = time.Minute
+
+// readBody reads the body, which wrap bounds in size, and bounds the time it takes. The
+// deadline is lifted afterwards: the connection may go on to be a stream.
+func readBody(c *gin.Context) ([]byte, error) {
+	conn := http.NewResponseController(c.Writer)
+	if err := conn.SetReadDeadline(time.Now().Add(bodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	raw, err := io.ReadAll(c.Request.Body)
+	if err != nil {
+		return nil, err // the connection is not used again
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	return raw, nil
 }
 
 func decodeJSON(raw []byte, v any) error {

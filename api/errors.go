@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,8 @@ func classify(err error) error {
 		return fault.Wrap(err, fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
 	case fault.CodeOf(err) == "disk_full", fault.CodeOf(err) == "storage_full":
 		return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fault.Wrap(err, fault.Invalid, "invalid_body", "the request body came too slowly")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.Wrap(err, fault.Invalid, "invalid_body", "the request body ended early")
 	default:
