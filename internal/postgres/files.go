@@ -293,8 +293,8 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload) (files.Entry, err
 
 // lockName lets uploads of the same name in an account wait for each other.
 func lockName(ctx context.Context, tx pgx.Tx, account string, p asset.Place) error {
-	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, 3))`,
-		account+"\x1f"+p.Folder+"\x1f"+files.Join(p))
+	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`,
+		account+"\x1f"+p.Folder+"\x1f"+p.Subfolder+"/"+p.Filename, lockOfNames)
 	return err
 }
 

@@ -1,0 +1,189 @@
+// Package assets is the view of assets: the folded state of each, as GET and listings serve it.
+// Its Reader promises answers that are never behind the log: what the view has not folded yet is
+// folded on top. Names and deadlines that commands decide on are in the files table, not here.
+package assets
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Name is the view, its only table and its checkpoint, with the version of its fold.
+const Name = "assets_v1"
+
+// Projection folds the streams of assets into assets_v1.
+type Projection struct{ registry *eventlog.Registry }
+
+// NewProjection returns the projection; registry knows the event types of assets.
+func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string { return Name }
+
+// Tables implements projections.Projection.
+func (p *Projection) Tables() []string { return []string{Name} }
+
+// row is a row of the view.
+type row struct {
+	asset   asset.Asset
+	created int64
+}
+
+// Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
+// writes those that changed, in two statements.
+func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+	ids := concerned(batch)
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := load(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	changed := make(map[asset.ID]bool, len(ids))
+	for _, rec := range batch {
+		id, ok := asset.IDOfStream(rec.Stream)
+		if !ok {
+			continue
+		}
+		next, moved, err := fold(p.registry, rows[id], rec)
+		if err != nil {
+			return err
+		}
+		if moved {
+			rows[id], changed[id] = next, true
+		}
+	}
+	return store(ctx, tx, ids, rows, changed)
+}
+
+// concerned lists the assets of a batch, each once, in order.
+func concerned(batch []eventlog.Recorded) []string {
+	var ids []string
+	seen := map[asset.ID]bool{}
+	for _, rec := range batch {
+		if id, ok := asset.IDOfStream(rec.Stream); ok && !seen[id] {
+			seen[id] = true
+			ids = append(ids, string(id))
+		}
+	}
+	return ids
+}
+
+// fold applies one event to a row; it reports whether the row moved. An event whose predecessor the
+// row has not seen is an error: the view would lose a fact.
+func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
+	if rec.Version <= r.asset.Version {
+		return r, false, nil
+	}
+	if rec.Version != r.asset.Version+1 {
+		return r, false, fmt.Errorf("%s: event %d follows version %d", rec.Stream, rec.Version, r.asset.Version)
+	}
+	data, err := registry.Decode(rec.Type, rec.Data)
+	if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program only moves the version
+		return r, false, err
+	}
+	r.asset = asset.Fold(r.asset, rec, data)
+	if rec.Version == 1 {
+		r.created = rec.Position
+	}
+	return r, true, nil
+}
+
+func load(ctx context.Context, tx pgx.Tx, ids []string) (map[asset.ID]row, error) {
+	found, err := tx.Query(ctx, `select created, asset from `+Name+` where id = any($1)`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the rows of a batch: %w", err)
+	}
+	list, err := pgx.CollectRows(found, scanRow)
+	if err != nil {
+		return nil, fmt.Errorf("read the rows of a batch: %w", err)
+	}
+	rows := make(map[asset.ID]row, len(ids))
+	for _, r := range list {
+		rows[r.asset.ID] = r
+	}
+	return rows, nil
+}
+
+func scanRow(found pgx.CollectableRow) (row, error) {
+	var r row
+	var state []byte
+	if err := found.Scan(&r.created, &state); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(state, &r.asset)
+}
+
+// upsert writes rows from one array each; the columns beside asset exist to be searched. Tags
+// travel as JSON, since an array of arrays must be rectangular.
+const upsert = `insert into ` + Name + ` (id, account, state, created, version, name, tags, expires_at, asset)
+	select id, account, state, created, version, name, array(select json_array_elements_text(tags)), expires_at, asset
+	from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::json[], $8::timestamptz[], $9::json[])
+		as v (id, account, state, created, version, name, tags, expires_at, asset)
+	on conflict (id) do update set state = excluded.state, version = excluded.version,
+		expires_at = excluded.expires_at, asset = excluded.asset`
+
+// columns are the arrays that one upsert writes.
+type columns struct {
+	ids, accounts, states, names, tags, assets []string
+	created, versions                          []int64
+	expires                                    []*time.Time
+}
+
+func (c *columns) add(r row) error {
+	state, err := json.Marshal(r.asset)
+	if err != nil {
+		return err
+	}
+	tags := r.asset.Tags
+	if tags == nil {
+		tags = []string{}
+	}
+	list, err := json.Marshal(tags)
+	if err != nil {
+		return err
+	}
+	c.ids, c.accounts = append(c.ids, string(r.asset.ID)), append(c.accounts, r.asset.Account)
+	c.states, c.names = append(c.states, string(r.asset.State)), append(c.names, searchName(r.asset))
+	c.created, c.versions = append(c.created, r.created), append(c.versions, r.asset.Version)
+	c.tags, c.expires, c.assets = append(c.tags, string(list)), append(c.expires, r.asset.ExpiresAt), append(c.assets, string(state))
+	return nil
+}
+
+// searchName is what the name filter looks in.
+func searchName(a asset.Asset) string {
+	if a.FilePath == nil {
+		return ""
+	}
+	return strings.ToLower(*a.FilePath)
+}
+
+func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[asset.ID]row, changed map[asset.ID]bool) error {
+	var c columns
+	for _, id := range ids {
+		if !changed[asset.ID(id)] {
+			continue
+		}
+		if err := c.add(rows[asset.ID(id)]); err != nil {
+			return fmt.Errorf("encode asset %s: %w", id, err)
+		}
+	}
+	if len(c.ids) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, upsert, c.ids, c.accounts, c.states, c.created, c.versions, c.names, c.tags, c.expires, c.assets)
+	if err != nil {
+		return fmt.Errorf("write the rows of a batch: %w", err)
+	}
+	return nil
+}

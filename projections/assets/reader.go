@@ -1,0 +1,243 @@
+package assets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Reader reads assets of one account at a time. Its answers include every event committed before
+// the call. What is deleted or past its deadline is not there.
+type Reader struct {
+	pool     *pgxpool.Pool
+	registry *eventlog.Registry
+	now      func() time.Time
+}
+
+// NewReader returns a reader of the view in pool's database. now is the clock that deadlines are
+// compared with, nil = time.Now.
+func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, now func() time.Time) *Reader {
+	if now == nil {
+		now = time.Now
+	}
+	return &Reader{pool: pool, registry: registry, now: now}
+}
+
+// streamPage is how many events of a stream one query reads.
+const streamPage = 1000
+
+// Asset returns an asset of the account. Another account's, an unknown and a past one are NotFound.
+// One query reads row and stream version; only a row that is behind costs a second.
+func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error) {
+	var version, created int64
+	var state []byte
+	err := r.pool.QueryRow(ctx, `
+		select s.version, coalesce(v.created, 0), v.asset
+		from streams s left join `+Name+` v on v.id = $1
+		where s.id = $2 and s.account = $3`, string(id), id.Stream(), account).Scan(&version, &created, &state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return asset.Asset{}, notFound()
+	}
+	if err != nil {
+		return asset.Asset{}, postgres.Classify(err, "read asset "+string(id))
+	}
+	current := row{created: created}
+	if state != nil {
+		if err := json.Unmarshal(state, &current.asset); err != nil {
+			return asset.Asset{}, fmt.Errorf("decode the row of asset %s: %w", id, err)
+		}
+	}
+	if current, err = r.catchUp(ctx, id, current, version); err != nil {
+		return asset.Asset{}, err
+	}
+	if !there(current.asset, r.now()) {
+		return asset.Asset{}, notFound()
+	}
+	return current.asset, nil
+}
+
+func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such asset") }
+
+// there reports whether an asset can be read at all.
+func there(a asset.Asset, now time.Time) bool {
+	return !a.State.Gone() && (a.ExpiresAt == nil || a.ExpiresAt.After(now))
+}
+
+// catchUp folds the events of a stream that a row has not seen, up to version at least.
+func (r *Reader) catchUp(ctx context.Context, id asset.ID, current row, version int64) (row, error) {
+	for current.asset.Version < version {
+		events, err := postgres.ReadStream(ctx, r.pool, id.Stream(), current.asset.Version, streamPage)
+		if err != nil {
+			return row{}, err
+		}
+		if len(events) == 0 {
+			return row{}, fmt.Errorf("stream %s ends at version %d, not %d", id.Stream(), current.asset.Version, version)
+		}
+		for _, rec := range events {
+			if current, _, err = fold(r.registry, current, rec); err != nil {
+				return row{}, err
+			}
+		}
+	}
+	return current, nil
+}
+
+// Query selects assets of an account, newest first.
+type Query struct {
+	Tags   []string // all of these
+	Name   string   // contained in the path, whatever the case
+	Before int64    // Page.Next of the page before; 0 = from the newest
+	Limit  int      // default 20, at most 500
+}
+
+// Bounds of a page.
+const (
+	DefaultLimit = 20
+	MaxLimit     = 500
+)
+
+// Page is a part of a listing.
+type Page struct {
+	Assets []asset.Asset
+	Next   int64 // Query.Before of the next page; 0 = this is the last
+}
+
+// List returns the account's assets that q selects. Walking the pages returns each asset that
+// existed at the start, and still does, once.
+func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error) {
+	if q.Limit <= 0 {
+		q.Limit = DefaultLimit
+	}
+	q.Limit = min(q.Limit, MaxLimit)
+	now := r.now()
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return Page{}, err
+	}
+	except := make([]string, 0, len(fresh))
+	for id := range fresh {
+		except = append(except, string(id))
+	}
+	sql, args := q.sql(account, except, now)
+	found, err := r.query(ctx, sql, args...)
+	if err != nil {
+		return Page{}, err
+	}
+	for _, f := range fresh {
+		if q.matches(f) && there(f.asset, now) {
+			found = append(found, f)
+		}
+	}
+	slices.SortFunc(found, func(a, b row) int { return int(min(max(b.created-a.created, -1), 1)) })
+	return q.page(found), nil
+}
+
+func (q Query) page(rows []row) Page {
+	var p Page
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		p.Next = rows[q.Limit-1].created
+	}
+	p.Assets = make([]asset.Asset, len(rows))
+	for i, r := range rows {
+		p.Assets[i] = r.asset
+	}
+	return p
+}
+
+// sql reads the matching rows of the view but those that except names. Only conditions that are
+// asked for are written, so that each shape of query keeps the plan of its index.
+func (q Query) sql(account string, except []string, now time.Time) (string, []any) {
+	args := []any{account, now}
+	bind := func(v any) string {
+		args = append(args, v)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	sql := `select created, asset from ` + Name + ` where account = $1 and state in ('live', 'rejected')
+		and (expires_at is null or expires_at > $2)`
+	if q.Before > 0 {
+		sql += ` and created < ` + bind(q.Before)
+	}
+	if len(q.Tags) > 0 {
+		sql += ` and tags @> ` + bind(q.Tags)
+	}
+	if q.Name != "" {
+		sql += ` and strpos(name, ` + bind(strings.ToLower(q.Name)) + `) > 0`
+	}
+	if len(except) > 0 {
+		sql += ` and id <> all(` + bind(except) + `)`
+	}
+	return sql + ` order by created desc limit ` + bind(q.Limit+1), args
+}
+
+// matches reports whether q selects an asset that the view does not have yet.
+func (q Query) matches(r row) bool {
+	if q.Before > 0 && r.created >= q.Before || !strings.Contains(searchName(r.asset), strings.ToLower(q.Name)) {
+		return false
+	}
+	return !slices.ContainsFunc(q.Tags, func(tag string) bool { return !slices.Contains(r.asset.Tags, tag) })
+}
+
+func (r *Reader) query(ctx context.Context, sql string, args ...any) ([]row, error) {
+	found, err := r.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "read assets")
+	}
+	rows, err := pgx.CollectRows(found, scanRow)
+	return rows, postgres.Classify(err, "read assets")
+}
+
+// maxBehind is how many positions behind the log a view may be for listings to be completed from
+// the log. Beyond, after an outage of the projector, they show the view as it is.
+const maxBehind = 5000
+
+// unfolded folds the account's events behind the view's checkpoint on top of its rows. The events
+// are read before the rows, so that what the view folds meanwhile is seen twice rather than never.
+func (r *Reader) unfolded(ctx context.Context, account string) (map[asset.ID]row, error) {
+	found, err := r.pool.Query(ctx, postgres.SelectEvents+`
+		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
+		  and (select coalesce(max(position), 0) from events)
+		      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
+		  and account = $3 and stream like 'asset-%' order by position`, Name, maxBehind, account)
+	if err != nil {
+		return nil, postgres.Classify(err, "read what the view has not folded")
+	}
+	events, err := pgx.CollectRows(found, postgres.ScanRecorded)
+	if err != nil || len(events) == 0 {
+		return nil, postgres.Classify(err, "read what the view has not folded")
+	}
+	known, err := r.query(ctx, `select created, asset from `+Name+` where id = any($1) and account = $2`, concerned(events), account)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[asset.ID]row, len(events))
+	for _, k := range known {
+		rows[k.asset.ID] = k
+	}
+	for _, rec := range events {
+		id, _ := asset.IDOfStream(rec.Stream)
+		current := rows[id]
+		if rec.Version > current.asset.Version+1 { // halted in the view, so it lacks more than these events
+			current, err = r.catchUp(ctx, id, current, rec.Version)
+		} else {
+			current, _, err = fold(r.registry, current, rec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows[id] = current
+	}
+	return rows, nil
+}
