@@ -1,0 +1,106 @@
+# `make help` lists what there is. Nothing here needs Docker.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+ARGS    ?=
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# Tools are pinned and kept outside the tree, by version, so that `clean` costs no minutes.
+TOOLS         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/millrace-tools
+GOLANGCI      := $(TOOLS)/golangci-lint-v2.15.0/golangci-lint
+WORKFLOWCHECK := $(TOOLS)/workflowcheck-v0.6.0/workflowcheck
+
+TEMPORAL_SOURCES := $(wildcard localtemporal/*.go) localtemporal/go.mod localtemporal/go.sum
+BENCHES          := $(patsubst bench/%/main.go,%,$(wildcard bench/*/main.go))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build, then run everything on this machine (ARGS="--addr …")
+	exec bin/millrace dev $(ARGS)
+
+.PHONY: build
+build: postgres bin/millrace bin/millrace-temporal ## build bin/millrace and bin/millrace-temporal
+
+# Always asked: the compiler knows best what has changed.
+.PHONY: bin/millrace
+bin/millrace:
+	CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/app.Version=$(VERSION)" -o $@ ./cmd/millrace
+
+# The Temporal server of local mode: minutes the first time, so only when its sources change.
+bin/millrace-temporal: $(TEMPORAL_SOURCES)
+	@echo "building the local Temporal server (some minutes the first time)"
+	cd localtemporal && $(GO) build -ldflags "-s -w" -o ../$@ .
+
+# PostgreSQL's programs, for the private server of local mode and the tests.
+.PHONY: postgres
+postgres:
+	@if [ -n "$${DATABASE_URL:-}" ] && [ -n "$${TEMPORAL_ADDRESS:-}" ]; then exit 0; fi; \
+	if ls /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /opt/homebrew/opt/postgresql*/bin/postgres \
+	      /usr/local/opt/postgresql*/bin/postgres /home/linuxbrew/.linuxbrew/opt/postgresql*/bin/postgres 2>/dev/null | grep -q . \
+	   || command -v postgres >/dev/null || { command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; }; then exit 0; fi; \
+	echo "installing PostgreSQL"; \
+	if command -v apt-get >/dev/null; then \
+	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -q -y --no-install-recommends postgresql; \
+	elif command -v brew >/dev/null; then brew install postgresql@16; \
+	else echo "PostgreSQL is missing, and neither apt-get nor brew is here: install PostgreSQL 14 or later" >&2; exit 1; fi
+
+.PHONY: test
+test: postgres bin/millrace-temporal ## vet and test both modules, with real PostgreSQL and Temporal (ARGS="-run …")
+	$(GO) vet ./...
+	cd localtemporal && $(GO) vet ./...
+	$(GO) test $(ARGS) ./...
+	cd localtemporal && $(GO) test $(ARGS) ./...
+
+.PHONY: test/race
+test/race: postgres bin/millrace-temporal ## the tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(ARGS) ./...
+
+.PHONY: bench
+bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other
+
+.PHONY: $(BENCHES:%=bench/%)
+$(BENCHES:%=bench/%): bench/%:
+	@echo "== $*"
+	$(GO) run ./bench/$* $(ARGS)
+
+.PHONY: histories
+histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use
+	$(GO) test ./workflows -count=1 -run History -update
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## format the code
+	$(GOLANGCI) fmt ./...
+	cd localtemporal && $(GOLANGCI) fmt --config ../.golangci.yml ./...
+
+.PHONY: lint
+lint: $(GOLANGCI) $(WORKFLOWCHECK) ## format check, linters, import rules, workflow determinism
+	@changes=$$($(GOLANGCI) fmt --diff ./...) || { echo "$$changes"; echo "run: make fmt" >&2; exit 1; }
+	$(GOLANGCI) run ./...
+	cd localtemporal && $(GOLANGCI) run --config ../.golangci.yml ./...
+	$(WORKFLOWCHECK) ./workflows/...
+
+.PHONY: verify
+verify: ## fail when generated code or go.mod is stale, or another platform does not compile
+	$(GO) generate ./...
+	$(GO) mod tidy -diff
+	cd localtemporal && $(GO) mod tidy -diff
+	git diff --exit-code
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist coverage.out
+
+$(GOLANGCI):
+	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(lastword $(subst golangci-lint-,,$(notdir $(@D))))
+
+$(WORKFLOWCHECK):
+	GOBIN=$(@D) $(GO) install go.temporal.io/sdk/contrib/tools/workflowcheck@$(lastword $(subst workflowcheck-,,$(notdir $(@D))))
