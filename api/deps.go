@@ -9,11 +9,12 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Deps are the parts behind the API. All but Steps are required.
+// Deps are the parts behind the API. Those that may be nil say so.
 type Deps struct {
 	Auth      Authenticator
 	Jobs      Jobs
@@ -24,8 +25,18 @@ type Deps struct {
 	Live      Live
 	Files     Files  // nil = no routes for files
 	Grants    Grants // required with Files
+	Assets    Assets // nil = no routes for assets; needs Files
+	AssetView AssetReader
+	Keys      IdempotencyKeys // required with Assets
+	Classes   *node.Registry  // nil = no object_info
+	NodeFiles NodeFiles       // required with Classes
 	Readiness Readiness
 	Logger    *slog.Logger
+}
+
+// NodeFiles gives the view of an account's files that definitions offer; files.Service is it.
+type NodeFiles interface {
+	ForAccount(account string) node.Files
 }
 
 // Jobs accepts commands on jobs; job.Service is it.
@@ -99,8 +110,10 @@ type Part struct {
 func (d Deps) validate() error {
 	parts := map[string]bool{
 		"Auth": d.Auth == nil, "Jobs": d.Jobs == nil, "Reader": d.Reader == nil, "Sources": d.Sources == nil,
-		"Grants": d.Files != nil && d.Grants == nil,
-		"Links":  d.Links == nil, "Live": d.Live == nil, "Readiness": d.Readiness == nil, "Logger": d.Logger == nil,
+		"NodeFiles": d.Classes != nil && d.NodeFiles == nil,
+		"Grants":    d.Files != nil && d.Grants == nil,
+		"Assets":    d.Assets != nil && (d.Files == nil || d.AssetView == nil || d.Keys == nil),
+		"Links":     d.Links == nil, "Live": d.Live == nil, "Readiness": d.Readiness == nil, "Logger": d.Logger == nil,
 	}
 	var missing []error
 	for name, absent := range parts {

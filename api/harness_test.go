@@ -214,7 +214,10 @@ func (twoKeys) IdentityByKey(_ context.Context, hash account.KeyHash) (account.I
 
 var then = time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.UTC)
 
-func start(t *testing.T, opts api.Options) *harness {
+func start(t *testing.T, opts api.Options) *harness { return startWith(t, opts, func(*api.Deps) {}) }
+
+// startWith starts the API over parts that change may replace.
+func startWith(t *testing.T, opts api.Options, change func(*api.Deps)) *harness {
 	h := &harness{jobs: &memoryJobs{jobs: map[job.ID]job.Job{}}, hub: stream.NewHub(stream.HubOptions{}), logs: &bytes.Buffer{}}
 	h.live = &hubLive{hub: h.hub}
 	var auth api.Authenticator = account.Anyone{}
@@ -227,11 +230,13 @@ func start(t *testing.T, opts api.Options) *harness {
 		auth = static
 	case account.ModeNone, "":
 	}
-	handler, err := api.New(api.Deps{
+	deps := api.Deps{
 		Auth: auth, Jobs: h.jobs, Reader: h.jobs, Sources: h.jobs, Steps: h.jobs, Links: plainLinks{}, Live: h.live,
 		Readiness: parts{{Name: "postgresql", OK: true, Required: true}, {Name: "temporal", Detail: "not reachable"}},
 		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{w: h.logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	}, opts)
+	}
+	change(&deps)
+	handler, err := api.New(deps, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

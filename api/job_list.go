@@ -47,7 +47,7 @@ func (s *server) listJobs(c *gin.Context) error {
 		body.Jobs = append(body.Jobs, rendered)
 	}
 	if page.Next != 0 {
-		body.Next = cursor(page.Next)
+		body.Next = jobCursor(page.Next)
 	}
 	c.JSON(http.StatusOK, body)
 	return nil
@@ -58,7 +58,7 @@ func v2Query(c *gin.Context) (q jobs.Query, err error) {
 		return q, err
 	}
 	if text, ok := c.GetQuery("cursor"); ok {
-		if q.Before, err = parseCursor(text); err != nil {
+		if q.Before, err = parseJobCursor(text); err != nil {
 			return q, err
 		}
 	}
@@ -96,11 +96,11 @@ func metadataFilters(query map[string][]string) (map[string]string, error) {
 }
 
 // A cursor is a position in the order of submission; clients take it as it is.
-func cursor(position int64) string {
+func jobCursor(position int64) string {
 	return base64.RawURLEncoding.EncodeToString(strconv.AppendInt([]byte("j"), position, 10))
 }
 
-func parseCursor(text string) (int64, error) {
+func parseJobCursor(text string) (int64, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil && len(raw) > 1 && raw[0] == 'j' {
 		if n, err := strconv.ParseInt(string(raw[1:]), 10, 64); err == nil && n > 0 {

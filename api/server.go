@@ -56,6 +56,7 @@ type server struct {
 	opts          Options
 	log           *slog.Logger
 	public        *url.URL
+	definitions   *definitions
 	sockets       *quota
 	streams       *quota
 	socketBuffers sync.Pool // of the WebSocket library
@@ -73,6 +74,7 @@ func New(deps Deps, opts Options) (http.Handler, error) {
 func newServer(deps Deps, opts Options) (*server, error) {
 	s := &server{Deps: deps, opts: opts, log: deps.Logger}
 	s.opts.setDefaults()
+	s.definitions = newDefinitions(deps.Classes)
 	s.sockets, s.streams = newQuota(s.opts.MaxSockets), newQuota(s.opts.MaxStreams)
 	if err := deps.validate(); err != nil {
 		return nil, err
