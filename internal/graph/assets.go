@@ -41,13 +41,13 @@ func (g *Graph) ReplaceAsset(ref AssetRef, name string) error {
 	return nil
 }
 
-// wrapped returns the list that {"__value__": [...]} stands for: a constant list, which would
-// otherwise be taken for a link.
+// wrapped returns the value that {"__value__": …} stands for: a constant list, which would otherwise
+// be taken for a link.
 func wrapped(value any) (any, bool) {
 	object, ok := value.(map[string]any)
-	if !ok || len(object) != 1 {
+	if !ok {
 		return nil, false
 	}
-	list, ok := object["__value__"].([]any)
-	return list, ok
+	inner, ok := object["__value__"]
+	return inner, ok
 }

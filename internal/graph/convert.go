@@ -2,12 +2,14 @@ package graph
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/python"
 )
 
 // convert turns a constant into the declared type as Python's int(), float(), str() and bool() do
@@ -19,13 +21,16 @@ func convert(t node.Type, value any) (node.Value, error) {
 	case node.Float:
 		return toFloat(value)
 	case node.String:
-		return toText(value), nil
+		return python.Str(value), nil
 	case node.Boolean:
 		return truth(value), nil
 	default:
 		return plain(value), nil
 	}
 }
+
+// errTooLarge has the wording that clients know.
+var errTooLarge = errors.New("Python int too large to convert to C long") //nolint:staticcheck // see above
 
 func toInt(value any) (int64, error) {
 	switch v := value.(type) {
@@ -35,7 +40,7 @@ func toInt(value any) (int64, error) {
 		}
 		f, err := v.Float64()
 		if err != nil || math.Abs(f) >= 1<<63 {
-			return 0, fmt.Errorf("Python int too large to convert to C long") //nolint:staticcheck // the wording clients know
+			return 0, errTooLarge
 		}
 		return int64(f), nil
 	case bool:
@@ -45,8 +50,11 @@ func toInt(value any) (int64, error) {
 		return 0, nil
 	case string:
 		i, err := strconv.ParseInt(pythonDigits(v), 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return 0, errTooLarge
+		}
 		if err != nil {
-			return 0, fmt.Errorf("invalid literal for int() with base 10: %s", repr(v))
+			return 0, fmt.Errorf("invalid literal for int() with base 10: %s", python.Quote(v))
 		}
 		return i, nil
 	default:
@@ -57,21 +65,36 @@ func toInt(value any) (int64, error) {
 func toFloat(value any) (float64, error) {
 	switch v := value.(type) {
 	case json.Number:
-		return v.Float64()
+		f, err := v.Float64()
+		if err != nil {
+			return 0, errNotFinite
+		}
+		return f, nil
 	case bool:
 		if v {
 			return 1, nil
 		}
 		return 0, nil
 	case string:
-		f, err := strconv.ParseFloat(pythonDigits(v), 64)
-		if err != nil && !math.IsInf(f, 0) || strings.ContainsAny(v, "xXpP") {
-			return 0, fmt.Errorf("could not convert string to float: %s", repr(v))
-		}
-		return f, nil
+		return parseFloat(v)
 	default:
 		return 0, fmt.Errorf("float() argument must be a string or a real number, not '%s'", pythonType(v))
 	}
+}
+
+// errNotFinite refuses infinities and NaN, which the reference lets through: no class can use
+// them and no JSON can carry them.
+var errNotFinite = errors.New("the number is not finite")
+
+func parseFloat(s string) (float64, error) {
+	f, err := strconv.ParseFloat(pythonDigits(s), 64)
+	switch {
+	case err != nil && !math.IsInf(f, 0) || strings.ContainsAny(s, "xXpP"):
+		return 0, fmt.Errorf("could not convert string to float: %s", python.Quote(s))
+	case math.IsInf(f, 0) || math.IsNaN(f):
+		return 0, errNotFinite
+	}
+	return f, nil
 }
 
 // pythonDigits accepts what Python does around and between digits: blanks and single underscores.
@@ -81,13 +104,6 @@ func pythonDigits(s string) string {
 		return "" // not a number
 	}
 	return strings.ReplaceAll(s, "_", "")
-}
-
-func toText(value any) string {
-	if s, ok := value.(string); ok {
-		return s
-	}
-	return repr(value)
 }
 
 func truth(value any) bool {
@@ -108,51 +124,6 @@ func truth(value any) bool {
 	default:
 		return true
 	}
-}
-
-// repr renders a value as Python shows it in error texts.
-func repr(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case string:
-		return quote(v)
-	case json.Number:
-		return v.String()
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = repr(v[i])
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case map[string]any:
-		return reprDict(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func reprDict(m map[string]any) string {
-	parts := make([]string, 0, len(m))
-	for _, k := range sortedKeys(m) {
-		parts = append(parts, quote(k)+": "+repr(m[k]))
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
-// quote writes a string in single quotes, or in double ones when it holds only single ones.
-func quote(s string) string {
-	mark := "'"
-	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		mark = `"`
-	}
-	r := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, mark, `\`+mark)
-	return mark + r.Replace(s) + mark
 }
 
 func pythonType(value any) string {

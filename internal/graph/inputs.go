@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/python"
 )
 
 // longList is the number of options above which an error does not repeat them.
@@ -55,7 +56,7 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 		f.fail(InputError{
 			Type:    "bad_linked_input",
 			Message: "Bad linked input, must be a length-2 list of [node_id, slot_index]", Details: in.Name,
-			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": w.config(in), "received_value": raw},
+			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in), "received_value": quoted(raw)},
 		})
 	default:
 		w.checkLink(f, in, raw, ref)
@@ -65,7 +66,7 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	from, ok := w.g.byID[ref.node]
 	if !ok {
-		f.raised = fmt.Errorf("KeyError: %s", repr(ref.node))
+		f.raised = fmt.Errorf("KeyError: %s", python.Quote(ref.node))
 		return
 	}
 	class, _ := w.v.Classes.Lookup(from.Class)
@@ -79,7 +80,7 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 			Type: "return_type_mismatch", Message: "Return type mismatch between linked nodes",
 			Details: fmt.Sprintf("%s, received_type(%s) mismatch input_type(%s)", in.Name, received, in.Type),
 			ExtraInfo: map[string]any{
-				"input_name": in.Name, "input_config": w.config(in), "received_type": received, "linked_node": raw,
+				"input_name": in.Name, "input_config": f.config(in), "received_type": received, "linked_node": raw,
 			},
 		})
 		return
@@ -109,9 +110,9 @@ func (w *walk) checkConstant(f *frame, in node.Input, raw any) {
 	if err != nil {
 		f.fail(InputError{
 			Type: "invalid_input_type", Message: fmt.Sprintf("Failed to convert an input value to a %s value", in.Type),
-			Details: fmt.Sprintf("%s, %s, %s", in.Name, toText(raw), err),
+			Details: fmt.Sprintf("%s, %s, %s", in.Name, shortened(python.Str(raw)), shortened(err.Error())),
 			ExtraInfo: map[string]any{
-				"input_name": in.Name, "input_config": w.config(in), "received_value": raw, "exception_message": err.Error(),
+				"input_name": in.Name, "input_config": f.config(in), "received_value": quoted(raw), "exception_message": shortened(err.Error()),
 			},
 		})
 		return
@@ -132,8 +133,8 @@ func (w *walk) checkRange(f *frame, in node.Input, value node.Value) {
 	}
 	report := func(kind, word, name string, bound any) {
 		f.fail(InputError{
-			Type: kind, Message: fmt.Sprintf("Value %s %s than %s of %s", numeral(value), word, name, numeral(bound)), Details: in.Name,
-			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": w.config(in), "received_value": value},
+			Type: kind, Message: fmt.Sprintf("Value %s %s than %s of %s", python.Repr(value), word, name, python.Repr(bound)), Details: in.Name,
+			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in), "received_value": value},
 		})
 	}
 	if low, ok := asFloat(in.Min); ok && got < low {
@@ -152,16 +153,12 @@ func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 	}
 	shown, spec := "(list of length "+strconv.Itoa(len(options))+")", any(nil)
 	if len(options) <= longList {
-		list := make([]any, len(options))
-		for i, o := range options {
-			list[i] = o
-		}
-		shown, spec = repr(list), config(in, options)
+		shown, spec = python.Repr(options), in.Spec(options, f.class.SchemaV3())
 	}
 	f.fail(InputError{
 		Type: "value_not_in_list", Message: "Value not in list",
-		Details:   fmt.Sprintf("%s: '%s' not in %s", in.Name, toText(raw), shown),
-		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": spec, "received_value": raw},
+		Details:   fmt.Sprintf("%s: '%s' not in %s", in.Name, shortened(python.Str(raw)), shown),
+		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": spec, "received_value": quoted(raw)},
 	})
 }
 
@@ -178,10 +175,26 @@ func (w *walk) options(in node.Input) []string {
 	return append(slices.Clone(in.Options), names...)
 }
 
-// config is the input as errors quote it. The files of an account are not repeated.
-func (w *walk) config(in node.Input) []any { return config(in, in.Options) }
+// config is an input as errors quote it. The files of an account are not repeated.
+func (f *frame) config(in node.Input) []any { return in.Spec(in.Options, f.class.SchemaV3()) }
 
-func config(in node.Input, options []string) []any { return in.Spec(options, true) }
+// maxQuoted bounds what an error quotes of a value.
+const maxQuoted = 1024
+
+// quoted is a given value as errors repeat it.
+func quoted(raw any) any {
+	if text := python.Str(raw); len(text) > maxQuoted {
+		return shortened(text)
+	}
+	return raw
+}
+
+func shortened(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+}
 
 func asFloat(value any) (float64, bool) {
 	switch v := value.(type) {
@@ -193,17 +206,4 @@ func asFloat(value any) (float64, bool) {
 		return v, true
 	}
 	return 0, false
-}
-
-// numeral renders a number as Python does: a float always shows that it is one.
-func numeral(value any) string {
-	f, isFloat := value.(float64)
-	if !isFloat {
-		return fmt.Sprint(value)
-	}
-	text := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(text, ".eIN") {
-		text += ".0"
-	}
-	return text
 }

@@ -147,11 +147,12 @@ func (w *walk) follow(f *frame, link linked) {
 // cycle reports the loop that begins at a place on the path.
 func (w *walk) cycle(from int) {
 	var names, ids []string
-	for _, f := range append(slices.Clone(w.stack[from:]), w.stack[from]) {
+	for _, f := range w.stack[from:] {
 		names = append(names, fmt.Sprintf("%s (%s)", f.node.ID, f.node.Class))
 		ids = append(ids, f.node.ID)
 	}
 	top := w.stack[from]
+	names = append(names, names[0])
 	top.fail(InputError{
 		Type: "dependency_cycle", Message: "Dependency cycle detected", Details: strings.Join(names, " -> "),
 		ExtraInfo: map[string]any{"node_id": top.node.ID, "cycle_nodes": ids},
@@ -198,13 +199,13 @@ func raisedError(f, below *frame) InputError {
 	}
 	link := below.links[below.next-1]
 	extra["input_name"], extra["linked_node"] = link.input.Name, link.value
-	extra["input_config"], extra["exception_message"] = config(link.input, link.input.Options), text
+	extra["input_config"], extra["exception_message"] = below.config(link.input), text
 	return InputError{Type: "exception_during_inner_validation", Message: "Exception when validating inner node", Details: text, ExtraInfo: extra}
 }
 
 // custom runs the class's own check on the constants.
 func (w *walk) custom(f *frame) {
-	if f.class.Check == nil {
+	if f.class.Check == nil || len(f.result.errs) > 0 {
 		return
 	}
 	args := node.Args{}
@@ -251,14 +252,12 @@ func (f *frame) checked() []string {
 	return names
 }
 
+// maxDependents bounds how many outputs a node's errors name.
+const maxDependents = 100
+
 // errors lists the nodes with errors of their own that the bad outputs need, in the order found.
 func (w *walk) errors(bad []string) NodeErrors {
-	dependents := map[string][]string{}
-	for _, output := range bad {
-		for id := range w.reachable([]string{output}) {
-			dependents[id] = append(dependents[id], output)
-		}
-	}
+	dependents := w.dependents(bad)
 	var errs NodeErrors
 	for _, id := range w.order {
 		r := w.results[id]
@@ -269,23 +268,73 @@ func (w *walk) errors(bad []string) NodeErrors {
 	return errs
 }
 
+// dependents returns, by node, the first bad outputs that need it. The nodes stand in w.order
+// behind what they need, except within cycles: those take another pass.
+func (w *walk) dependents(bad []string) map[string][]string {
+	needs := make(map[string][]string, len(w.order))
+	sets := make(map[string][]int, len(w.order))
+	for _, id := range w.order {
+		needs[id] = w.needs(id)
+	}
+	for i, id := range bad {
+		sets[id] = []int{i}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, id := range slices.Backward(w.order) {
+			for _, from := range needs[id] {
+				merged := merge(sets[from], sets[id])
+				changed = changed || len(merged) > len(sets[from])
+				sets[from] = merged
+			}
+		}
+	}
+	out := make(map[string][]string, len(sets))
+	for _, id := range w.order {
+		for _, i := range sets[id] {
+			out[id] = append(out[id], bad[i])
+		}
+	}
+	return out
+}
+
+// merge returns the least maxDependents elements of two sorted sets.
+func merge(a, b []int) []int {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxDependents)]
+}
+
+// needs returns the nodes behind the links of a node.
+func (w *walk) needs(id string) []string {
+	n, ok := w.g.byID[id]
+	if !ok {
+		return nil
+	}
+	class, _ := w.v.Classes.Lookup(n.Class)
+	var ids []string
+	for _, in := range class.Inputs {
+		raw, _ := n.Input(in.Name)
+		if ref, _, good := asReference(raw); good {
+			ids = append(ids, ref.node)
+		}
+	}
+	return ids
+}
+
 // reachable is the set of nodes that the given ones need, themselves included.
 func (w *walk) reachable(ids []string) map[string]bool {
 	seen := map[string]bool{}
 	for todo := slices.Clone(ids); len(todo) > 0; {
 		id := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		n, ok := w.g.byID[id]
-		if !ok || seen[id] {
-			continue
-		}
-		seen[id] = true
-		class, _ := w.v.Classes.Lookup(n.Class)
-		for _, in := range class.Inputs {
-			raw, _ := n.Input(in.Name)
-			if ref, _, good := asReference(raw); good {
-				todo = append(todo, ref.node)
-			}
+		if _, ok := w.g.byID[id]; ok && !seen[id] {
+			seen[id] = true
+			todo = append(todo, w.needs(id)...)
 		}
 	}
 	return seen

@@ -1,0 +1,209 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Definition is a class as clients read it from object_info (node graph semantics, section 2).
+type Definition struct {
+	Input          Sections            `json:"input"`
+	InputOrder     map[string][]string `json:"input_order"`
+	IsInputList    bool                `json:"is_input_list"`
+	Output         []Type              `json:"output"`
+	OutputIsList   []bool              `json:"output_is_list"`
+	OutputName     []string            `json:"output_name"`
+	OutputTooltips []string            `json:"output_tooltips,omitempty"`
+	Name           string              `json:"name"`
+	DisplayName    string              `json:"display_name"`
+	Description    string              `json:"description"`
+	PythonModule   string              `json:"python_module"`
+	Category       string              `json:"category"`
+	OutputNode     bool                `json:"output_node"`
+	Intermediate   bool                `json:"has_intermediate_output"`
+	SearchAliases  []string            `json:"search_aliases"`
+	Deprecated     bool                `json:"deprecated,omitempty"`
+	Experimental   bool                `json:"experimental,omitempty"`
+}
+
+// Sections are the inputs of a definition; in JSON each section is an object in definition order.
+type Sections struct {
+	Required, Optional, Hidden []Defined
+}
+
+// Defined is one input of a definition: its name and specification.
+type Defined struct {
+	Name string
+	Spec any
+}
+
+// MarshalJSON implements json.Marshaler. An empty required section is shown, others are not.
+func (s Sections) MarshalJSON() ([]byte, error) {
+	sections := []Defined{{"required", object(s.Required)}}
+	if len(s.Optional) > 0 {
+		sections = append(sections, Defined{"optional", object(s.Optional)})
+	}
+	if len(s.Hidden) > 0 {
+		sections = append(sections, Defined{"hidden", object(s.Hidden)})
+	}
+	return object(sections).MarshalJSON()
+}
+
+// object is a JSON object that keeps its order.
+type object []Defined
+
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, member := range o {
+		key, err := json.Marshal(member.Name)
+		if err != nil {
+			return nil, fmt.Errorf("name %q: %w", member.Name, err)
+		}
+		value, err := json.Marshal(member.Spec)
+		if err != nil {
+			return nil, fmt.Errorf("define %s: %w", member.Name, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Definitions are definitions by class name; in JSON an object in the registry's order.
+type Definitions []Definition
+
+// MarshalJSON implements json.Marshaler.
+func (d Definitions) MarshalJSON() ([]byte, error) {
+	members := make(object, len(d))
+	for i := range d {
+		members[i] = Defined{d[i].Name, d[i]}
+	}
+	return members.MarshalJSON()
+}
+
+// maxOfferedFiles bounds the file names that one input offers.
+const maxOfferedFiles = 1000
+
+// Definitions returns the definitions of the named classes, of all when none is named; unknown
+// names are left out. Inputs that choose a file offer the files of the caller; files may be nil.
+func (r *Registry) Definitions(ctx context.Context, files Files, names ...string) (Definitions, error) {
+	classes := r.classes
+	if len(names) > 0 {
+		classes = nil
+		for _, name := range names {
+			if c, ok := r.byName[name]; ok {
+				classes = append(classes, c)
+			}
+		}
+	}
+	offers := offered{ctx: ctx, files: files, byFolder: map[Folder][]string{}}
+	out := make(Definitions, 0, len(classes))
+	for _, c := range classes {
+		d, err := c.define(&offers)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// offered remembers the files of each folder while definitions are made.
+type offered struct {
+	ctx      context.Context //nolint:containedctx // lives for one call of Definitions
+	files    Files
+	byFolder map[Folder][]string
+}
+
+// options returns the choices of a combo: the declared ones and the caller's files.
+func (o *offered) options(in Input) ([]string, error) {
+	if in.Folder == "" || o.files == nil {
+		return in.Options, nil
+	}
+	names, known := o.byFolder[in.Folder]
+	if !known {
+		var err error
+		if names, err = o.files.List(o.ctx, in.Folder, maxOfferedFiles); err != nil {
+			return nil, fmt.Errorf("list the files of folder %s: %w", in.Folder, err)
+		}
+		o.byFolder[in.Folder] = names
+	}
+	return append(append([]string{}, in.Options...), names...), nil
+}
+
+func (c *Class) define(offers *offered) (Definition, error) {
+	d := Definition{
+		InputOrder: map[string][]string{"required": {}}, IsInputList: c.InputIsList,
+		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},
+		Name: c.Name, DisplayName: c.DisplayName, Description: c.Description, PythonModule: c.Module,
+		Category: c.Category, OutputNode: c.OutputNode, Intermediate: c.Intermediate,
+		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental,
+	}
+	if d.DisplayName == "" {
+		d.DisplayName = c.Name
+	}
+	for _, in := range c.Inputs {
+		if err := d.addInput(in, c.SchemaV3(), offers); err != nil {
+			return Definition{}, fmt.Errorf("define class %s: %w", c.Name, err)
+		}
+	}
+	d.addOutputs(c.Outputs)
+	return d, nil
+}
+
+func (d *Definition) addInput(in Input, schemaV3 bool, offers *offered) error {
+	if in.Section == Hidden {
+		var spec any = in.Type
+		if schemaV3 {
+			spec = []any{in.Type}
+		}
+		d.Input.Hidden = append(d.Input.Hidden, Defined{in.Name, spec})
+		d.InputOrder["hidden"] = append(d.InputOrder["hidden"], in.Name)
+		return nil
+	}
+	options, err := offers.options(in)
+	if err != nil {
+		return err
+	}
+	defined := Defined{in.Name, in.Spec(options, schemaV3)}
+	if in.Section == Optional {
+		d.Input.Optional = append(d.Input.Optional, defined)
+		d.InputOrder["optional"] = append(d.InputOrder["optional"], in.Name)
+		return nil
+	}
+	d.Input.Required = append(d.Input.Required, defined)
+	d.InputOrder["required"] = append(d.InputOrder["required"], in.Name)
+	return nil
+}
+
+func (d *Definition) addOutputs(outputs []Output) {
+	tips := false
+	for _, out := range outputs {
+		name := out.Name
+		if name == "" {
+			name = string(out.Type)
+		}
+		d.Output = append(d.Output, out.Type)
+		d.OutputIsList = append(d.OutputIsList, out.IsList)
+		d.OutputName = append(d.OutputName, name)
+		d.OutputTooltips = append(d.OutputTooltips, out.Tooltip)
+		tips = tips || out.Tooltip != ""
+	}
+	if !tips {
+		d.OutputTooltips = nil
+	}
+}
+
+// SchemaV3 reports whether the original declares the class in the newer schema, which shapes the
+// specifications of its combos and hidden inputs. Those that extend the core do.
+func (c *Class) SchemaV3() bool { return strings.HasPrefix(c.Module, "comfy_extras.") }
