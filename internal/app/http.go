@@ -44,11 +44,21 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	})
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
-		Live: live, Files: in.files, Readiness: readiness{in}, Logger: in.log,
+		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
+		Readiness: readiness{in}, Logger: in.log,
 	}, api.Options{
-		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies,
+		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
 		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, Version: Version,
 	})
+}
+
+// allowedHosts are the names that mode none answers to beside loopback ones: any, once the operator
+// has allowed it to serve others.
+func (in *instance) allowedHosts() []string {
+	if in.cfg.AllowWide {
+		return []string{"*"}
+	}
+	return nil
 }
 
 func (in *instance) authenticator() (api.Authenticator, error) {
