@@ -36,6 +36,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/signedurl"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/assets"
 )
 
 // fileHarness is the API over files that are really stored: PostgreSQL and a disk.
@@ -58,7 +59,8 @@ func startFiles(t *testing.T, opts api.Options) *fileHarness {
 	blobs, err := disk.Open(t.Context(), h.root, disk.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	h.files = files.New(postgres.NewFiles(pool, postgres.NewEventStore(pool, registry, nil)), blobs, files.Options{})
+	events := postgres.NewEventStore(pool, registry, nil)
+	h.files = files.New(postgres.NewFiles(pool, events), blobs, files.Options{})
 	links, err := signedurl.New([]signedurl.Key{{ID: "1", Secret: bytes.Repeat([]byte{7}, 32)}},
 		signedurl.Options{Now: func() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }})
 	require.NoError(t, err)
@@ -68,7 +70,8 @@ func startFiles(t *testing.T, opts api.Options) *fileHarness {
 	opts.Mode = account.ModeKeys
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
-		Files: h.files, Grants: links, Readiness: parts{}, Logger: slog.New(slog.DiscardHandler),
+		Files: h.files, Grants: links, Assets: asset.NewService(postgres.NewAssets(pool, events), blobs, asset.Options{}),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Readiness: parts{}, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)

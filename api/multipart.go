@@ -30,12 +30,20 @@ var (
 
 // formReader describes a multipart request with one file.
 type formReader struct {
-	file     string // name of the file part
-	limit    int64  // bytes of the file
-	repeated map[string]bool
+	file   string // name of the file part
+	limit  int64  // bytes of the file
+	fields map[string]occurrence
 	// open is called once, when the file part begins, with the fields that came before it.
 	open func(fields map[string][]string) (io.Writer, error)
 }
+
+// occurrence says how often a field may come.
+type occurrence uint8
+
+const (
+	once occurrence = iota + 1
+	often
+)
 
 // form is a multipart request that was read to its end.
 type form struct {
@@ -54,7 +62,7 @@ func (f *form) get(name string) (string, bool) {
 }
 
 // read streams the request: fields into memory, the file into the writer that open returns. Parts
-// may come in any order; unknown ones are fields that nobody asks for.
+// may come in any order; unknown ones are passed over.
 func (fr formReader) read(c *gin.Context) (*form, error) {
 	if err := fr.boundBody(c); err != nil {
 		return nil, err
@@ -144,6 +152,10 @@ func twice(name string) error {
 }
 
 func (fr formReader) takeField(f *form, name string, part *multipart.Part) error {
+	if fr.fields[name] == 0 {
+		_, err := fr.copy(io.Discard, part)
+		return err
+	}
 	value, err := io.ReadAll(io.LimitReader(part, maxFieldSize+1))
 	if err != nil {
 		return badForm(err)
@@ -151,7 +163,7 @@ func (fr formReader) takeField(f *form, name string, part *multipart.Part) error
 	if len(value) > maxFieldSize {
 		return fault.New(fault.Invalid, "invalid_body", "the part %s is longer than %d bytes", name, maxFieldSize)
 	}
-	if len(f.fields[name]) > 0 && !fr.repeated[name] {
+	if len(f.fields[name]) > 0 && fr.fields[name] == once {
 		return twice(name)
 	}
 	f.fields[name] = append(f.fields[name], string(value))

@@ -96,7 +96,8 @@ func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.
 // receiveImage reads the request and checks that the file is an image within the limits (W-12).
 func (s *fileServer) receiveImage(c *gin.Context) (imageUpload, error) {
 	var up imageUpload
-	fr := formReader{file: "image", limit: s.opts.MaxImage, open: func(map[string][]string) (io.Writer, error) {
+	fields := map[string]occurrence{"type": once, "subfolder": once, "overwrite": once, "original_ref": once}
+	fr := formReader{file: "image", limit: s.opts.MaxImage, fields: fields, open: func(map[string][]string) (io.Writer, error) {
 		var err error
 		up.w, err = s.Files.Create(c.Request.Context())
 		return up.w, err

@@ -64,10 +64,11 @@ func (s *server) fileRoutes() []route {
 		route{method: http.MethodPost, path: "/upload/image", access: writing, limit: -1, handle: fs.postImage},
 		route{method: http.MethodPost, path: "/upload/mask", access: writing, limit: -1, handle: fs.postMask},
 	)
-	return append(all,
+	all = append(all,
 		route{method: http.MethodGet, path: signed, access: public, handle: fs.getSigned},
 		route{method: http.MethodHead, path: signed, access: public, handle: fs.getSigned},
 	)
+	return append(all, fs.assetRoutes()...)
 }
 
 // getView sends the client to the file: GET /view. The answer is 302 to a link that needs no

@@ -1,0 +1,237 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/projections/assets"
+)
+
+// Assets accepts commands on assets; asset.Service is it.
+type Assets interface {
+	// Receive begins an upload; see asset.Service.
+	Receive(ctx context.Context, account string, expected blob.Ref) (*asset.Incoming, error)
+	// Create turns received bytes into an asset.
+	Create(ctx context.Context, in *asset.Incoming, expected blob.Ref, spec asset.Spec) (asset.Made, error)
+	// Reference makes an asset over bytes the account holds, or returns the same one again.
+	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
+	// Holds reports whether the account can reference these bytes.
+	Holds(ctx context.Context, account string, ref blob.Ref) (bool, error)
+	// Delete ends an asset.
+	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
+}
+
+// AssetReader reads assets; what it says is never behind the log.
+type AssetReader interface {
+	// Asset returns an asset of the account; what is not there is NotFound.
+	Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error)
+	// List returns the assets that the query selects, newest first.
+	List(ctx context.Context, account string, q assets.Query) (assets.Page, error)
+}
+
+// IdempotencyKeys keeps single-use keys.
+type IdempotencyKeys interface {
+	// Claim takes a key; one in use is Conflict, idempotency_key_reuse.
+	Claim(ctx context.Context, account, operation, key string) error
+	// Release gives a key back after a definite refusal.
+	Release(ctx context.Context, account, operation, key string) error
+}
+
+// assetServer serves the v2 asset operations.
+type assetServer struct{ *fileServer }
+
+// assetRoutes are mounted where the deployment has assets.
+func (s *fileServer) assetRoutes() []route {
+	if s.Assets == nil {
+		return nil
+	}
+	as := &assetServer{s}
+	return v2(
+		route{method: http.MethodPost, path: "/assets", access: writing, limit: -1, handle: as.postAsset},
+		route{method: http.MethodGet, path: "/assets", handle: as.listAssets},
+		route{method: http.MethodPost, path: "/assets/from-hash", access: writing, handle: as.postFromHash},
+		route{method: http.MethodHead, path: "/assets/by-hash/:hash", handle: as.headByHash},
+		route{method: http.MethodGet, path: "/assets/:id", handle: as.getAsset},
+		route{method: http.MethodDelete, path: "/assets/:id", access: writing, handle: as.deleteAsset},
+		route{method: http.MethodGet, path: "/assets/:id/content", handle: as.getContent},
+		route{method: http.MethodHead, path: "/assets/:id/content", handle: as.getContent},
+	)
+}
+
+// asset reads the asset that the path names.
+func (s *assetServer) asset(c *gin.Context) (asset.Asset, error) {
+	id, err := asset.ParseID(c.Param("id"))
+	if err != nil {
+		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+	}
+	return s.AssetView.Asset(c.Request.Context(), caller(c).Account, id)
+}
+
+// getAsset: GET /api/v2/assets/{id}.
+func (s *assetServer) getAsset(c *gin.Context) error {
+	a, err := s.asset(c)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, s.assetBody(c, a))
+	return nil
+}
+
+// getContent: GET /api/v2/assets/{id}/content.
+func (s *assetServer) getContent(c *gin.Context) error {
+	a, err := s.asset(c)
+	if err != nil {
+		return err
+	}
+	if a.State == asset.Rejected {
+		return fault.New(fault.NotFound, "output_unavailable", "the content was rejected when it was scanned")
+	}
+	return s.serve(c, files.Entry{
+		Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType,
+	}, filename(a))
+}
+
+// deleteAsset: DELETE /api/v2/assets/{id}.
+func (s *assetServer) deleteAsset(c *gin.Context) error {
+	id, err := asset.ParseID(c.Param("id"))
+	if err != nil {
+		return fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+	}
+	if err := s.Assets.Delete(c.Request.Context(), caller(c).Account, id, requestID(c)); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	c.Writer.WriteHeaderNow()
+	return nil
+}
+
+// headByHash: HEAD /api/v2/assets/by-hash/{hash}. Bytes of others, unknown ones and what is no hash
+// look the same.
+func (s *assetServer) headByHash(c *gin.Context) error {
+	ref, err := blob.ParseRef(c.Param("hash"))
+	held := false
+	if err == nil {
+		if held, err = s.Assets.Holds(c.Request.Context(), caller(c).Account, ref); err != nil {
+			return err
+		}
+	}
+	if !held {
+		return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+	}
+	c.Status(http.StatusOK)
+	c.Writer.WriteHeaderNow()
+	return nil
+}
+
+// fromHashRequest is the body of POST /api/v2/assets/from-hash.
+type fromHashRequest struct {
+	Hash      string   `json:"hash"`
+	FilePath  *string  `json:"file_path"`
+	Tags      []string `json:"tags"`
+	ExpiresIn *int64   `json:"expires_in"`
+}
+
+// postFromHash makes an asset over bytes the caller holds: POST /api/v2/assets/from-hash.
+func (s *assetServer) postFromHash(c *gin.Context) error {
+	var req fromHashRequest
+	if err := readJSON(c, &req); err != nil {
+		return err
+	}
+	ref, err := parseHash(req.Hash)
+	if err != nil {
+		return err
+	}
+	spec := asset.Spec{Account: caller(c).Account, RequestID: requestID(c)}
+	if err := fillSpec(&spec, req.FilePath, req.Tags, req.ExpiresIn); err != nil {
+		return err
+	}
+	made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
+	if err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if same {
+		status = http.StatusOK
+	}
+	s.created(c, status, made)
+	return nil
+}
+
+// created answers with an asset that was made. created_new says whether bytes were stored.
+func (s *assetServer) created(c *gin.Context, status int, made asset.Made) {
+	body := s.assetBody(c, made.Asset)
+	fresh := !made.Held
+	body.CreatedNew = &fresh
+	c.JSON(status, body)
+}
+
+// listResponse is a page of GET /api/v2/assets.
+type listResponse struct {
+	Assets     []listedAsset `json:"assets"`
+	NextCursor string        `json:"next_cursor,omitempty"`
+}
+
+// listedAsset is an asset with its tags, which the Asset object itself does not have (A-10).
+type listedAsset struct {
+	assetBody
+	Tags []string `json:"tags"`
+}
+
+// listAssets lists the caller's assets, newest first: GET /api/v2/assets?limit&cursor&tag&name.
+// It is an addition of ours; the published API has no listing.
+func (s *assetServer) listAssets(c *gin.Context) error {
+	q := assets.Query{Tags: c.QueryArray("tag"), Name: c.Query("name")}
+	if v, ok := c.GetQuery("limit"); ok {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > assets.MaxLimit {
+			return invalidf("limit must be a number from 1 to %d", assets.MaxLimit)
+		}
+		q.Limit = n
+	}
+	if v, ok := c.GetQuery("cursor"); ok {
+		before, err := parseAssetCursor(v)
+		if err != nil {
+			return err
+		}
+		q.Before = before
+	}
+	if strings.ContainsRune(q.Name, 0) {
+		return invalidf("name must not hold NUL characters")
+	}
+	if _, err := cleanTags(q.Tags); err != nil {
+		return err
+	}
+	page, err := s.AssetView.List(c.Request.Context(), caller(c).Account, q)
+	if err != nil {
+		return err
+	}
+	body := listResponse{Assets: make([]listedAsset, len(page.Assets))}
+	for i, a := range page.Assets {
+		body.Assets[i] = listedAsset{assetBody: s.assetBody(c, a), Tags: append([]string{}, a.Tags...)}
+	}
+	if page.Next > 0 {
+		body.NextCursor = cursorPrefix + strconv.FormatInt(page.Next, 36)
+	}
+	c.JSON(http.StatusOK, body)
+	return nil
+}
+
+// cursorPrefix marks the kind of a cursor, so that one of another listing is noticed.
+const cursorPrefix = "a"
+
+func parseAssetCursor(s string) (int64, error) {
+	digits, ok := strings.CutPrefix(s, cursorPrefix)
+	n, err := strconv.ParseInt(digits, 36, 64)
+	if !ok || err != nil || n < 1 {
+		return 0, fault.New(fault.Invalid, "invalid_cursor", "the cursor is not one of this listing")
+	}
+	return n, nil
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"path"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+)
+
+// assetBody is the Asset object of the asset contract. What stands below JobID is an addition of ours.
+type assetBody struct {
+	ID           string  `json:"id"`
+	Hash         string  `json:"hash"`
+	SizeBytes    int64   `json:"size_bytes"`
+	ContentType  string  `json:"content_type"`
+	FilePath     *string `json:"file_path"`
+	CreatedNew   *bool   `json:"created_new,omitempty"` // on create responses only (A-30)
+	CreatedAt    string  `json:"created_at"`
+	URL          string  `json:"url"`
+	URLExpiresAt string  `json:"url_expires_at"`
+	ExpiresAt    *string `json:"expires_at"`
+	JobID        string  `json:"job_id,omitempty"` // of what a job made (A-35)
+
+	State      string    `json:"state"` // live or rejected
+	Width      int       `json:"width,omitempty"`
+	Height     int       `json:"height,omitempty"`
+	VerifiedAt *string   `json:"verified_at,omitempty"`
+	Damaged    bool      `json:"damaged,omitempty"`
+	Scan       *scanBody `json:"scan,omitempty"`
+}
+
+// scanBody is what scanning found.
+type scanBody struct {
+	Verdict      string `json:"verdict"`
+	Reason       string `json:"reason,omitempty"`
+	SniffedType  string `json:"sniffed_type,omitempty"`
+	ThumbnailURL string `json:"thumbnail_url,omitempty"`
+}
+
+// timeLayout is RFC 3339 with milliseconds and Z, which the strictest of the SDKs reads (A-31).
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+func stamp(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+func stampOrNil(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	s := stamp(*t)
+	return &s
+}
+
+// assetBody renders an asset with a fresh link to its content.
+func (s *assetServer) assetBody(c *gin.Context, a asset.Asset) assetBody {
+	link, until := s.Links.Sign(string(a.ID), a.Hash.String(), filename(a), a.ContentType)
+	body := assetBody{
+		ID: string(a.ID), Hash: a.Hash.String(), SizeBytes: a.Size, ContentType: a.ContentType, FilePath: a.FilePath,
+		CreatedAt: stamp(a.CreatedAt), URL: s.baseURL(c.Request) + link, URLExpiresAt: stamp(until),
+		ExpiresAt: stampOrNil(a.ExpiresAt), State: string(a.State), Width: a.Width, Height: a.Height,
+		VerifiedAt: stampOrNil(a.VerifiedAt), Damaged: a.Damaged,
+	}
+	if a.Producer != nil {
+		body.JobID = a.Producer.Job
+	}
+	if a.Scan != nil {
+		body.Scan = s.scanBody(c, a)
+	}
+	return body
+}
+
+func (s *assetServer) scanBody(c *gin.Context, a asset.Asset) *scanBody {
+	body := &scanBody{Verdict: string(a.Scan.Verdict), Reason: a.Scan.Reason, SniffedType: a.Scan.SniffedType}
+	if !a.Scan.Thumbnail.IsZero() && a.State == asset.Live {
+		link, _ := s.Links.Sign(string(a.ID), a.Scan.Thumbnail.String(), thumbnailName, "image/jpeg")
+		body.ThumbnailURL = s.baseURL(c.Request) + link
+	}
+	return body
+}
+
+// thumbnailName is the file name in links to thumbnails.
+const thumbnailName = "thumbnail.jpg"
+
+// filename is what the content of an asset is called when it is saved.
+func filename(a asset.Asset) string {
+	if a.FilePath == nil {
+		return string(a.ID)
+	}
+	return path.Base(*a.FilePath)
+}

@@ -1,0 +1,232 @@
+package api
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// Bounds of what a client says about an asset.
+const (
+	minExpiresIn   = 60     // seconds
+	maxExpiresIn   = 604800 // seconds
+	maxTags        = 64
+	maxTagLength   = 255
+	maxContentType = 255
+)
+
+// assetOperation is the name space of idempotency keys of uploads.
+const assetOperation = "assets"
+
+// postAsset stores one file: POST /api/v2/assets.
+func (s *assetServer) postAsset(c *gin.Context) error {
+	key, err := idempotencyKey(c.Request)
+	if err != nil {
+		return err
+	}
+	if c.Request.ContentLength > s.opts.MaxUpload+formOverhead {
+		return fileTooLarge(s.opts.MaxUpload)
+	}
+	made, err := s.withKey(c, key, func() (asset.Made, error) { return s.receive(c) })
+	if err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if made.Held {
+		status = http.StatusOK
+	}
+	s.created(c, status, made)
+	return nil
+}
+
+// withKey runs an upload under its key, which goes back after a definite refusal and stays used
+// otherwise: after success, after hash_mismatch and when the outcome is not known.
+func (s *assetServer) withKey(c *gin.Context, key string, upload func() (asset.Made, error)) (asset.Made, error) {
+	if key == "" {
+		return upload()
+	}
+	account := caller(c).Account
+	if err := s.Keys.Claim(c.Request.Context(), account, assetOperation, key); err != nil {
+		return asset.Made{}, err
+	}
+	made, err := upload()
+	if refused(err) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), releaseTime)
+		defer cancel()
+		if failed := s.Keys.Release(ctx, account, assetOperation, key); failed != nil {
+			s.log.Warn("idempotency key not released", "request_id", requestID(c), "error", failed)
+		}
+	}
+	return made, err
+}
+
+// releaseTime bounds giving a key back, also when the client is gone.
+const releaseTime = 5 * time.Second
+
+// refused reports a failure before anything could be kept.
+func refused(err error) bool {
+	switch kind := fault.KindOf(classify(err)); {
+	case err == nil, fault.CodeOf(err) == "hash_mismatch":
+		return false
+	default:
+		return kind == fault.Invalid || kind == fault.Exhausted
+	}
+}
+
+// assetFields are the parts of an upload beside the file.
+var assetFields = map[string]occurrence{
+	"content_type": once, "file_path": once, "expected_hash": once, "expires_in": once, "tags": often,
+}
+
+// receive streams the request into an asset. What comes before the file is checked before a byte
+// of it is stored; a refused upload is read to its end, so that the client reads the answer.
+func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
+	ctx, account := c.Request.Context(), caller(c).Account
+	var in *asset.Incoming
+	var early error
+	fr := formReader{file: "file", limit: s.opts.MaxUpload, fields: assetFields}
+	fr.open = func(fields map[string][]string) (io.Writer, error) {
+		var u uploadSpec
+		if early = u.read(fields); early != nil {
+			return io.Discard, nil
+		}
+		var err error
+		in, err = s.Assets.Receive(ctx, account, u.expected)
+		return in, err
+	}
+	f, err := fr.read(c)
+	if in != nil {
+		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
+	}
+	if err == nil {
+		err = early
+	}
+	if err != nil {
+		return asset.Made{}, err
+	}
+	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: requestID(c)}}
+	if err := u.complete(f); err != nil {
+		return asset.Made{}, err
+	}
+	return s.Assets.Create(ctx, in, u.expected, u.spec)
+}
+
+// uploadSpec is what the fields of an upload say.
+type uploadSpec struct {
+	spec     asset.Spec
+	expected blob.Ref
+}
+
+// complete reads the fields of a whole request, of which some are required.
+func (u *uploadSpec) complete(f *form) error {
+	if !f.hasFile {
+		return fault.New(fault.Invalid, "invalid_body", "the part file is required")
+	}
+	for _, name := range []string{"content_type", "file_path"} {
+		if _, ok := f.get(name); !ok {
+			return fault.New(fault.Invalid, "invalid_body", "the part %s is required", name)
+		}
+	}
+	return u.read(f.fields)
+}
+
+// read checks the fields that are there.
+func (u *uploadSpec) read(fields map[string][]string) error {
+	if v, ok := fields["content_type"]; ok {
+		if err := checkContentType(v[0]); err != nil {
+			return err
+		}
+		u.spec.ContentType = v[0]
+	}
+	if v, ok := fields["expected_hash"]; ok {
+		ref, err := parseHash(v[0])
+		if err != nil {
+			return err
+		}
+		u.expected = ref
+	}
+	var path *string
+	if v, ok := fields["file_path"]; ok {
+		path = &v[0]
+	}
+	var seconds *int64
+	if v, ok := fields["expires_in"]; ok {
+		n, err := strconv.ParseInt(v[0], 10, 64)
+		if err != nil {
+			return invalidf("expires_in must be a whole number of seconds")
+		}
+		seconds = &n
+	}
+	return fillSpec(&u.spec, path, fields["tags"], seconds)
+}
+
+func checkContentType(v string) error {
+	kind, _, err := mime.ParseMediaType(v)
+	if err != nil || len(v) > maxContentType || strings.Count(kind, "/") != 1 || strings.ContainsFunc(v, isControl) {
+		return invalidf("content_type must be a media type of the form type/subtype")
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// parseHash reads a hash of either case.
+func parseHash(v string) (blob.Ref, error) {
+	ref, err := blob.ParseRef(v)
+	if err == nil && ref.IsZero() { // the zero Ref is "none" inside
+		return blob.Ref{}, invalidf("no content hashes to zero")
+	}
+	return ref, err
+}
+
+// fillSpec checks path, tags and retention, which uploads and references share.
+func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) error {
+	if path != nil {
+		place, err := files.NewPlace(node.FolderInput, *path)
+		if err != nil {
+			return err
+		}
+		spec.FilePath, spec.Place = path, &place
+	}
+	clean, err := cleanTags(tags)
+	if err != nil {
+		return err
+	}
+	spec.Tags = clean
+	if expiresIn != nil {
+		if *expiresIn < minExpiresIn || *expiresIn > maxExpiresIn {
+			return invalidf("expires_in must lie between %d and %d seconds", minExpiresIn, maxExpiresIn)
+		}
+		spec.ExpiresIn = time.Duration(*expiresIn) * time.Second
+	}
+	return nil
+}
+
+// cleanTags checks tags and returns them sorted, each once.
+func cleanTags(tags []string) ([]string, error) {
+	if len(tags) > maxTags {
+		return nil, invalidf("at most %d tags are allowed", maxTags)
+	}
+	for _, tag := range tags {
+		if tag == "" || len(tag) > maxTagLength || !utf8.ValidString(tag) || strings.ContainsFunc(tag, isControl) {
+			return nil, invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+		}
+	}
+	clean := slices.Clone(tags)
+	slices.Sort(clean)
+	return slices.Compact(clean), nil
+}
