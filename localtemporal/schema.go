@@ -99,7 +99,7 @@ func (o options) sqlTool(database string, args ...string) error {
 	os.Stdout = null
 	defer func() {
 		os.Stdout = stdout
-		null.Close()
+		null.Close() //nolint:errcheck // nothing was written
 	}()
 	return sql.RunTool(append(base, args...))
 }

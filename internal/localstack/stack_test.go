@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -232,7 +231,7 @@ func TestRefusals(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := localstack.Options{DataDir: tempDir(t), TemporalBinary: "/bin/false", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+			opts := localstack.Options{DataDir: tempDir(t), TemporalBinary: "/bin/false", Log: slog.New(slog.DiscardHandler)}
 			c.change(t, &opts)
 			_, err := localstack.Start(t.Context(), opts)
 			require.ErrorContains(t, err, c.want)

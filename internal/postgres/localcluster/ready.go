@@ -72,7 +72,7 @@ func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("create database %s: %w", name, err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on it
+	defer conn.Close(context.WithoutCancel(ctx))
 	var exists bool
 	if err := conn.QueryRow(ctx, `select exists (select from pg_database where datname = $1)`, name).Scan(&exists); err != nil {
 		return fmt.Errorf("create database %s: %w", name, err)

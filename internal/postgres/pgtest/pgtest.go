@@ -107,7 +107,7 @@ func execute(ctx context.Context, dsn, statement string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on it
+	defer conn.Close(context.WithoutCancel(ctx))
 	_, err = conn.Exec(ctx, statement)
 	return err
 }
@@ -131,7 +131,7 @@ func sweepDatabases(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing depends on it
+	defer conn.Close(context.WithoutCancel(ctx))
 	rows, err := conn.Query(ctx, `select datname from pg_database where starts_with(datname, $1)`, prefix)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close(context.Background()) }) //nolint:errcheck // the database goes anyway
+	t.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
 }
 

@@ -62,7 +62,7 @@ func removeAbandoned() error {
 func removeIfAbandoned(parent string) error {
 	info, err := os.Lstat(parent)
 	if err != nil || time.Since(info.ModTime()) < young {
-		return nil //nolint:nilerr // somebody else has removed it
+		return nil // not there any more counts as somebody else's
 	}
 	lock, err := child.Acquire(filepath.Join(parent, "c", "lock"))
 	var held *child.HeldError
