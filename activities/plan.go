@@ -43,7 +43,7 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := graph.BuildPlan(parsed, g.Classes, state.Targets)
+	plan, err := graph.BuildPlan(parsed, g.Classes, state.Targets, g.filePixels(ctx, ref))
 	if err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
 	}
@@ -54,6 +54,19 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	p := &planned{Plan: plan, hash: hash, source: source, submitted: state.SubmittedAt}
 	g.plans.put(ref.Job, p)
 	return p, nil
+}
+
+// filePixels sizes the files that a graph loads. What cannot be looked at now counts as unknown: the
+// node that loads it will say why.
+func (g *Graph) filePixels(ctx context.Context, ref job.RunRef) graph.FilePixels {
+	files := g.Files(ref, "")
+	return func(name string) int64 {
+		info, err := files.Stat(ctx, name)
+		if err != nil {
+			return 0
+		}
+		return info.Pixels
+	}
 }
 
 func hashPlan(plan *graph.Plan) (string, error) {

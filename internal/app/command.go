@@ -48,7 +48,8 @@ Start with:  millrace dev`,
 	root.SetErr(stderr)
 	root.PersistentFlags().StringVar(&s.cfg.Logs, "log", s.cfg.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")
 	root.PersistentFlags().StringVar(&s.cfg.LogFormat, "log-format", s.cfg.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
-	root.AddCommand(s.devCommand(), s.serveCommand(), s.migrateCommand(), s.historiesCommand(), s.versionCommand())
+	root.AddCommand(s.devCommand(), s.serveCommand(), s.migrateCommand(), s.viewsCommand(),
+		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.versionCommand())
 	return root
 }
 

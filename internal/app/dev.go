@@ -59,6 +59,11 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	}
 	defer stack.Close(context.WithoutCancel(ctx))
 	cfg.DatabaseURL, cfg.TemporalAddress = stack.DatabaseURL, stack.TemporalAddress
+	leave, err := leaveAddresses(cfg)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		select {

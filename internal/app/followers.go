@@ -8,22 +8,20 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
-	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 const workflowTasks = enums.TASK_QUEUE_TYPE_WORKFLOW
-
-// views lists every projection of the program.
-func (in *instance) views() []projections.Projection {
-	return []projections.Projection{jobs.NewProjection(in.types)}
-}
 
 // startProjector keeps the views up to date.
 func (in *instance) startProjector(ctx context.Context, group *errgroup.Group) {
 	checkpoints := postgres.NewCheckpoints(in.pool, in.cfg.DatabaseURL, in.log)
 	group.Go(func() error { return checkpoints.Run(ctx) })
 	group.Go(func() error {
-		runner, err := projections.NewRunner(in.pool, in.tail, checkpoints, projections.Options{Log: in.log}, in.views()...)
+		all, err := views()
+		if err != nil {
+			return err
+		}
+		runner, err := projections.NewRunner(in.pool, in.tail, checkpoints, projections.Options{Log: in.log}, all...)
 		if err != nil {
 			return err
 		}

@@ -66,12 +66,16 @@ replays with "millrace histories replay", also on another machine and without a 
 
 func (s *shell) temporalFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
+	cmd.Flags().StringVar(&s.cfg.DataDir, "data", s.cfg.DataDir, "data directory of a running `millrace dev` (MILLRACE_DATA)")
 	cmd.Flags().StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
 }
 
 func (s *shell) temporal() (client.Client, error) {
+	if err := s.findServers(); err != nil {
+		return nil, err
+	}
 	if s.cfg.TemporalAddress == "" {
-		return nil, errors.New("which Temporal? set TEMPORAL_ADDRESS or --temporal-address; `millrace dev` names that of its private one when it starts")
+		return nil, fmt.Errorf("no Temporal: set TEMPORAL_ADDRESS, or start `millrace dev` with its data in %s (--data)", s.cfg.DataDir)
 	}
 	c, err := client.Dial(client.Options{HostPort: s.cfg.TemporalAddress, Namespace: s.cfg.TemporalNamespace})
 	if err != nil {

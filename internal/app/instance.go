@@ -89,6 +89,7 @@ func (in *instance) openLog(ctx context.Context) (err error) {
 	in.tail = postgres.NewTailer(in.pool, in.cfg.DatabaseURL, in.wake, postgres.TailerOptions{Log: in.log})
 	in.events = postgres.NewEventStore(in.pool, in.types, in.wake)
 	in.jobs = postgres.NewJobs(in.pool, in.events)
+	in.tiers.accounts = postgres.NewAccounts(in.pool).Account
 	return nil
 }
 

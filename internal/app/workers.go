@@ -17,6 +17,10 @@ import (
 // startWorker runs the Temporal worker and what follows the log for it.
 func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
+	sweeper := worker.Sweeper{
+		Client: in.client, Slots: in.jobs, Ender: in.jobs, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log,
+	}
+	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.watchStops(ctx, stops) })
 	group.Go(func() error {
 		if err := in.awaitTemporal(ctx); err != nil {

@@ -143,7 +143,7 @@ func info(e Entry) node.Info {
 	if e.Hash.IsZero() {
 		return node.Info{}
 	}
-	return node.Info{Name: Join(e.Place), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType}
+	return node.Info{Name: Join(e.Place), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType, Pixels: int64(e.Width) * int64(e.Height)}
 }
 
 // Open implements node.Files.

@@ -95,7 +95,7 @@ func TestSavedFilesAreCountedNamedAndRecorded(t *testing.T) {
 	got, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.Equal(t, "image 1", string(got))
-	require.Equal(t, node.Info{Name: "ComfyUI_00002_.png", Hash: a.Hash.String(), Size: 7, ContentType: "image/png"}, c.Info())
+	require.Equal(t, node.Info{Name: "ComfyUI_00002_.png", Hash: a.Hash.String(), Size: 7, ContentType: "image/png", Pixels: 8}, c.Info())
 }
 
 func TestAnotherAttemptGetsTheSameNameAndRecordsNothing(t *testing.T) {

@@ -203,6 +203,7 @@ type Info struct {
 	Hash        string
 	Size        int64
 	ContentType string
+	Pixels      int64 // of an image's first frame, 0 = unknown
 }
 
 // Live receives what only watchers see: it is never stored and may be dropped.

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+func (s *shell) accountsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "accounts",
+		Short: "Create, list and change accounts (--auth keys)",
+		Long: `Accounts own jobs, files and API keys; no account sees another's. A tier says how
+many of an account's jobs run at once: free 0, standard 1, creator 3, pro 5.`,
+		Example: `  millrace accounts create acme --tier creator
+  millrace keys create --account acme`,
+	}
+	s.databaseFlags(cmd)
+	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.changeAccountCommand())
+	return cmd
+}
+
+func (s *shell) createAccountCommand() *cobra.Command {
+	tier := string(account.TierStandard)
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create an account and print its id", Args: cobra.ExactArgs(1),
+		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, args []string) error {
+			t, err := account.ParseTier(tier)
+			if err != nil {
+				return err
+			}
+			a, err := store.Create(ctx, args[0], t)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(s.out, a.ID)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local")
+	return cmd
+}
+
+func (s *shell) listAccountsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List accounts", Args: cobra.NoArgs,
+		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, _ []string) error {
+			all, err := store.Accounts(ctx)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tCREATED") //nolint:errcheck // Flush tells
+			for _, a := range all {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\n", a.Name, a.ID, a.Tier, a.Active, a.CreatedAt.Format(time.RFC3339)) //nolint:errcheck // Flush tells
+			}
+			return w.Flush()
+		}),
+	}
+}
+
+func (s *shell) changeAccountCommand() *cobra.Command {
+	var tier string
+	var inactive bool
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Change an account's tier and subscription", Args: cobra.ExactArgs(1),
+		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, args []string) error {
+			a, err := store.AccountByName(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if tier != "" {
+				if a.Tier, err = account.ParseTier(tier); err != nil {
+					return err
+				}
+			}
+			return store.SetTier(ctx, a.ID, a.Tier, !inactive)
+		}),
+	}
+	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
+	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing")
+	return cmd
+}
+
+func (s *shell) keysCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Create, list and revoke API keys",
+		Long:  `A key is shown once, when it is created; only its hash is stored.`,
+		Example: `  millrace keys create --account acme
+  millrace keys create --account acme --scope read`,
+	}
+	s.databaseFlags(cmd)
+	var name string
+	cmd.PersistentFlags().StringVar(&name, "account", name, "name of the account")
+	cmd.AddCommand(s.createKeyCommand(&name), s.listKeysCommand(&name), s.revokeKeyCommand(&name))
+	return cmd
+}
+
+func (s *shell) createKeyCommand(name *string) *cobra.Command {
+	var names []string
+	cmd := &cobra.Command{
+		Use: "create --account NAME", Short: "Create a key and print it, once", Args: cobra.NoArgs,
+		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, _ []string) error {
+			owner, err := store.AccountByName(ctx, *name)
+			if err != nil {
+				return err
+			}
+			key := account.Key{Account: owner.ID}
+			for _, n := range names {
+				scope, err := account.ParseScope(n)
+				if err != nil {
+					return err
+				}
+				key.Scopes = append(key.Scopes, scope)
+			}
+			secret, _, err := account.Issue(ctx, store, key)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.out, "key of account %s, shown only now:\n%s\n", owner.Name, secret)
+			return err
+		}),
+	}
+	cmd.Flags().StringSliceVar(&names, "scope", names, "read, write; default: both")
+	return cmd
+}
+
+func (s *shell) listKeysCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "list --account NAME", Short: "List keys by their shown beginning", Args: cobra.NoArgs,
+		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, _ []string) error {
+			owner, err := store.AccountByName(ctx, *name)
+			if err != nil {
+				return err
+			}
+			keys, err := store.Keys(ctx, owner.ID)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tKEY\tSCOPES\tCREATED\tREVOKED") //nolint:errcheck // Flush tells
+			for _, k := range keys {
+				revoked := "-"
+				if k.RevokedAt != nil {
+					revoked = k.RevokedAt.UTC().Format(time.RFC3339)
+				}
+				fmt.Fprintf(w, "%s\t%s…\t%v\t%s\t%s\n", k.ID, k.Prefix, k.Scopes, k.CreatedAt.UTC().Format(time.RFC3339), revoked) //nolint:errcheck // Flush tells
+			}
+			return w.Flush()
+		}),
+	}
+}
+
+func (s *shell) revokeKeyCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
+		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, args []string) error {
+			owner, err := store.AccountByName(ctx, *name)
+			if err != nil {
+				return err
+			}
+			return store.RevokeKey(ctx, owner.ID, args[0])
+		}),
+	}
+}
+
+// withAccounts runs a command on the account store of the database in question.
+func (s *shell) withAccounts(run func(context.Context, *postgres.Accounts, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		pool, err := s.database(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		return run(cmd.Context(), postgres.NewAccounts(pool), args)
+	}
+}
