@@ -8,6 +8,8 @@ package graph
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/millrace-dev/millrace/internal/node"
 )
 
 // Codes of the failures of Parse, as the v2 contract spells them.
@@ -69,6 +71,11 @@ func (n *Node) Input(name string) (any, bool) {
 		return n.Inputs[i].Value, true
 	}
 	return nil, false
+}
+
+// declared returns the inputs that a class declares for this node.
+func (n *Node) declared(class *node.Class) []node.Input {
+	return class.Declared(func(name string) bool { return n.find(name) >= 0 })
 }
 
 func (n *Node) set(name string, value any) {

@@ -24,8 +24,9 @@ func (w *walk) checkInputs(f *frame) {
 		f.raised = errors.New("KeyError: 'inputs'")
 		return
 	}
+	inputs := f.node.declared(f.class)
 	for _, section := range []node.Section{node.Required, node.Optional} {
-		for _, in := range f.class.Inputs {
+		for _, in := range inputs {
 			if in.Section == section && f.raised == nil {
 				w.checkInput(f, in)
 			}
@@ -38,7 +39,7 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 	if !given {
 		if in.Section == node.Required {
 			f.fail(InputError{
-				Type: "required_input_missing", Message: "Required input is missing", Details: in.Name,
+				Type: "required_input_missing", Message: "Required input is missing", Details: in.Name[strings.LastIndex(in.Name, ".")+1:],
 				ExtraInfo: map[string]any{"input_name": in.Name},
 			})
 		}

@@ -23,8 +23,10 @@ type PlanNode struct {
 	Links     map[string]Link `json:"links,omitempty"`
 	Lazy      []string        `json:"lazy,omitempty"` // linked inputs that are computed only on demand
 	Output    bool            `json:"output,omitempty"`
-	Cost      time.Duration   `json:"cost"` // bound on the run time
-	Pixels    int64           `json:"-"`    // bound on the largest value
+	Cost      time.Duration   `json:"-"` // bound on the run time; estimates are no part of what a plan is
+	Pixels    int64           `json:"-"` // bound on the largest value
+
+	slots int // how many outputs it has
 }
 
 // Link says where an input comes from.
@@ -39,10 +41,14 @@ func (n *PlanNode) IsLazy(input string) bool { return slices.Contains(n.Lazy, in
 // LinkNames returns the names of the linked inputs in order.
 func (n *PlanNode) LinkNames() []string { return sortedKeys(n.Links) }
 
-// BuildPlan plans a graph that was validated for these outputs. A graph that does not fit the
-// classes is fault.Invalid: the classes changed since.
-func BuildPlan(g *Graph, classes *node.Registry, outputs []string) (*Plan, error) {
-	b := &builder{g: g, classes: classes, units: map[string]int{}, open: map[string]bool{}}
+// FilePixels returns the pixels of a file that a graph names, width × height × frames, 0 when unknown.
+type FilePixels func(name string) int64
+
+// BuildPlan plans a graph that was validated for these outputs. pixels, which may be nil, lets it
+// bound the cost of loading files. A graph that does not fit the classes is fault.Invalid: the
+// classes changed since.
+func BuildPlan(g *Graph, classes *node.Registry, outputs []string, pixels FilePixels) (*Plan, error) {
+	b := &builder{g: g, classes: classes, pixels: pixels, units: map[string]int{}, open: map[string]*draft{}}
 	for _, id := range outputs {
 		if err := b.visit(id); err != nil {
 			return nil, err
@@ -59,99 +65,147 @@ type builder struct {
 	classes *node.Registry
 	plan    Plan
 	units   map[string]int
-	open    map[string]bool // on the path that is being visited
+	pixels  FilePixels
+	open    map[string]*draft // by node, on the path that is being visited
+}
+
+// draft is a node whose inputs are sorted out but which is not planned yet.
+type draft struct {
+	class     *node.Class
+	constants node.Args
+	links     []linkedInput
+	loaded    int64 // pixels of the largest file that a constant names
+	next      int   // first link whose node may not be planned yet
+}
+
+// linkedInput is an input that comes from another node.
+type linkedInput struct {
+	name string
+	from reference
+	lazy bool
 }
 
 // visit adds a node behind everything it needs, without recursion: the path is kept on a stack.
 func (b *builder) visit(id string) error {
-	stack := []string{id}
-	for len(stack) > 0 {
+	for stack := []string{id}; len(stack) > 0; {
 		top := stack[len(stack)-1]
 		if _, done := b.units[top]; done {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		n, class, err := b.node(top)
+		d, err := b.draft(top)
 		if err != nil {
 			return err
 		}
-		b.open[top] = true
-		next, err := b.unplanned(n, class)
+		next, err := b.unplanned(d)
 		switch {
 		case err != nil:
 			return err
 		case next != "":
 			stack = append(stack, next)
 		default:
-			if err := b.add(n, class); err != nil {
+			if err := b.add(top, d); err != nil {
 				return err
 			}
-			delete(b.open, top)
 		}
 	}
 	return nil
 }
 
-func (b *builder) node(id string) (*Node, *node.Class, error) {
+// draft sorts out the inputs of a node, once.
+func (b *builder) draft(id string) (*draft, error) {
+	if d, ok := b.open[id]; ok {
+		return d, nil
+	}
 	n, ok := b.g.byID[id]
 	if !ok {
-		return nil, nil, fault.New(fault.Invalid, CodeInvalid, "the graph has no node %q", id)
+		return nil, fault.New(fault.Invalid, CodeInvalid, "the graph has no node %q", id)
 	}
 	class, ok := b.classes.Lookup(n.Class)
 	if !ok {
-		return nil, nil, fault.New(fault.Invalid, CodeInvalid, "class %s is not known", n.Class)
+		return nil, fault.New(fault.Invalid, CodeInvalid, "class %s is not known", n.Class)
 	}
-	return n, class, nil
+	d := &draft{class: class, constants: node.Args{}}
+	if err := d.fill(n, b.pixels); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "node %q does not fit its class", id)
+	}
+	d.settleLazy()
+	b.open[id] = d
+	return d, nil
 }
 
-// unplanned returns the first node that n needs and the plan does not have yet, "" if there is none.
-func (b *builder) unplanned(n *Node, class *node.Class) (string, error) {
-	for _, in := range class.Inputs {
-		raw, _ := n.Input(in.Name)
-		ref, _, good := asReference(raw)
-		if !good {
+func (d *draft) fill(n *Node, pixels FilePixels) error {
+	for _, in := range n.declared(d.class) {
+		raw, given := n.Input(in.Name)
+		if !given || in.Section == node.Hidden {
 			continue
 		}
-		if _, done := b.units[ref.node]; done {
+		if ref, _, good := asReference(raw); good {
+			d.links = append(d.links, linkedInput{name: in.Name, from: ref, lazy: in.Lazy})
 			continue
 		}
-		if b.open[ref.node] {
-			return "", fault.New(fault.Invalid, CodeInvalid, "node %q is part of a cycle", ref.node)
+		if inner, ok := wrapped(raw); ok {
+			raw = inner
 		}
-		return ref.node, nil
+		value, err := convert(in.Type, raw)
+		if err != nil {
+			return fmt.Errorf("input %s: %w", in.Name, err)
+		}
+		d.constants[in.Name] = value
+		if name, ok := value.(string); ok && in.Folder != "" && pixels != nil {
+			d.loaded = max(d.loaded, pixels(name))
+		}
+	}
+	return nil
+}
+
+// settleLazy decides now which lazy inputs are needed, when that depends on constants only: the
+// others are dropped with all that leads to them alone.
+func (d *draft) settleLazy() {
+	linked := func(l linkedInput) bool { return !l.lazy }
+	if d.class.LazyNeeds == nil || d.class.InputIsList || slices.ContainsFunc(d.links, linked) {
+		return
+	}
+	needed := d.class.LazyNeeds(d.constants)
+	d.links = slices.DeleteFunc(d.links, func(l linkedInput) bool { return !slices.Contains(needed, l.name) })
+	for i := range d.links {
+		d.links[i].lazy = false
+	}
+}
+
+// unplanned returns the first node that is needed and the plan does not have yet, "" if there is none.
+func (b *builder) unplanned(d *draft) (string, error) {
+	for ; d.next < len(d.links); d.next++ {
+		from := d.links[d.next].from.node
+		if _, done := b.units[from]; done {
+			continue
+		}
+		if b.open[from] != nil {
+			return "", fault.New(fault.Invalid, CodeInvalid, "node %q is part of a cycle", from)
+		}
+		return from, nil
 	}
 	return "", nil
 }
 
-func (b *builder) add(n *Node, class *node.Class) error {
-	pn := PlanNode{ID: n.ID, Class: n.Class, Constants: node.Args{}, Links: map[string]Link{}}
-	var upstream int64
-	for _, in := range class.Inputs {
-		raw, given := n.Input(in.Name)
-		if !given {
-			continue
+func (b *builder) add(id string, d *draft) error {
+	pn := PlanNode{ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, slots: len(d.class.Outputs)}
+	upstream := d.loaded
+	for _, l := range d.links {
+		unit := b.units[l.from.node]
+		if l.from.slot < 0 || l.from.slot >= b.plan.Nodes[unit].slots {
+			return fault.New(fault.Invalid, CodeInvalid, "node %q has no output %d", l.from.node, l.from.slot)
 		}
-		if ref, _, good := asReference(raw); good {
-			unit := b.units[ref.node]
-			pn.Links[in.Name] = Link{Unit: unit, Slot: ref.slot}
-			upstream = max(upstream, b.plan.Nodes[unit].Pixels)
-			if in.Lazy {
-				pn.Lazy = append(pn.Lazy, in.Name)
-			}
-			continue
+		pn.Links[l.name] = Link{Unit: unit, Slot: l.from.slot}
+		upstream = max(upstream, b.plan.Nodes[unit].Pixels)
+		if l.lazy {
+			pn.Lazy = append(pn.Lazy, l.name)
 		}
-		if list, ok := wrapped(raw); ok {
-			raw = list
-		}
-		value, err := convert(in.Type, raw)
-		if err != nil {
-			return fault.Wrap(fmt.Errorf("input %s: %w", in.Name, err), fault.Invalid, CodeInvalid, "node %q does not fit its class", n.ID)
-		}
-		pn.Constants[in.Name] = value
 	}
-	pn.estimate(class, upstream)
-	b.units[n.ID] = len(b.plan.Nodes)
+	pn.estimate(d.class, upstream)
+	b.units[id] = len(b.plan.Nodes)
 	b.plan.Nodes = append(b.plan.Nodes, pn)
+	delete(b.open, id)
 	return nil
 }
 

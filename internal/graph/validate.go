@@ -209,7 +209,7 @@ func (w *walk) custom(f *frame) {
 		return
 	}
 	args := node.Args{}
-	for _, in := range f.class.Inputs {
+	for _, in := range f.node.declared(f.class) {
 		raw, given := f.node.Input(in.Name)
 		if _, isList, _ := asReference(raw); !given || isList {
 			continue
@@ -317,7 +317,7 @@ func (w *walk) needs(id string) []string {
 	}
 	class, _ := w.v.Classes.Lookup(n.Class)
 	var ids []string
-	for _, in := range class.Inputs {
+	for _, in := range n.declared(class) {
 		raw, _ := n.Input(in.Name)
 		if ref, _, good := asReference(raw); good {
 			ids = append(ids, ref.node)

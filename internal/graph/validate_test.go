@@ -276,7 +276,7 @@ func TestChainOf5000NodesIsAcceptedAndPlanned(t *testing.T) {
 	accepted, err := validate(t, b.String())
 	require.NoError(t, err)
 	require.Equal(t, 5000, accepted.NodeCount())
-	plan, err := graph.BuildPlan(accepted.Graph, classes(t), accepted.Outputs)
+	plan, err := graph.BuildPlan(accepted.Graph, classes(t), accepted.Outputs, nil)
 	require.NoError(t, err)
 	require.Len(t, plan.Nodes, 5000)
 }

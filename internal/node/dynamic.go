@@ -1,0 +1,68 @@
+package node
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// AutogrowType is the type of an input that stands for several: the prompt gives each of them as
+// "<input>.<name>" (node graph semantics, section 2).
+const AutogrowType Type = "COMFY_AUTOGROW_V3"
+
+// templateKey is the option of an AutogrowType input that holds its Autogrow.
+const templateKey = "template"
+
+// Autogrow declares which inputs an input of AutogrowType stands for. Put it under "template" of Input.Extra.
+type Autogrow struct {
+	Each  Input    // what every one of them is; its name is shown in the definition only
+	Names []string // of the inputs in order
+	Min   int      // so many of them are required
+}
+
+// MarshalJSON implements json.Marshaler: the template as definitions show it.
+func (a Autogrow) MarshalJSON() ([]byte, error) {
+	section := "required"
+	if a.Each.Section == Optional {
+		section = "optional"
+	}
+	return json.Marshal(map[string]any{
+		"input": map[string]any{section: map[string]any{a.Each.Name: a.Each.Spec(a.Each.Options, true)}},
+		"names": a.Names, "min": a.Min,
+	})
+}
+
+func (in Input) autogrow() (Autogrow, bool) {
+	if in.Type != AutogrowType {
+		return Autogrow{}, false
+	}
+	a, ok := in.Extra[templateKey].(Autogrow)
+	return a, ok
+}
+
+// Declared returns the inputs of the class for a node that gives the inputs of which given is true:
+// an input that stands for several is replaced by those, in order, that are required or given.
+func (c *Class) Declared(given func(name string) bool) []Input {
+	dynamic := func(in Input) bool { return in.Type == AutogrowType }
+	if !slices.ContainsFunc(c.Inputs, dynamic) {
+		return c.Inputs
+	}
+	var inputs []Input
+	for _, in := range c.Inputs {
+		a, ok := in.autogrow()
+		if !ok {
+			inputs = append(inputs, in)
+			continue
+		}
+		for i, name := range a.Names {
+			each := a.Each
+			each.Name = in.Name + "." + name
+			if each.Section = Optional; i < a.Min {
+				each.Section = Required
+			}
+			if i < a.Min || given(each.Name) {
+				inputs = append(inputs, each)
+			}
+		}
+	}
+	return inputs
+}
