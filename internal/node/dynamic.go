@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 )
 
 // AutogrowType is the type of an input that stands for several: the prompt gives each of them as
@@ -14,9 +15,11 @@ const templateKey = "template"
 
 // Autogrow declares which inputs an input of AutogrowType stands for. Put it under "template" of Input.Extra.
 type Autogrow struct {
-	Each  Input    // what every one of them is; its name is shown in the definition only
-	Names []string // of the inputs in order
-	Min   int      // so many of them are required
+	Each   Input    // what every one of them is; its name is shown in the definition only
+	Names  []string // of the inputs in order; nil = Prefix with a number from 0
+	Prefix string
+	Min    int // so many of them are required
+	Max    int // how many there can be, if they are numbered
 }
 
 // MarshalJSON implements json.Marshaler: the template as definitions show it.
@@ -25,10 +28,28 @@ func (a Autogrow) MarshalJSON() ([]byte, error) {
 	if a.Each.Section == Optional {
 		section = "optional"
 	}
-	return json.Marshal(map[string]any{
+	template := map[string]any{
 		"input": map[string]any{section: map[string]any{a.Each.Name: a.Each.Spec(a.Each.Options, true)}},
-		"names": a.Names, "min": a.Min,
-	})
+		"min":   a.Min,
+	}
+	if a.Names != nil {
+		template["names"] = a.Names
+	} else {
+		template["prefix"], template["max"] = a.Prefix, a.Max
+	}
+	return json.Marshal(template)
+}
+
+// names returns the names that the inputs can have, in order.
+func (a Autogrow) names() []string {
+	if a.Names != nil {
+		return a.Names
+	}
+	names := make([]string, a.Max)
+	for i := range names {
+		names[i] = a.Prefix + strconv.Itoa(i)
+	}
+	return names
 }
 
 func (in Input) autogrow() (Autogrow, bool) {
@@ -53,7 +74,7 @@ func (c *Class) Declared(given func(name string) bool) []Input {
 			inputs = append(inputs, in)
 			continue
 		}
-		for i, name := range a.Names {
+		for i, name := range a.names() {
 			each := a.Each
 			each.Name = in.Name + "." + name
 			if each.Section = Optional; i < a.Min {

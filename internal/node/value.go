@@ -219,8 +219,22 @@ func (d *decoder) bits() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
+// length reads an unsigned varint of at most 42 bits.
+func (d *decoder) length() (n uint64, err error) {
+	for shift := 0; shift < 42; shift += 7 {
+		b, err := d.r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if n |= uint64(b&0x7f) << shift; b < 0x80 {
+			return n, nil
+		}
+	}
+	return 0, fault.New(fault.Invalid, "value_damaged", "a stored value has an impossible length")
+}
+
 func (d *decoder) bytes() ([]byte, error) {
-	n, err := binary.ReadUvarint(d.r)
+	n, err := d.length()
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +261,7 @@ func (d *decoder) json() (Value, error) {
 }
 
 func (d *decoder) list(level int) (Value, error) {
-	n, err := binary.ReadUvarint(d.r)
+	n, err := d.length()
 	if err != nil {
 		return nil, err
 	}

@@ -74,10 +74,9 @@ func BatchImagesNode() *node.Class {
 		Description:   "Puts images into one batch; all are brought to the size of the first.",
 		SearchAliases: []string{"batch", "image batch", "combine images", "merge images"},
 		Inputs: []node.Input{{
-			Name: "images", Type: "COMFY_AUTOGROW_V3", Tooltip: "The images to batch.",
-			Extra: map[string]any{"template": map[string]any{
-				"input":  map[string]any{"required": map[string]any{"image": []any{"IMAGE", map[string]any{}}}},
-				"prefix": "image", "min": 1, "max": maxBatched,
+			Name: "images", Type: node.AutogrowType, Tooltip: "The images to batch.",
+			Extra: map[string]any{"template": node.Autogrow{
+				Each: node.Input{Name: "image", Type: node.Image}, Prefix: "image", Min: 1, Max: maxBatched,
 			}},
 		}},
 		Outputs: imageOut(),
