@@ -12,11 +12,12 @@ import (
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/signedurl"
-	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/fanout"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
@@ -36,7 +37,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		return nil, err
 	}
 	reader := jobs.NewReader(in.pool, in.types)
-	live := fanout.New(reader, in.events, in.types, stream.NewHub(stream.HubOptions{}), in.log)
+	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
 	service := job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
@@ -45,6 +46,8 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
+		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{}),
+		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool),
 		Readiness: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),

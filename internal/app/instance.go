@@ -49,6 +49,7 @@ type instance struct {
 	classes *node.Registry
 	client  client.Client
 	relay   *outbox.Relay
+	hub     *stream.Hub // of the watchers of this process
 	bus     stream.Bus
 	tiers   tiers
 }
@@ -61,7 +62,7 @@ func eventTypes() (*eventlog.Registry, error) {
 
 // open connects the parts. Nothing runs yet.
 func open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []role) (*instance, error) {
-	in := &instance{cfg: cfg, log: log, roles: roles, bus: stream.NewLocal(), tiers: tiers{cfg: cfg}}
+	in := &instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: tiers{cfg: cfg}}
 	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal} {
 		if err := step(ctx); err != nil {
 			in.close()

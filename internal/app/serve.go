@@ -50,6 +50,8 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
 			return serve(cmd.Context(), s.cfg, roles, log, nil)
 		},
 	}
+	cmd.Flags().StringVar(&s.cfg.InternalAddr, "internal-addr", s.cfg.InternalAddr, "address for health checks and for live frames between processes; not for clients (MILLRACE_INTERNAL_ADDR)")
+	cmd.Flags().StringVar(&s.cfg.AdvertiseURL, "advertise-url", s.cfg.AdvertiseURL, "where other processes reach that address; default: this host's name (MILLRACE_ADVERTISE_URL)")
 	cmd.Flags().StringVar(&list, "roles", list, "roles of this process: api, worker, projector")
 	s.serverFlags(cmd)
 	return cmd
@@ -97,6 +99,9 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	if err := in.openBus(ctx, group); err != nil {
+		return err
+	}
 	in.start(ctx, group)
 	if listener != nil {
 		handler, err := in.handler(ctx, group)

@@ -27,6 +27,8 @@ type Config struct {
 	Token             string       // MILLRACE_TOKEN
 	AllowWide         bool         // MILLRACE_ALLOW_UNAUTHENTICATED, mode none on other than loopback
 	Proxies           []netip.Prefix
+	InternalAddr      string // MILLRACE_INTERNAL_ADDR, health checks and peers; "" = none
+	AdvertiseURL      string // MILLRACE_ADVERTISE_URL, where peers reach it; "" = from the host name
 	DataDir           string // MILLRACE_DATA
 	DatabaseURL       string
 	TemporalAddress   string
@@ -100,6 +102,8 @@ var settings = []setting{
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
 	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),
 	text("MILLRACE_TOKEN", func(c *Config) *string { return &c.Token }),
+	text("MILLRACE_INTERNAL_ADDR", func(c *Config) *string { return &c.InternalAddr }),
+	text("MILLRACE_ADVERTISE_URL", func(c *Config) *string { return &c.AdvertiseURL }),
 	text("MILLRACE_DATA", func(c *Config) *string { return &c.DataDir }),
 	text("DATABASE_URL", func(c *Config) *string { return &c.DatabaseURL }),
 	text("TEMPORAL_ADDRESS", func(c *Config) *string { return &c.TemporalAddress }),

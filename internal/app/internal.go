@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/internal/stream/peer"
+)
+
+// openBus connects live frames: within this process when it is all there is, and otherwise with the
+// other processes over the internal address, which also answers health checks.
+func (in *instance) openBus(ctx context.Context, group *errgroup.Group) error {
+	var inner stream.Bus = stream.NewLocal()
+	if in.cfg.InternalAddr != "" {
+		bus, err := in.openPeers(ctx, group)
+		if err != nil {
+			return err
+		}
+		inner = bus
+	}
+	recorder := stream.NewRecorder(inner, postgres.NewProgress(in.pool), in.log)
+	group.Go(func() error { return ignoreStop(recorder.Run(ctx)) })
+	in.bus = recorder
+	return nil
+}
+
+func (in *instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer.Bus, error) {
+	listener, err := listen(in.cfg.InternalAddr)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := in.key.Derive("peers")
+	if err != nil {
+		return nil, err
+	}
+	opts := peer.Options{
+		Self:   peer.Replica{ID: uuid.NewString(), URL: in.advertised(listener.Addr())},
+		Secret: hex.EncodeToString(secret), Log: in.log,
+	}
+	if in.has(roleAPI) {
+		opts.Interest = in.hub
+	}
+	bus, err := peer.New(postgres.NewReplicas(in.pool), opts)
+	if err != nil {
+		return nil, err
+	}
+	group.Go(func() error { return ignoreStop(bus.Run(ctx)) })
+	group.Go(func() error { return serveHTTP(ctx, listener, in.internalHandler(bus), in.cfg.StopAfter) })
+	return bus, nil
+}
+
+// advertised is where peers reach the internal address. A wildcard address is known to them by the
+// name of this host.
+func (in *instance) advertised(addr net.Addr) string {
+	if in.cfg.AdvertiseURL != "" {
+		return in.cfg.AdvertiseURL
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		if name, err := os.Hostname(); err == nil {
+			host = name
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// internalHandler serves processes, not clients: it asks for no credential but the peers' secret.
+func (in *instance) internalHandler(bus *peer.Bus) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(peer.Path, bus.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"status":"ok"}`) //nolint:errcheck // the client left
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		status, parts := http.StatusOK, readiness{in}.Check(r.Context())
+		for _, p := range parts {
+			if !p.OK && (p.Required || p.Name == "temporal" && in.has(roleWorker)) {
+				status = http.StatusServiceUnavailable
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		json.NewEncoder(w).Encode(parts) //nolint:errcheck // the client left
+	})
+	return mux
+}
