@@ -187,7 +187,7 @@ func (s *server) getCloudJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, jobDetail{
+	c.PureJSON(http.StatusOK, jobDetail{
 		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(),
 		ExecutionStatus: statusOf(j), ExecutionMeta: metaOf(j),
 	})
@@ -235,10 +235,10 @@ func (s *server) cancelCloudJobs(c *gin.Context) error {
 	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParseID(id); return err == nil })
 	switch {
 	case len(req.IDs) == 0 || len(req.IDs) > maxBatchCancel:
-		c.JSON(http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"})
+		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"})
 		return nil
 	case len(invalid) > 0:
-		c.JSON(http.StatusBadRequest, gin.H{"error": "job_ids must be UUIDs", "invalid_ids": invalid})
+		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must be UUIDs", "invalid_ids": invalid})
 		return nil
 	}
 	return s.cancelListed(c, req.IDs)
@@ -249,7 +249,7 @@ func (s *server) cancelListed(c *gin.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"cancelled": len(canceled) > 0})
+	c.PureJSON(http.StatusOK, gin.H{"cancelled": len(canceled) > 0})
 	return nil
 }
 

@@ -17,7 +17,7 @@ func (s *server) healthRoutes() []route {
 
 // healthz says that the process lives: GET /healthz.
 func (s *server) healthz(c *gin.Context) error {
-	c.JSON(http.StatusOK, gin.H{"status": "alive"})
+	c.PureJSON(http.StatusOK, gin.H{"status": "alive"})
 	return nil
 }
 
@@ -43,6 +43,6 @@ func (s *server) readyz(c *gin.Context) error {
 			body.Status, status = "not_ready", http.StatusServiceUnavailable
 		}
 	}
-	c.JSON(status, body)
+	c.PureJSON(status, body)
 	return nil
 }

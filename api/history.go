@@ -69,7 +69,7 @@ func (s *server) getHistory(c *gin.Context) error {
 		}
 		body = append(body, member{string(j.ID), entry})
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (s *server) finished(c *gin.Context) ([]job.Job, error) {
 func (s *server) getHistoryOf(c *gin.Context) error {
 	j, err := s.job(c)
 	if fault.Is(err, fault.NotFound) || (err == nil && !j.State.Final()) {
-		c.JSON(http.StatusOK, struct{}{})
+		c.PureJSON(http.StatusOK, struct{}{})
 		return nil
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *server) getHistoryOf(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, map[job.ID]historyEntry{j.ID: entry})
+	c.PureJSON(http.StatusOK, map[job.ID]historyEntry{j.ID: entry})
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (s *server) getHistoryV2(c *gin.Context) error {
 		}
 		entries = append(entries, entry)
 	}
-	c.JSON(http.StatusOK, gin.H{"history": entries})
+	c.PureJSON(http.StatusOK, gin.H{"history": entries})
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (s *server) getHistoryV2Of(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, map[job.ID]historyV2{j.ID: entry})
+	c.PureJSON(http.StatusOK, map[job.ID]historyV2{j.ID: entry})
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (s *server) listJobs(c *gin.Context) error {
 	if page.Next != 0 {
 		body.Next = jobCursor(page.Next)
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 	}
 	body := cloudJobsResponse{Jobs: []jobEntry{}, Pagination: pagination{Offset: o.Offset, Limit: o.Limit}}
 	if c.Query("workflow_id") != "" { // no job is known by the id of an editor's workflow
-		c.JSON(http.StatusOK, body)
+		c.PureJSON(http.StatusOK, body)
 		return nil
 	}
 	found, total, err := s.Reader.ListAt(c.Request.Context(), caller(c).Account, o)
@@ -174,7 +174,7 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 		body.Jobs = append(body.Jobs, entryOf(j))
 	}
 	body.Pagination.Total, body.Pagination.HasMore = total, int64(o.Offset+len(found)) < total
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 

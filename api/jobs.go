@@ -66,7 +66,7 @@ func (s *server) postJob(c *gin.Context) error {
 		return err
 	}
 	c.Header("Location", body.URLs.Self)
-	c.JSON(http.StatusCreated, body)
+	c.PureJSON(http.StatusCreated, body)
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (s *server) answerJob(c *gin.Context, j job.Job) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (s *server) getWorkflow(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
+	c.PureJSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (s *server) getObjectInfo(c *gin.Context) error {
 // getClassInfo defines one class; an unknown one is {}: GET /object_info/{class}.
 func (s *server) getClassInfo(c *gin.Context) error {
 	if _, known := s.Classes.Lookup(c.Param("class")); !known {
-		c.JSON(http.StatusOK, struct{}{})
+		c.PureJSON(http.StatusOK, struct{}{})
 		return nil
 	}
 	offered, err := s.offered(c.Request.Context(), caller(c).Account)
@@ -80,7 +80,7 @@ func (s *server) getClassInfo(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (s *server) postPrompt(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, promptResponse{PromptID: done.Job.ID, Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
+	c.PureJSON(http.StatusOK, promptResponse{PromptID: done.Job.ID, Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
 	return nil
 }
 
@@ -156,6 +156,6 @@ func (s *server) getPrompt(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": len(active)}})
+	c.PureJSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": len(active)}})
 	return nil
 }

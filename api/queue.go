@@ -55,7 +55,7 @@ func (s *server) getQueue(c *gin.Context) error {
 			body.Running = append(body.Running, queueEntry{j}.tuple())
 		}
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *server) postQueue(c *gin.Context) error {
 		}
 		body.Deleted = append(body.Deleted, cleared...)
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 
@@ -118,12 +118,12 @@ func (s *server) postInterrupt(c *gin.Context) error {
 	}
 	only, err := job.ParseID(req.PromptID)
 	if req.PromptID != "" && err != nil {
-		c.JSON(http.StatusOK, struct{}{}) // it names no job, so none is running under it
+		c.PureJSON(http.StatusOK, struct{}{}) // it names no job, so none is running under it
 		return nil
 	}
 	if _, err := s.Jobs.Interrupt(c.Request.Context(), caller(c).Account, only, requestID(c)); err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, struct{}{})
+	c.PureJSON(http.StatusOK, struct{}{})
 	return nil
 }

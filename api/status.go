@@ -41,7 +41,7 @@ func (s *server) getStatus(c *gin.Context) error {
 	if j.Error != nil {
 		body.ErrorDetail = &j.Error.Message
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (s *server) features() map[string]any {
 
 // getFeatures: GET /features.
 func (s *server) getFeatures(c *gin.Context) error {
-	c.JSON(http.StatusOK, s.features())
+	c.PureJSON(http.StatusOK, s.features())
 	return nil
 }
 
@@ -70,7 +70,7 @@ const contractVersion = "0.33.0"
 // command line.
 func (s *server) getSystemStats(c *gin.Context) error {
 	total, free := memory()
-	c.JSON(http.StatusOK, systemStats{
+	c.PureJSON(http.StatusOK, systemStats{
 		System: systemInfo{
 			OS: runtime.GOOS, PythonVersion: "none", ComfyUIVersion: contractVersion, FrontendVersion: "none",
 			Templates: "none", CloudVersion: s.opts.Version, PyTorchVersion: "none", Argv: []string{"millrace"},
@@ -87,7 +87,7 @@ func (s *server) getUser(c *gin.Context) error {
 	if !caller(c).Active {
 		status = "waitlisted"
 	}
-	c.JSON(http.StatusOK, gin.H{"status": status})
+	c.PureJSON(http.StatusOK, gin.H{"status": status})
 	return nil
 }
 

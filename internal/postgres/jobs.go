@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -132,8 +133,11 @@ func startIntent(id job.ID, account string, run int) outbox.Intent {
 	return outbox.Intent{WorkflowID: id.WorkflowID(run), Kind: outbox.StartRunGraph, Payload: payload}
 }
 
+// submission is the append that begins a job. Its first fact has an id of its own: a second
+// submission under a client's chosen job id must run into the stream's version and be refused, not
+// be taken for a repetition of the first, which may be another account's.
 func submission(n job.NewJob, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: job.FactID(n.ID, 0, "", 0, job.TypeSubmitted), Type: job.TypeSubmitted, Data: n.Fact}}
+	events := []eventlog.Event{{ID: uuid.New(), Type: job.TypeSubmitted, Data: n.Fact}}
 	if admit {
 		events = append(events, admission(n.ID, firstRun))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -39,7 +40,8 @@ func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) er
 }
 
 func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
-	logger := watermill.NewSlogLogger(f.log)
+	// What the library calls information is about its own parts: operators need it when debugging.
+	logger := watermill.NewSlogLoggerWithLevelMapping(f.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 5 * time.Second}, logger)
 	if err != nil {
 		return nil, fmt.Errorf("make the router of the fan-out: %w", err)

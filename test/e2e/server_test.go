@@ -1,0 +1,241 @@
+// Package e2e drives the whole service over HTTP: a private PostgreSQL, a real Temporal
+// server and all roles in one process, as `millrace dev` starts them, with accounts and keys
+// made by its own commands.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+)
+
+// patience is how long anything may take; far more than it does.
+const patience = 60 * time.Second
+
+// service is the one running service of this package.
+type service struct {
+	base, data string
+	err        error
+}
+
+var theService = sync.OnceValue(startService)
+
+var (
+	stopMu sync.Mutex
+	stops  []func()
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopMu.Lock()
+	for _, stop := range stops {
+		stop()
+	}
+	os.Exit(code)
+}
+
+// start returns the running service.
+func start(t *testing.T) *service {
+	t.Helper()
+	binary := temporaltest.Binary(t)
+	require.NoError(t, os.Setenv(temporal.BinaryEnv, binary)) // the same for every test: they run in parallel
+	s := theService()
+	require.NoError(t, s.err)
+	return s
+}
+
+func startService() *service {
+	dir, err := os.MkdirTemp("", "mr-e2e-")
+	if err != nil {
+		return &service{err: err}
+	}
+	if err := os.Chmod(dir, 0o711); err != nil { // root's PostgreSQL runs as another user
+		return &service{err: err}
+	}
+	addr, err := freeAddress()
+	s := &service{base: "http://" + addr, data: filepath.Join(dir, "data"), err: err}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		var out bytes.Buffer
+		cmd := app.Command(&out, os.Stderr, os.LookupEnv)
+		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error"})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	stopMu.Lock()
+	stops = append(stops, func() { cancel(); <-ended; os.RemoveAll(dir) })
+	stopMu.Unlock()
+	s.err = s.awaitReady(ended)
+	return s
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// awaitReady waits until submissions are accepted and workers would run them.
+func (s *service) awaitReady(ended <-chan error) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(2 * patience)
+	for {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the service ended: %w", err)
+		case <-timeout:
+			return fmt.Errorf("the service at %s did not get ready", s.base)
+		case <-tick.C:
+			res, err := http.Get(s.base + "/readyz")
+			if err != nil {
+				continue
+			}
+			raw, err := io.ReadAll(res.Body)
+			res.Body.Close()
+			if err == nil && res.StatusCode == http.StatusOK && !bytes.Contains(raw, []byte(`"ok":false`)) {
+				return nil
+			}
+		}
+	}
+}
+
+// run executes a command of the service's own command line and returns its last line.
+func (s *service) run(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := app.Command(&out, &out, os.LookupEnv)
+	cmd.SetArgs(append(args, "--data", s.data))
+	require.NoError(t, cmd.ExecuteContext(t.Context()), out.String())
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return lines[len(lines)-1]
+}
+
+// client calls the service with the key of an account of its own.
+type client struct {
+	t         *testing.T
+	base, key string
+}
+
+// newClient makes an account of that tier, with a key.
+func newClient(t *testing.T, tier string) *client {
+	t.Helper()
+	s := start(t)
+	name := strings.ReplaceAll(t.Name(), "/", "-") + fmt.Sprint(time.Now().UnixNano())
+	s.run(t, "accounts", "create", name, "--tier", tier)
+	return &client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name)}
+}
+
+// reply is an answer that was read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request; headers come in pairs.
+func (c *client) do(method, path, body string, headers ...string) reply {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url(path), strings.NewReader(body))
+	require.NoError(c.t, err)
+	req.Header.Set("X-API-Key", c.key)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return c.send(req)
+}
+
+func (c *client) url(path string) string {
+	if strings.HasPrefix(path, "http") {
+		return path
+	}
+	return c.base + path
+}
+
+func (c *client) send(req *http.Request) reply {
+	c.t.Helper()
+	direct := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := direct.Do(req)
+	require.NoError(c.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	return reply{res.StatusCode, res.Header, string(raw)}
+}
+
+func (c *client) json(method, path, body string) map[string]any {
+	c.t.Helper()
+	r := c.do(method, path, body)
+	require.Less(c.t, r.status, 300, r.body)
+	return decode(c.t, r.body)
+}
+
+func decode(t *testing.T, body string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	require.NoError(t, json.Unmarshal([]byte(body), &v), body)
+	return v
+}
+
+// submit sends a graph to POST /api/prompt and returns the job's id.
+func (c *client) submit(graph string) string {
+	c.t.Helper()
+	id, _ := c.json("POST", "/api/prompt", `{"prompt":`+graph+`}`)["prompt_id"].(string)
+	require.NotEmpty(c.t, id)
+	return id
+}
+
+func (c *client) status(id string) string {
+	c.t.Helper()
+	word, _ := c.json("GET", "/api/job/"+id+"/status", "")["status"].(string)
+	return word
+}
+
+// await polls until the job has the status.
+func (c *client) await(id, want string) {
+	c.t.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for c.status(id) != want {
+		require.True(c.t, time.Now().Before(deadline), "job %s is %s, not %s", id, c.status(id), want)
+		<-tick.C
+	}
+}
+
+// upload sends an image to POST /api/upload/image.
+func (c *client) upload(name string, data []byte) reply {
+	c.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("image", name)
+	require.NoError(c.t, err)
+	_, err = part.Write(data)
+	require.NoError(c.t, err)
+	require.NoError(c.t, form.WriteField("type", "input"))
+	require.NoError(c.t, form.Close())
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.base+"/api/upload/image", &body)
+	require.NoError(c.t, err)
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("X-API-Key", c.key)
+	return c.send(req)
+}
