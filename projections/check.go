@@ -70,6 +70,9 @@ func (s *shadow) compare(ctx context.Context, tx pgx.Tx, table string, report *R
 	if err != nil {
 		return err
 	}
+	if _, err := tx.Exec(ctx, `set local enable_seqscan = on`); err != nil { // every row is wanted
+		return err
+	}
 	live, rebuilt := quote(s.live, table), quote(s.schema, table)
 	var rows int64
 	if err := tx.QueryRow(ctx, "select count(*) from "+live).Scan(&rows); err != nil {

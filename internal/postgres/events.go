@@ -88,39 +88,12 @@ func (s *EventStore) AppendAll(ctx context.Context, db Queryer, appends []eventl
 	return recorded, classify(err, "append")
 }
 
-// appendLockClass is the first half of the append lock's key ("mill"). The second half is the hash of
-// the schema, and PostgreSQL itself adds the database: parallel schemas do not stall each other.
+// appendLockClass is the first half of the append lock's key ("mill").
+// The second half is the hash of the schema.
 const appendLockClass = 0x6d696c6c
 
-// appendStatement appends to one or more streams. Order matters and follows from the data: l takes
-// the shared lock that ordered readers wait for; a looks up which appends are repeats; s moves the
-// streams' versions and locks their rows, so an xid exists and a conflict has burnt no position;
-// only then e takes positions. Rows are inserted in the order given, streams locked in order of id.
-const appendStatement = `
-with l as materialized (
-	select pg_advisory_xact_lock_shared($1, hashtext(current_schema()))
-), a as materialized (
-	select i.*, exists (select from events where id = i.first) as known
-	from l, unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::uuid[], $7::bool[], $8::bool[], $9::json[])
-		with ordinality as i (stream, account, expected, size, first, close, reopen, meta, n)
-), s as (
-	insert into streams as st (id, account, version, closed)
-	select stream, account, size, close from a
-	where not known and (expected <= 0 or exists (select from streams where id = a.stream))
-	order by stream
-	on conflict (id) do update set version = st.version + excluded.version, closed = st.closed or excluded.closed
-	where st.account = excluded.account and exists (
-		select from a where a.stream = excluded.id and a.expected in (-1, st.version) and (a.reopen or not st.closed))
-	returning id, version
-), e as (
-	insert into events (stream, version, id, type, account, data, meta, recorded_at)
-	select a.stream, s.version - a.size + ev.k, ev.id, ev.type, a.account, ev.data, a.meta, clock_timestamp()
-	from s join a on a.stream = s.id
-	join unnest($10::bigint[], $11::bigint[], $12::uuid[], $13::text[], $14::json[]) as ev (n, k, id, type, data) on ev.n = a.n
-	order by ev.n, ev.k
-	returning position, version, id, recorded_at
-)
-select position, version, id, recorded_at from e`
+// appendStatement places events; the function, its order and its reasons are in 0001_log.sql.
+const appendStatement = `select * from append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // batch is one or more appends, encoded as the arrays of appendStatement.
 type batch struct {

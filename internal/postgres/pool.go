@@ -58,6 +58,10 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		"idle_in_transaction_session_timeout": millis(opts.IdleTransaction),
 		"lock_timeout":                        millis(opts.LockTimeout),
 		"timezone":                            "UTC",
+		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
+		// would slow down every append until the next analyze. All frequent queries have an index.
+		"enable_seqscan": "off",
+		"jit":            "off", // compiling costs more than any of our queries
 	})
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {

@@ -24,6 +24,8 @@ create table asset_holds (
 );
 create index asset_holds_job on asset_holds (job_id);
 
--- Large submissions are blobs that only their event refers to; the collector asks for them.
-create index events_document on events ((data -> 'document' ->> 'blob'))
-    where type = 'job.submitted.v1' and data -> 'document' ->> 'blob' is not null;
+-- Large submissions are blobs that only their event refers to; the collector asks for them with this very
+-- expression. It reads the text: the operators of json fail on a NUL, which a label may hold, and would
+-- fail the append.
+create index events_document on events ((substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}')))
+    where type = 'job.submitted.v1' and substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}') is not null;

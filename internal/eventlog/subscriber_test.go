@@ -1,0 +1,176 @@
+package eventlog_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func subscribe(t *testing.T, log *eventlogtest.Memory, topic string, opts eventlog.SubscriberOptions) <-chan *message.Message {
+	t.Helper()
+	sub, err := eventlog.NewSubscriber(log, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sub.Close()) })
+	messages, err := sub.Subscribe(t.Context(), topic)
+	require.NoError(t, err)
+	return messages
+}
+
+func note(t *testing.T, log *eventlogtest.Memory, stream string, texts ...string) []eventlog.Recorded {
+	t.Helper()
+	a := eventlog.Append{Stream: stream, Account: "acme", Expected: eventlog.AnyVersion, Meta: eventlog.Meta{RequestID: "req-1"}}
+	for _, text := range texts {
+		a.Events = append(a.Events, eventlogtest.Noted(text))
+	}
+	recorded, err := log.Append(t.Context(), a)
+	require.NoError(t, err)
+	return recorded
+}
+
+func receive(t *testing.T, messages <-chan *message.Message) *message.Message {
+	t.Helper()
+	select {
+	case msg, ok := <-messages:
+		require.True(t, ok, "the subscription ended")
+		return msg
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "no message came")
+		return nil
+	}
+}
+
+func batch(t *testing.T, msg *message.Message) eventlog.Batch {
+	t.Helper()
+	b, err := eventlog.BatchOf(msg)
+	require.NoError(t, err)
+	return b
+}
+
+func TestMessageOfOneEvent(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+	rec := note(t, log, "note-1", "hello")[0]
+	msg := receive(t, subscribe(t, log, "", eventlog.SubscriberOptions{}))
+	require.Equal(t, rec.ID.String(), msg.UUID)
+	require.JSONEq(t, `{"text":"hello"}`, string(msg.Payload))
+	require.Equal(t, message.Metadata{
+		"position": "1", "count": "1", "stream": "note-1", "version": "1", "type": "test.noted.v1", "account": "acme",
+		"correlation_id": "req-1",
+	}, msg.Metadata)
+	require.Equal(t, eventlog.Batch{UpTo: 1, Events: []eventlog.Recorded{rec}}, batch(t, msg))
+	msg.Ack()
+}
+
+func TestTopicsAreStreamCategories(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+	note(t, log, "job-1", "a", "b")
+	note(t, log, "jobs-1", "c")
+	note(t, log, "job", "d")
+	for topic, want := range map[string][]int64{"job": {1, 2, 4}, "jobs": {3}, "": {1, 2, 3, 4}, eventlog.TopicAll: {1, 2, 3, 4}} {
+		msg := receive(t, subscribe(t, log, topic, eventlog.SubscriberOptions{Batch: 500}))
+		var got []int64
+		for _, e := range batch(t, msg).Events {
+			got = append(got, e.Position)
+		}
+		require.Equal(t, want, got, topic)
+		msg.Ack()
+	}
+}
+
+func TestFromNowMissesNothingAfterSubscribe(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+	note(t, log, "note-1", "before")
+	messages := subscribe(t, log, "", eventlog.SubscriberOptions{FromNow: true, Batch: 500})
+	note(t, log, "note-1", "after")
+	b := batch(t, receive(t, messages))
+	require.Equal(t, int64(2), b.Events[0].Position)
+}
+
+func TestASlowHandlerDelaysNobody(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+	slow := subscribe(t, log, "", eventlog.SubscriberOptions{Group: "slow", Checkpoints: log})
+	quick := subscribe(t, log, "", eventlog.SubscriberOptions{Group: "quick", Checkpoints: log})
+	note(t, log, "note-1", "first")
+	held := receive(t, slow)
+	for range 1000 {
+		note(t, log, "note-1", "more")
+	}
+	for want := int64(1); want <= 1001; want++ {
+		msg := receive(t, quick)
+		require.Equal(t, want, batch(t, msg).UpTo)
+		msg.Ack()
+	}
+	held.Ack()
+	require.Equal(t, int64(2), batch(t, receive(t, slow)).UpTo, "the slow one goes on where it was")
+}
+
+func TestNackDeliversAgainWithTheSameCheckpoint(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+	note(t, log, "note-1", "a")
+	messages := subscribe(t, log, "", eventlog.SubscriberOptions{Group: "g", Checkpoints: log, FirstRetry: time.Millisecond})
+	first := receive(t, messages)
+	first.Nack()
+	again := receive(t, messages)
+	require.Equal(t, batch(t, first), batch(t, again))
+	again.Ack()
+	note(t, log, "note-1", "b")
+	require.Equal(t, int64(1), batch(t, receive(t, messages)).After)
+}
+
+func TestAStandbyTakesOverAtTheCheckpoint(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+	opts := eventlog.SubscriberOptions{Group: "g", Checkpoints: log}
+	first, err := eventlog.NewSubscriber(log, opts)
+	require.NoError(t, err)
+	messages, err := first.Subscribe(t.Context(), "")
+	require.NoError(t, err)
+	note(t, log, "note-1", "a", "b")
+	receive(t, messages).Ack()
+	unfinished := receive(t, messages)
+	standby := subscribe(t, log, "", opts)
+	select {
+	case <-standby:
+		require.FailNow(t, "two members consume at once")
+	case <-time.After(50 * time.Millisecond):
+	}
+	require.NoError(t, first.Close())
+	require.ErrorIs(t, unfinished.Context().Err(), context.Canceled)
+	require.Equal(t, int64(2), batch(t, receive(t, standby)).UpTo)
+}
+
+func TestPublishingAgainRecordsOnce(t *testing.T) {
+	t.Parallel()
+	log := eventlogtest.NewMemory(eventlogtest.MessageRegistry(t))
+	pub := eventlog.NewPublisher(log, "acme")
+	one, two := message.NewMessage("1", []byte{0xff, 0}), message.NewMessage("2", nil)
+	require.NoError(t, pub.Publish("topic", one))
+	require.NoError(t, pub.Publish("topic", one, two), "one is a repeat, two is new")
+	require.NoError(t, pub.Publish("other", one))
+	settled, err := log.Settled(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(3), settled)
+	msg := receive(t, subscribe(t, log, "topic", eventlog.SubscriberOptions{}))
+	require.Equal(t, one.Payload, msg.Payload)
+	require.NoError(t, pub.Close())
+	require.Equal(t, fault.Unavailable, fault.KindOf(pub.Publish("topic", two)))
+}
+
+func TestAGroupNeedsCheckpoints(t *testing.T) {
+	t.Parallel()
+	_, err := eventlog.NewSubscriber(eventlogtest.NewMemory(eventlogtest.Registry(t)), eventlog.SubscriberOptions{Group: "g"})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	_, err = eventlog.BatchOf(message.NewMessage("foreign", nil))
+	require.Error(t, err)
+}

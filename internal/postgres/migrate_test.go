@@ -1,0 +1,74 @@
+package postgres_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+func TestMigrateRunsOnceHoweverOftenItIsCalled(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	var mu sync.Mutex
+	applied := 0
+	count := func(string, ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		applied++
+	}
+	errs := make([]error, 4)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = postgres.Migrate(t.Context(), dsn, count) })
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+	var recorded int
+	require.NoError(t, openPool(t, dsn).QueryRow(t.Context(), `select count(*) from schema_migrations`).Scan(&recorded))
+	require.Positive(t, recorded)
+	require.Equal(t, recorded, applied)
+}
+
+func TestMigrateRefusesADatabaseItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"database_newer":    `insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', 'x')`,
+		"migration_changed": `update schema_migrations set checksum = 'edited' where version = 1`,
+	}
+	for code, sql := range cases {
+		dsn := newDatabase(t)
+		_, err := openPool(t, dsn).Exec(t.Context(), sql)
+		require.NoError(t, err)
+		err = postgres.Migrate(t.Context(), dsn, nil)
+		require.Equal(t, fault.Conflict, fault.KindOf(err))
+		require.Equal(t, code, fault.CodeOf(err))
+	}
+}
+
+func TestSchemasOfOneDatabaseAreSeparate(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(t.Context()) //nolint:errcheck // the end of the test
+	for _, schema := range []string{"one", "two"} {
+		_, err := conn.Exec(t.Context(), "create schema "+schema)
+		require.NoError(t, err)
+		require.NoError(t, postgres.Migrate(t.Context(), dsn+"&search_path="+schema, nil))
+	}
+	for _, schema := range []string{"one", "two"} {
+		var tables int
+		err := conn.QueryRow(t.Context(), `select count(*) from pg_tables where schemaname = $1 and tablename = 'events'`, schema).Scan(&tables)
+		require.NoError(t, err)
+		require.Equal(t, 1, tables)
+	}
+	_, err = conn.Exec(t.Context(), `select from events`)
+	require.Error(t, err, "nothing lies outside the schemas")
+}
