@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/raster/codec"
 )
@@ -33,6 +34,9 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 	fps, level := in.Float("fps"), in.Int("compress_level")
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
+	}
+	if !(fps > 0) || level < 0 || level > 9 { // linked values are in no range
+		return node.Result{}, fault.New(fault.Invalid, "animation", "%g frames per second at compression %d cannot be written", fps, level)
 	}
 	text, err := metadata(call)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/node/standard"
 )
 
@@ -16,4 +17,11 @@ func TestEveryFamilyIsListed(t *testing.T) {
 		_, ok := classes.Lookup(name)
 		require.True(t, ok, name)
 	}
+}
+
+func TestClassesConform(t *testing.T) {
+	t.Parallel()
+	classes, err := standard.Registry()
+	require.NoError(t, err)
+	nodetest.Conform(t, classes, nil)
 }
