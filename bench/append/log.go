@@ -32,8 +32,8 @@ type process struct {
 	tail        *postgres.Tailer
 	checkpoints *postgres.Checkpoints
 
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
+	cancels []context.CancelFunc
+	tasks   sync.WaitGroup
 }
 
 func open(ctx context.Context, dsn string, conns int) (*process, error) {
@@ -55,15 +55,22 @@ func open(ctx context.Context, dsn string, conns int) (*process, error) {
 
 // start runs the parts that subscribers need, until close.
 func (p *process) start(ctx context.Context) {
-	ctx, p.cancel = context.WithCancel(ctx)
+	ctx = p.background(ctx)
 	for _, run := range []func(context.Context) error{p.wake.Run, p.tail.Run, p.checkpoints.Run} {
 		p.tasks.Go(func() { _ = run(ctx) }) // they end with the context
 	}
 }
 
+// background returns a context that close ends.
+func (p *process) background(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	p.cancels = append(p.cancels, cancel)
+	return ctx
+}
+
 func (p *process) close() {
-	if p.cancel != nil {
-		p.cancel()
+	for _, cancel := range p.cancels {
+		cancel()
 	}
 	p.tasks.Wait()
 	p.pool.Close()
@@ -82,7 +89,8 @@ func (p *process) subscribe(ctx context.Context, handlers map[string]eventlog.Su
 		}
 		router.AddConsumerHandler(name, eventlog.TopicAll, sub, handle)
 	}
-	p.tasks.Go(func() { _ = router.Run(ctx) })
+	background := p.background(ctx)
+	p.tasks.Go(func() { _ = router.Run(background) })
 	select {
 	case <-router.Running():
 		return nil
@@ -102,8 +110,6 @@ func writeFor(ctx context.Context, dsn string, o options, subscribers bool) (flo
 	var delivered atomic.Int64
 	if subscribers {
 		p.start(ctx)
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
 		handlers := map[string]eventlog.SubscriberOptions{
 			"hub":   {FromNow: true, Batch: 500},
 			"group": {Group: "bench", Checkpoints: p.checkpoints, Batch: 500},

@@ -13,6 +13,7 @@ type ring struct {
 	floor  int64
 	events []eventlog.Recorded // in order; trimmed from the front
 	bytes  int
+	pushed int64 // events ever
 }
 
 // end returns the position up to which the log is settled.
@@ -29,6 +30,7 @@ func (r *ring) push(events []eventlog.Recorded) {
 	for _, e := range events {
 		r.bytes += len(e.Data)
 	}
+	r.pushed += int64(len(events))
 	drop := 0
 	for drop < len(r.events) && (len(r.events)-drop > r.maxEvents || r.bytes > r.maxBytes) {
 		r.bytes -= len(r.events[drop].Data)

@@ -109,17 +109,33 @@ func (t *Tailer) follow(ctx context.Context) error {
 		}
 	}
 	for {
+		before := t.ring.pushed
 		more, err := t.advance(ctx, conn)
 		if err != nil {
 			return err
 		}
-		if !more {
-			if err := t.sleep(ctx); err != nil {
-				return err
-			}
+		if more {
+			continue
+		}
+		if err := pause(ctx, gather(t.ring.pushed-before)); err != nil {
+			return err
+		}
+		if err := t.sleep(ctx); err != nil {
+			return err
 		}
 	}
 }
+
+// gather returns how long to let events gather after a read of n: nothing to speak of behind a single
+// one, and under load long enough that reads, and the batches of subscribers, stay few and large.
+func gather(n int64) time.Duration {
+	return min(time.Duration(n)*gatherPerEvent, gatherMost)
+}
+
+const (
+	gatherPerEvent = 25 * time.Microsecond
+	gatherMost     = 4 * time.Millisecond
+)
 
 // findEnd settles where the log ends now: the highest position, once all who append are done.
 func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {

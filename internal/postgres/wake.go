@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// notifyEvery bounds NOTIFY to one a millisecond per process: each is a commit of its own.
-const notifyEvery = time.Millisecond
+// notifyEvery bounds how often a process notifies: each time is a commit of its own.
+const notifyEvery = 2 * time.Millisecond
 
 // Wake spreads the news that events were appended: at once within the process, and to other
 // processes by one coalesced NOTIFY after commit. A NOTIFY inside the appending transaction would
