@@ -10,8 +10,10 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -32,18 +34,23 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		return c.start(ctx, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+		return c.startOn(ctx, c.queue, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
 	case outbox.Cancel:
 		return ignoreGone(c.client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
+		var ref asset.IngestRef
+		if err := json.Unmarshal(in.Payload, &ref); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		return c.startOn(ctx, worker.AssetQueue(c.queue), in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
 }
 
-// start begins a workflow once: an id that is running or was used before is success.
-func (c *carrier) start(ctx context.Context, id, workflow string, params any) error {
+// startOn begins a workflow once: an id that is running or was used before is success.
+func (c *carrier) startOn(ctx context.Context, queue, id, workflow string, params any) error {
 	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: c.queue, EnableEagerStart: c.eager,
+		ID: id, TaskQueue: queue, EnableEagerStart: c.eager,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: false,

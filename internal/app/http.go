@@ -46,7 +46,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
-		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{}),
+		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{Kicker: in.relay}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool),
 		Readiness: readiness{in}, Logger: in.log,
 	}, api.Options{

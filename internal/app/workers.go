@@ -8,9 +8,12 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/scan"
 	"github.com/millrace-dev/millrace/worker"
 )
 
@@ -26,10 +29,21 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err := in.awaitTemporal(ctx); err != nil {
 			return err
 		}
+		group.Go(func() error { return in.assetWorker().Run(ctx) })
 		return worker.New(in.client, in.graphActivities(stops), worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
 		}).Run(ctx)
 	})
+}
+
+// assetWorker ingests uploads and sweeps what has expired.
+func (in *instance) assetWorker() *worker.AssetWorker {
+	records := postgres.NewAssets(in.pool, in.events)
+	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scan.Content{Blobs: in.blobs}, Log: in.log}
+	retention := &activities.Retention{
+		Assets: records, Collector: asset.Collector{Blobs: in.blobs, References: records}, Log: in.log,
+	}
+	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 }
 
 // watchStops tells running nodes of cancel requests as soon as they are in the log.

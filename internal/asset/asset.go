@@ -67,6 +67,13 @@ func IDOfStream(stream string) (ID, bool) {
 // WorkflowID returns the Temporal workflow id of the asset's ingestion.
 func (id ID) WorkflowID() string { return "ingest-" + string(id) }
 
+// IngestRef names an asset that was just made; it is what a start intent carries.
+type IngestRef struct {
+	Asset   ID     `json:"asset"`
+	Account string `json:"account"`
+	Size    int64  `json:"size"` // bytes, from which the work is estimated
+}
+
 // State says whether an asset can be read.
 type State string
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
 // New is an asset to record over a blob that is stored already.
@@ -21,14 +22,17 @@ type New struct {
 	FilePath    *string  // nil = none
 	Place       *Place   // where FilePath leads to, nil = nowhere
 	Tags        []string // sorted, each once
+	Width       int      // pixels, 0 = not an image or not known
+	Height      int
 	Deadline    *time.Time
 	RequestID   string
 }
 
 // Made is the outcome of recording an asset.
 type Made struct {
-	Asset Asset
-	Held  bool // the account held these bytes before
+	Asset   Asset
+	Held    bool            // the account held these bytes before
+	Intents []outbox.Intent // to carry out now; also in the outbox
 }
 
 // Store carries out the transactions of assets. All are scoped to the account.
@@ -50,8 +54,12 @@ type Store interface {
 // Options tune a Service.
 type Options struct {
 	Retention time.Duration // of assets whose creator asks for none, 0 = for ever
+	Kicker    Kicker        // tries intents at once; nil = the relay finds them
 	Now       func() time.Time
 }
+
+// Kicker tries intents at once, without waiting.
+type Kicker interface{ Kick([]outbox.Intent) }
 
 // Service accepts commands on assets.
 type Service struct {
@@ -165,12 +173,23 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected blob.Ref, s
 	if !expected.IsZero() && ref != expected {
 		return Made{}, fault.New(fault.Conflict, "hash_mismatch", "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
 	}
+	n := s.newAsset(spec, Uploaded, ref)
+	n.Size = size
+	if in.w != nil {
+		n.Width, n.Height = Dimensions(in.w, size)
+	}
 	if err := s.settle(ctx, in, ref); err != nil {
 		return Made{}, err
 	}
-	n := s.newAsset(spec, Uploaded, ref)
-	n.Size = size
-	return s.store.Create(ctx, n)
+	made, err := s.store.Create(ctx, n)
+	s.kick(made.Intents)
+	return made, err
+}
+
+func (s *Service) kick(intents []outbox.Intent) {
+	if s.opts.Kicker != nil && len(intents) > 0 {
+		s.opts.Kicker.Kick(intents)
+	}
 }
 
 // settle makes sure that the store has the bytes, and keeps them until the asset is recorded.
@@ -201,7 +220,9 @@ func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made 
 	if !held {
 		return Made{}, false, notHeld()
 	}
-	return s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
+	made, same, err = s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
+	s.kick(made.Intents)
+	return made, same, err
 }
 
 func notHeld() error {

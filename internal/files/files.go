@@ -75,6 +75,9 @@ func (s *Service) find(ctx context.Context, account string, place asset.Place) (
 // Linked returns the file that a link to its content names, provided that it is still to be read.
 func (s *Service) Linked(ctx context.Context, id asset.ID, hash blob.Ref) (Entry, error) {
 	e, err := s.store.OfAnyone(ctx, id)
+	if err == nil && !e.Thumbnail.IsZero() && e.Thumbnail == hash {
+		e.Hash, e.Size = hash, 0
+	}
 	if err == nil && (e.Rejected || e.Hash != hash) {
 		return Entry{}, notFound()
 	}

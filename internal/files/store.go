@@ -22,6 +22,7 @@ type Entry struct {
 	CreatedAt   time.Time
 	ExpiresAt   *time.Time // nil = never
 	Rejected    bool       // a scan refused the content
+	Thumbnail   blob.Ref   // zero = none
 }
 
 // Saving is an output to record. Its blob is stored already.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
 // Assets carries out the transactions of assets. It implements asset.Store. Lock order in each:
@@ -88,8 +90,8 @@ func (s *Assets) transact(ctx context.Context, what string, fn func(pgx.Tx) erro
 }
 
 const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
-		filename, named, tags, expires_at)
-	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+		filename, named, tags, expires_at, width, height)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // insert writes the row of a new asset, takes its name over, and appends the fact.
 func (s *Assets) insert(ctx context.Context, tx pgx.Tx, n asset.New, f force) (asset.Made, error) {
@@ -108,19 +110,30 @@ func (s *Assets) insert(ctx context.Context, tx pgx.Tx, n asset.New, f force) (a
 		n.Tags = []string{}
 	}
 	batch.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
-		place.Filename, named, n.Tags, n.Deadline)
+		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height)
+	intents := []outbox.Intent{ingestion(id, n.Account, n.Size)}
+	queueIntents(batch, intents)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return asset.Made{}, err
 	}
 	fact := asset.CreatedV1{
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
-		Tags: n.Tags, ExpiresAt: n.Deadline,
+		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
 	}
 	recorded, err := s.events.AppendTx(ctx, tx, createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID}))
 	if err != nil {
 		return asset.Made{}, err
 	}
-	return asset.Made{Asset: asset.Fold(asset.Asset{}, recorded[0], fact), Held: f.held}, nil
+	return asset.Made{Asset: asset.Fold(asset.Asset{}, recorded[0], fact), Held: f.held, Intents: intents}, nil
+}
+
+// ingestion is the intent to look into an asset in the background.
+func ingestion(id asset.ID, account string, size int64) outbox.Intent {
+	payload, err := json.Marshal(asset.IngestRef{Asset: id, Account: account, Size: size})
+	if err != nil {
+		panic(err) // strings and ints always marshal
+	}
+	return outbox.Intent{WorkflowID: id.WorkflowID(), Kind: outbox.StartIngest, Payload: payload}
 }
 
 // Reference implements asset.Store.
@@ -168,8 +181,8 @@ func identical(ctx context.Context, tx pgx.Tx, n asset.New) (asset.ID, error) {
 
 // describe completes a reference with what the account's newest asset of these bytes says of them.
 func describe(ctx context.Context, tx pgx.Tx, n *asset.New) error {
-	err := tx.QueryRow(ctx, `select size, content_type from files where account = $1 and hash = $2 and not rejected and `+alive+`
-		order by created_at desc, asset_id limit 1`, n.Account, n.Hash[:]).Scan(&n.Size, &n.ContentType)
+	err := tx.QueryRow(ctx, `select size, content_type, width, height from files where account = $1 and hash = $2 and not rejected and `+alive+`
+		order by created_at desc, asset_id limit 1`, n.Account, n.Hash[:]).Scan(&n.Size, &n.ContentType, &n.Width, &n.Height)
 	if errors.Is(err, pgx.ErrNoRows) { // all were rejected
 		return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 	}

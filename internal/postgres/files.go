@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/files"
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
 // Files records the files of accounts. It implements files.Store.
@@ -34,7 +35,7 @@ func NewFiles(pool *pgxpool.Pool, events *EventStore) *Files {
 
 const (
 	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
-		rejected, created_at, expires_at`
+		rejected, thumbnail, created_at, expires_at`
 	alive      = `(expires_at is null or expires_at > now())`
 	selectFile = `select ` + fileColumns + ` from files where account = $1 and ` + alive
 )
@@ -42,13 +43,16 @@ const (
 func scanFile(row pgx.CollectableRow) (files.Entry, error) {
 	var e files.Entry
 	var id [16]byte
-	var hash []byte
+	var hash, thumbnail []byte
 	err := row.Scan(&id, &e.Account, &e.Place.Folder, &e.Place.Subfolder, &e.Place.Filename, &hash, &e.Size,
-		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &e.CreatedAt, &e.ExpiresAt)
+		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &thumbnail, &e.CreatedAt, &e.ExpiresAt)
 	if err != nil {
 		return files.Entry{}, err
 	}
 	e.Asset, e.Hash = assetID(id), blob.Ref(hash)
+	if thumbnail != nil {
+		e.Thumbnail = blob.Ref(thumbnail)
+	}
 	e.CreatedAt = e.CreatedAt.UTC()
 	if e.ExpiresAt != nil {
 		*e.ExpiresAt = e.ExpiresAt.UTC()
@@ -354,10 +358,14 @@ func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, u files.Upload) (fi
 	if err := f.advance(ctx, tx, u.Account, u.Place, ""); err != nil {
 		return files.Entry{}, err
 	}
+	id := asset.NewID()
+	if _, err := putIntents(ctx, tx, []outbox.Intent{ingestion(id, u.Account, u.Size)}); err != nil {
+		return files.Entry{}, err
+	}
 	return one(ctx, tx, `insert into files (asset_id, account, folder, subfolder, filename, named, file_path, hash, size,
 			content_type, width, height, expires_at)
 		values ($1, $2, $3, $4, $5, true, $6, $7, $8, $9, $10, $11, $12) returning `+fileColumns,
-		string(asset.NewID()), u.Account, u.Place.Folder, u.Place.Subfolder, u.Place.Filename, files.Join(u.Place),
+		string(id), u.Account, u.Place.Folder, u.Place.Subfolder, u.Place.Filename, files.Join(u.Place),
 		u.Hash[:], u.Size, u.ContentType, u.Width, u.Height, u.ExpiresAt)
 }
 

@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+)
+
+// AssetExpiry ends assets past their deadline.
+type AssetExpiry interface {
+	// Expire ends up to limit assets and returns how many.
+	Expire(ctx context.Context, limit int) (int, error)
+	// Forget removes spent idempotency keys and the holds of ended jobs.
+	Forget(ctx context.Context) error
+}
+
+// Retention holds the activities of the Retention workflow.
+type Retention struct {
+	Assets    AssetExpiry
+	Collector asset.Collector
+	Log       *slog.Logger
+}
+
+// expireBatch is how many assets one transaction ends: its append holds readers of the log back.
+const expireBatch = 200
+
+// ExpireAssets ends every asset whose deadline has passed and returns how many.
+func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
+	total := 0
+	for {
+		n, err := r.Assets.Expire(ctx, expireBatch)
+		total += n
+		if err != nil {
+			return total, asActivityError(fmt.Errorf("expire assets: %w", err), activity.GetInfo(ctx).Attempt)
+		}
+		if n < expireBatch {
+			break
+		}
+		activity.RecordHeartbeat(ctx, total)
+	}
+	if total > 0 {
+		r.Log.Info("assets expired", "count", total)
+	}
+	return total, asActivityError(r.Assets.Forget(ctx), activity.GetInfo(ctx).Attempt)
+}
+
+// CollectBlobs removes blobs that nothing refers to.
+func (r *Retention) CollectBlobs(ctx context.Context) (asset.Collection, error) {
+	done, err := r.Collector.Collect(ctx, func(c asset.Collection) { activity.RecordHeartbeat(ctx, c) })
+	if done.Removed > 0 {
+		r.Log.Info("blobs collected", "count", done.Removed, "bytes", done.Bytes)
+	}
+	return done, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}

@@ -1,0 +1,97 @@
+// Package scan is the built-in look into stored content: what the bytes are, how large an image
+// is, and a thumbnail of it. It rejects what no part of the service could handle, such as an image
+// that would fill the memory; a file that is not what its upload declared is only noted, since the
+// declared type is the client's word.
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/raster"
+	"github.com/millrace-dev/millrace/internal/raster/codec"
+)
+
+// Bounds of a scan.
+const (
+	sniffBytes       = 512       // all that the sniffing rules look at
+	maxImageBytes    = 256 << 20 // an image file larger than this is not decoded
+	rejectPixels     = 1 << 30   // frames × width × height from which an image is a bomb
+	thumbnailPixels  = 1 << 26   // of images that get a thumbnail
+	thumbnailSide    = 512
+	thumbnailQuality = 80
+)
+
+// Content scans stored files.
+type Content struct{ Blobs blob.Store } // where thumbnails go
+
+// Scan sniffs the type and, of an image, reads its bounds and makes a thumbnail.
+func (s Content) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker) (asset.Scan, error) {
+	head := make([]byte, sniffBytes)
+	n, err := io.ReadFull(content, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return asset.Scan{}, fmt.Errorf("read the start: %w", err)
+	}
+	found := asset.Scan{Verdict: asset.Clean, SniffedType: http.DetectContentType(head[:n])}
+	if a.Size > maxImageBytes {
+		return found, nil
+	}
+	return s.image(ctx, content, found)
+}
+
+// image adds what is known of an image; what is none stays as it is.
+func (s Content) image(ctx context.Context, content io.ReadSeeker, found asset.Scan) (asset.Scan, error) {
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return asset.Scan{}, err
+	}
+	info, err := codec.Stat(raster.Engine{MaxPixels: rejectPixels}, content)
+	switch {
+	case fault.Is(err, fault.Exhausted):
+		found.Verdict, found.Reason = asset.Rejects, "the image has too many pixels"
+		return found, nil
+	case fault.Is(err, fault.Invalid):
+		return found, nil
+	case err != nil:
+		return asset.Scan{}, fmt.Errorf("read the image header: %w", err)
+	}
+	found.SniffedType, found.Width, found.Height = "image/"+string(info.Format), info.Width, info.Height
+	if int64(info.Width)*int64(info.Height)*int64(info.Frames) > thumbnailPixels {
+		return found, nil
+	}
+	return s.thumbnail(ctx, content, found)
+}
+
+// thumbnail stores a small JPEG. An image that does not decode gets none.
+func (s Content) thumbnail(ctx context.Context, content io.ReadSeeker, found asset.Scan) (asset.Scan, error) {
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return asset.Scan{}, err
+	}
+	engine := raster.Engine{MaxPixels: thumbnailPixels}
+	pic, err := codec.Decode(ctx, engine, content)
+	if fault.Is(err, fault.Invalid) {
+		return found, nil
+	}
+	if err != nil {
+		return asset.Scan{}, fmt.Errorf("decode the image: %w", err)
+	}
+	w, err := s.Blobs.Create(ctx, blob.Durable)
+	if err != nil {
+		return asset.Scan{}, err
+	}
+	defer w.Abort()
+	if err := codec.EncodeThumbnail(ctx, engine, w, pic.Image, 0, thumbnailSide, thumbnailQuality); err != nil {
+		return asset.Scan{}, fmt.Errorf("make a thumbnail: %w", err)
+	}
+	stored, err := w.Commit(ctx)
+	if err != nil {
+		return asset.Scan{}, err
+	}
+	found.Thumbnail = stored.Ref
+	return found, nil
+}

@@ -1,0 +1,112 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// AssetQueue returns the task queue of work on assets beside the given one. It is a queue of its
+// own, so that a scanner that hangs takes no place from jobs.
+func AssetQueue(queue string) string { return queue + "-assets" }
+
+// AssetOptions tune the worker for assets. The zero value works.
+type AssetOptions struct {
+	TaskQueue  string        // that of jobs; the worker polls AssetQueue of it. Default "millrace"
+	Concurrent int           // files looked at at once; default half the CPUs
+	SweepEvery time.Duration // between two retention sweeps; default 10 minutes
+	StopAfter  time.Duration // as in Options
+}
+
+func (o *AssetOptions) setDefaults() {
+	if o.TaskQueue == "" {
+		o.TaskQueue = "millrace"
+	}
+	if o.Concurrent == 0 {
+		o.Concurrent = max(1, runtime.NumCPU()/2)
+	}
+	if o.SweepEvery == 0 {
+		o.SweepEvery = 10 * time.Minute
+	}
+	if o.StopAfter == 0 {
+		o.StopAfter = 10 * time.Second
+	}
+}
+
+// AssetWorker ingests uploads and sweeps what has expired.
+type AssetWorker struct {
+	client client.Client
+	inner  worker.Worker
+	opts   AssetOptions
+}
+
+// NewAssets returns a worker on the client's namespace. Run starts it.
+func NewAssets(c client.Client, ingest *activities.Ingest, retention *activities.Retention, opts AssetOptions) *AssetWorker {
+	opts.setDefaults()
+	w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
+		MaxConcurrentActivityExecutionSize: opts.Concurrent + 1, // one place for the sweep
+		MaxConcurrentWorkflowTaskPollers:   2,                   // the least there can be
+		MaxConcurrentActivityTaskPollers:   1,
+		WorkerStopTimeout:                  opts.StopAfter,
+	})
+	RegisterAssetWorkflows(w)
+	for name, fn := range map[string]any{
+		"VerifyAsset": ingest.VerifyAsset, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
+		"ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
+	} {
+		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+	return &AssetWorker{client: c, inner: w, opts: opts}
+}
+
+// RegisterAssetWorkflows gives the workflows of assets their stored names.
+func RegisterAssetWorkflows(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(workflows.IngestAsset, workflow.RegisterOptions{Name: workflows.IngestAssetName})
+	w.RegisterWorkflowWithOptions(workflows.Retention, workflow.RegisterOptions{Name: workflows.RetentionName})
+}
+
+// Run works until ctx ends.
+func (w *AssetWorker) Run(ctx context.Context) error {
+	if err := w.schedule(ctx); err != nil {
+		return err
+	}
+	if err := w.inner.Start(); err != nil {
+		return fmt.Errorf("start the worker for assets: %w", err)
+	}
+	<-ctx.Done()
+	w.inner.Stop()
+	return nil
+}
+
+// schedule makes the retention schedule, or brings an existing one to this program's interval.
+func (w *AssetWorker) schedule(ctx context.Context) error {
+	id := "retention-" + w.opts.TaskQueue
+	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: w.opts.SweepEvery}}}
+	_, err := w.client.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID: id, Spec: spec, Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP,
+		Action: &client.ScheduleWorkflowAction{
+			ID: id, Workflow: workflows.RetentionName, TaskQueue: AssetQueue(w.opts.TaskQueue),
+		},
+	})
+	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return err
+	}
+	return w.client.ScheduleClient().GetHandle(ctx, id).Update(ctx, client.ScheduleUpdateOptions{
+		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			in.Description.Schedule.Spec = &spec
+			return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
+		},
+	})
+}

@@ -1,0 +1,52 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
+)
+
+// IngestAssetName is the registered name of IngestAsset.
+const IngestAssetName = "IngestAsset"
+
+// IngestAssetParams names the asset.
+type IngestAssetParams struct{ asset.IngestRef }
+
+// readingRate is the slowest storage that verifying is planned for, in bytes per second.
+const readingRate = 1 << 20
+
+// ingestBookkeeping is for a few database round trips by an ingest worker.
+var ingestBookkeeping = workflow.ActivityOptions{
+	StartToCloseTimeout: 15 * time.Second,
+	RetryPolicy:         &untilItWorks,
+}
+
+// scanning bounds a scanner: one that hangs costs its own place for two minutes, three times.
+var scanning = workflow.ActivityOptions{
+	StartToCloseTimeout: 2 * time.Minute,
+	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
+}
+
+// IngestAsset looks into an asset after its upload was answered: the stored bytes are read again and
+// hashed, then scanned. Nothing waits for it, and a scan that comes to no verdict is recorded as such.
+func IngestAsset(ctx workflow.Context, p IngestAssetParams) error {
+	var a *activities.Ingest
+	verifying := workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute + time.Duration(p.Size/readingRate)*time.Second,
+		RetryPolicy:         &untilItWorks,
+	}
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, verifying), a.VerifyAsset, p.IngestRef).Get(ctx, nil)
+	if err != nil {
+		return err
+	}
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, scanning), a.ScanAsset, p.IngestRef).Get(ctx, nil)
+	if err == nil || temporal.IsCanceledError(err) {
+		return err
+	}
+	workflow.GetLogger(ctx).Warn("scan without a verdict", "asset", p.Asset, "error", err)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, ingestBookkeeping), a.GiveUpScan, p.IngestRef).Get(ctx, nil)
+}

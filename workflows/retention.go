@@ -1,0 +1,40 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
+)
+
+// RetentionName is the registered name of Retention.
+const RetentionName = "Retention"
+
+// RetentionResult is what one sweep did.
+type RetentionResult struct {
+	Expired   int
+	Collected asset.Collection
+}
+
+// sweeping bounds the steps of a sweep. A walk over millions of blobs takes minutes and says by its
+// heartbeat that it goes on; what fails is left to the next sweep after three attempts.
+var sweeping = workflow.ActivityOptions{
+	StartToCloseTimeout: 2 * time.Hour,
+	HeartbeatTimeout:    2 * time.Minute,
+	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
+}
+
+// Retention is one sweep: assets past their deadline end, then blobs that nothing refers to go.
+func Retention(ctx workflow.Context) (RetentionResult, error) {
+	var a *activities.Retention
+	var res RetentionResult
+	ctx = workflow.WithActivityOptions(ctx, sweeping)
+	if err := workflow.ExecuteActivity(ctx, a.ExpireAssets).Get(ctx, &res.Expired); err != nil {
+		return res, err
+	}
+	err := workflow.ExecuteActivity(ctx, a.CollectBlobs).Get(ctx, &res.Collected)
+	return res, err
+}
