@@ -125,8 +125,11 @@ func TestAnotherAccountsJobsDoNotExist(t *testing.T) {
 	h.jobs.put(job.Job{ID: jobA, Account: "a", State: job.Running, SubmittedAt: then})
 	id := string(jobA)
 	for _, r := range [][3]string{
-		{"GET", "/api/job/" + id + "/status"}, {"GET", "/api/v2/jobs/" + id}, {"GET", "/api/v2/jobs/" + id + "/workflow"},
-		{"GET", "/api/v2/jobs/" + id + "/events"}, {"POST", "/api/v2/jobs/" + id + "/cancel"},
+		{"GET", "/api/job/" + id + "/status"},
+		{"GET", "/api/v2/jobs/" + id},
+		{"GET", "/api/v2/jobs/" + id + "/workflow"},
+		{"GET", "/api/v2/jobs/" + id + "/events"},
+		{"POST", "/api/v2/jobs/" + id + "/cancel"},
 	} {
 		require.Equal(t, 404, h.do(t, r[0], r[1], "", "X-API-Key", "key-b").status, r[1])
 	}
@@ -251,8 +254,10 @@ func TestSystemRoutes(t *testing.T) {
 		Devices []map[string]any
 	}
 	require.NoError(t, json.Unmarshal([]byte(h.do(t, "GET", "/api/system_stats", "").body), &stats))
-	for _, field := range []string{"os", "python_version", "embedded_python", "comfyui_version", "comfyui_frontend_version",
-		"workflow_templates_version", "cloud_version", "pytorch_version", "argv", "ram_total", "ram_free"} {
+	for _, field := range []string{
+		"os", "python_version", "embedded_python", "comfyui_version", "comfyui_frontend_version",
+		"workflow_templates_version", "cloud_version", "pytorch_version", "argv", "ram_total", "ram_free",
+	} {
 		require.Contains(t, stats.System, field)
 	}
 	require.NotEmpty(t, stats.Devices)

@@ -21,8 +21,10 @@ func finishedJob(id job.ID, state job.State) job.Job {
 		EndedAt: &ended, UpdatedAt: ended, Targets: []string{"9"}, Cached: []string{"3"}, Executed: []string{"9"},
 		Outputs: []job.NodeOutput{
 			{Node: "8", Class: "PreviewAny", UI: json.RawMessage(`{"text":["hello"]}`)},
-			{Node: "9", Class: "SaveImage", UI: json.RawMessage(`{"images":[{"filename":"a.png","subfolder":"","type":"output"}]}`),
-				Files: []job.OutputFile{{Asset: "x", Filename: "a.png", Folder: "output", ContentType: "image/png"}}},
+			{
+				Node: "9", Class: "SaveImage", UI: json.RawMessage(`{"images":[{"filename":"a.png","subfolder":"","type":"output"}]}`),
+				Files: []job.OutputFile{{Asset: "x", Filename: "a.png", Folder: "output", ContentType: "image/png"}},
+			},
 		},
 	}
 	if state == job.Failed {

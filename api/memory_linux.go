@@ -9,5 +9,5 @@ func memory() (total, free uint64) {
 		return 0, 0
 	}
 	unit := uint64(info.Unit)
-	return uint64(info.Totalram) * unit, uint64(info.Freeram) * unit
+	return uint64(info.Totalram) * unit, uint64(info.Freeram) * unit //nolint:unconvert // 32 bits wide on some machines
 }

@@ -116,8 +116,10 @@ func (s *server) postInterrupt(c *gin.Context) error {
 	if err := readOptionalJSON(c, &req); err != nil {
 		return err
 	}
-	only, err := job.ParseID(req.PromptID)
-	if req.PromptID != "" && err != nil {
+	only := job.ID("")
+	if named := parseIDs([]string{req.PromptID}); len(named) > 0 {
+		only = named[0]
+	} else if req.PromptID != "" {
 		c.PureJSON(http.StatusOK, struct{}{}) // it names no job, so none is running under it
 		return nil
 	}

@@ -103,7 +103,7 @@ func (so *socket) serve(snap stream.Snapshot, features map[string]any) {
 		so.read(features)
 	})
 	so.write(snap)
-	so.conn.Close()
+	_ = so.conn.Close() // ends the reader; there is nobody left to tell of a failure
 	reader.Wait()
 }
 

@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+)
+
+// sized is a graph whose node "2" shows text while it runs and whose node "3" reports progress.
+const sized = `{
+	"1":{"class_type":"EmptyImage","inputs":{"width":3000,"height":3000,"batch_size":1,"color":255}},
+	"2":{"class_type":"GetImageSize","inputs":{"image":["1",0]}},
+	"3":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":10.0}},
+	"4":{"class_type":"PreviewAny","inputs":{"source":["2",0]}},
+	"9":{"class_type":"SaveImage","inputs":{"images":["3",0],"filename_prefix":"sized"}}}`
+
+func TestLiveFramesComeWhileTheirNodeRuns(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	s := c.dial("")
+	id := c.submit(sized)
+	running := map[string]bool{}
+	var texts []string
+	for done := false; !done; {
+		require.NoError(t, s.conn.SetReadDeadline(time.Now().Add(patience)))
+		kind, raw, err := s.conn.ReadMessage()
+		require.NoError(t, err)
+		if kind == websocket.BinaryMessage {
+			require.Equal(t, uint32(3), binary.BigEndian.Uint32(raw))
+			size := binary.BigEndian.Uint32(raw[4:])
+			node := string(raw[8 : 8+size])
+			require.True(t, running[node], "text of node %s, which does not run", node)
+			texts = append(texts, node+": "+string(raw[8+size:]))
+			continue
+		}
+		var f frame
+		require.NoError(t, json.Unmarshal(raw, &f))
+		node, _ := f.Data["node"].(string)
+		switch f.Type {
+		case "executing":
+			running[node] = true
+			done = over(id)(f)
+		case "progress":
+			require.True(t, running[node], "progress of node %s, which does not run", node)
+		case "progress_state":
+			for id, state := range f.Data["nodes"].(map[string]any) {
+				if state.(map[string]any)["state"] == "finished" {
+					delete(running, id)
+				}
+			}
+		}
+	}
+	require.Equal(t, []string{"2: width: 3000, height: 3000\n batch size: 1"}, texts)
+	require.Equal(t, "completed", c.status(id))
+}
+
+func TestEventStreamOfARunningJob(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	id := c.submit(sized)
+	events := c.events(id) // from wherever the job is to its end
+	require.Equal(t, "status", events[0].name)
+	require.Equal(t, sseEvent{"status", map[string]any{"status": "succeeded"}}, events[len(events)-1])
+	outputs, value := 0, 0.0
+	for _, e := range events {
+		switch e.name {
+		case "output":
+			outputs++
+		case "progress":
+			require.GreaterOrEqual(t, e.data["value"], value)
+			value, _ = e.data["value"].(float64)
+		}
+	}
+	require.InDelta(t, 1.0, value, 0)
+	require.Len(t, c.json("GET", "/api/v2/jobs/"+id, "")["outputs"], outputs, "every output was told before the end")
+}
