@@ -1,0 +1,179 @@
+// Command jobs measures whole jobs against the engine that carries them: a cheap graph
+// of three nodes submitted over HTTP, beside a bare Temporal workflow with one empty
+// local activity, on the same servers, in turns. It then measures the time from POST
+// to the terminal state by GET, alone.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/bench/stand"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/jobs: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
+	span := flag.Duration("span", 6*time.Second, "length of a round")
+	clients := flag.Int("clients", 20, "clients at once")
+	flag.Parse()
+	s, err := stand.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Serve(ctx, "MILLRACE_SLOTS=64"); err != nil {
+		return err
+	}
+	bare, err := newBare(s.TemporalAddress)
+	if err != nil {
+		return err
+	}
+	defer bare.close()
+	jobs, err := newPlatform(ctx, s.Base)
+	if err != nil {
+		return err
+	}
+	defer jobs.close()
+	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", *clients, *rounds, *span)
+	for _, side := range []func(context.Context) error{bare.one, jobs.one} { // warm both
+		if _, err := measure(ctx, *span/2, *clients, side); err != nil {
+			return err
+		}
+	}
+	var bareRates, jobRates, ratios []float64
+	for i := range *rounds {
+		b, err := measure(ctx, *span, *clients, bare.one)
+		if err != nil {
+			return err
+		}
+		j, err := measure(ctx, *span, *clients, jobs.one)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("round %d: bare workflow %6.1f/s   job %6.1f/s   ratio %.2f\n", i+1, b, j, j/b)
+		bareRates, jobRates, ratios = append(bareRates, b), append(jobRates, j), append(ratios, j/b)
+	}
+	fmt.Printf("median:  bare workflow %6.1f/s   job %6.1f/s   ratio %.2f (target 0.50)\n", stand.Median(bareRates), stand.Median(jobRates), stand.Median(ratios))
+	return alone(ctx, s, bare, jobs)
+}
+
+// alone measures latency with one client.
+func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *platform) error {
+	const samples = 150
+	var workflows, polled []time.Duration
+	for range samples {
+		began := time.Now()
+		if err := bare.one(ctx); err != nil {
+			return err
+		}
+		workflows = append(workflows, time.Since(began))
+		took, err := jobs.polled(ctx)
+		if err != nil {
+			return err
+		}
+		polled = append(polled, took)
+	}
+	fmt.Printf("alone:   bare workflow p50 %s   POST to terminal GET p50 %s, p95 %s (target p50 40ms)\n",
+		round(stand.Quantile(workflows, 0.5)), round(stand.Quantile(polled, 0.5)), round(stand.Quantile(polled, 0.95)))
+	fmt.Printf("memory:  service peak %d MiB\n", s.ServiceMemory())
+	return nil
+}
+
+func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+
+// measure runs one on several clients until span has passed and returns how many finished a second.
+func measure(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (float64, error) {
+	var done atomic.Int64
+	var failure atomic.Pointer[error]
+	var group sync.WaitGroup
+	began := time.Now()
+	for range clients {
+		group.Go(func() {
+			for time.Since(began) < span && failure.Load() == nil && ctx.Err() == nil {
+				if err := one(ctx); err != nil {
+					failure.CompareAndSwap(nil, &err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if err := failure.Load(); err != nil {
+		return 0, *err
+	}
+	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
+}
+
+// bare is the engine alone.
+type bare struct {
+	client client.Client
+	worker worker.Worker
+	next   atomic.Int64
+}
+
+const bareQueue = "bare"
+
+func nothing(context.Context) error { return nil }
+
+func bareWorkflow(ctx workflow.Context) error {
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
+	return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
+}
+
+func newBare(address string) (*bare, error) {
+	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}})
+	if err != nil {
+		return nil, err
+	}
+	w := worker.New(c, bareQueue, worker.Options{MaxConcurrentWorkflowTaskPollers: 4})
+	w.RegisterWorkflow(bareWorkflow)
+	w.RegisterActivity(nothing)
+	return &bare{client: c, worker: w}, w.Start()
+}
+
+func (b *bare) one(ctx context.Context) error {
+	run, err := b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: fmt.Sprintf("bare-%d", b.next.Add(1)), TaskQueue: bareQueue, EnableEagerStart: true,
+	}, bareWorkflow)
+	if err != nil {
+		return err
+	}
+	return run.Get(ctx, nil)
+}
+
+func (b *bare) close() {
+	b.worker.Stop()
+	b.client.Close()
+}
+
+// silent drops the SDK's log.
+type silent struct{}
+
+var _ sdklog.Logger = silent{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// graph is three cheap nodes.
+const graph = `{"prompt":{
+	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill"}},
+	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
+	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`
+
+// platform is the service, seen by its clients: submissions over HTTP, ends over one WebSocket.
+type platform struct {
+	base   string
+	http   *http.Client
+	socket *websocket.Conn
+
+	mu    sync.Mutex // guards the three below
+	ended map[string]bool
+	wait  map[string]chan struct{}
+	err   error
+}
+
+func newPlatform(ctx context.Context, base string) (*platform, error) {
+	socket, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(base, "http")+"/ws?clientId=bench", nil) //nolint:bodyclose // the dialer closes it
+	if err != nil {
+		return nil, err
+	}
+	p := &platform{
+		base: base, socket: socket, ended: map[string]bool{}, wait: map[string]chan struct{}{},
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+	go p.listen()
+	return p, nil
+}
+
+// listen notes the jobs that end.
+func (p *platform) listen() {
+	for {
+		_, raw, err := p.socket.ReadMessage()
+		if err != nil {
+			p.fail(err)
+			return
+		}
+		var m struct {
+			Type string
+			Data struct {
+				PromptID string `json:"prompt_id"`
+			}
+		}
+		if json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		switch m.Type {
+		case "execution_success":
+			p.end(m.Data.PromptID)
+		case "execution_error", "execution_interrupted":
+			p.fail(fmt.Errorf("job %s: %s", m.Data.PromptID, raw))
+		}
+	}
+}
+
+func (p *platform) end(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.wait[id]; ok {
+		close(c)
+		delete(p.wait, id)
+		return
+	}
+	p.ended[id] = true
+}
+
+func (p *platform) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = errors.Join(p.err, err)
+	for id, c := range p.wait {
+		close(c)
+		delete(p.wait, id)
+	}
+}
+
+// one submits a job and waits until its end is told.
+func (p *platform) one(ctx context.Context) error {
+	id, err := p.submit(ctx)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	if p.ended[id] || p.err != nil {
+		delete(p.ended, id)
+		defer p.mu.Unlock()
+		return p.err
+	}
+	c := make(chan struct{})
+	p.wait[id] = c
+	p.mu.Unlock()
+	select {
+	case <-c:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// polled returns the time from POST to a GET that answers with the terminal state.
+func (p *platform) polled(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	id, err := p.submit(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		var status struct{ Status string }
+		if err := p.call(ctx, http.MethodGet, "/api/job/"+id+"/status", "", &status); err != nil {
+			return 0, err
+		}
+		switch status.Status {
+		case "pending", "in_progress":
+			time.Sleep(time.Millisecond) // as a client that is in a hurry
+		case "completed":
+			return time.Since(began), nil
+		default:
+			return 0, fmt.Errorf("job %s is %s", id, status.Status)
+		}
+	}
+}
+
+func (p *platform) submit(ctx context.Context) (string, error) {
+	var answer struct {
+		PromptID string `json:"prompt_id"`
+	}
+	err := p.call(ctx, http.MethodPost, "/api/prompt", graph, &answer)
+	return answer.PromptID, err
+}
+
+func (p *platform) call(ctx context.Context, method, path, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, p.base+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := p.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, raw)
+	}
+	return json.Unmarshal(raw, into)
+}
+
+func (p *platform) close() { p.socket.Close() }

@@ -1,0 +1,115 @@
+// Package stand is the test stand of the benchmarks: private servers in a directory
+// that is removed at the end, and the service as a process of its own beside them.
+package stand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/localstack"
+)
+
+// Stand is the running servers and the service.
+type Stand struct {
+	*localstack.Stack
+	Base    string // of the service's API, once Serve was called
+	Dir     string
+	service *exec.Cmd
+}
+
+// Start starts PostgreSQL, with fsync as in local mode, and Temporal.
+func Start(ctx context.Context) (*Stand, error) {
+	dir, err := os.MkdirTemp("/var/tmp", "millrace-bench-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // the database's own user walks through it
+		return nil, err
+	}
+	stack, err := localstack.Start(ctx, localstack.Options{
+		DataDir: filepath.Join(dir, "data"), TemporalBinary: "bin/millrace-temporal", UIAddress: "127.0.0.1:0",
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &Stand{Stack: stack, Dir: dir}, nil
+}
+
+// Serve starts bin/millrace with all roles and waits until it is ready.
+func (s *Stand) Serve(ctx context.Context, env ...string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(s.Dir, "service.log"))
+	if err != nil {
+		return err
+	}
+	s.service = exec.CommandContext(ctx, "bin/millrace", "serve", "--addr", addr, "--data", filepath.Join(s.Dir, "data", "service"))
+	s.service.Cancel = func() error { return s.service.Process.Signal(os.Interrupt) }
+	s.service.WaitDelay = 15 * time.Second
+	s.service.Stderr, s.service.Stdout = log, log
+	s.service.Env = append(append(os.Environ(), "DATABASE_URL="+s.DatabaseURL, "TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...)
+	if err := s.service.Start(); err != nil {
+		return err
+	}
+	s.Base = "http://" + addr
+	return s.await(ctx)
+}
+
+func (s *Stand) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			io.Copy(io.Discard, resp.Body) //nolint:errcheck // only the status counts
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the service did not become ready; see %s/service.log", s.Dir)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// ServiceMemory returns the service's peak resident memory in MiB, 0 where it is not known.
+func (s *Stand) ServiceMemory() int64 {
+	if s.service == nil {
+		return 0
+	}
+	return peakMemory(s.service.Process.Pid)
+}
+
+// Close stops everything and removes the directory.
+func (s *Stand) Close() error {
+	var problems []error
+	if s.service != nil {
+		problems = append(problems, s.service.Process.Signal(os.Interrupt))
+		s.service.Wait() //nolint:errcheck // it was told to stop
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return errors.Join(append(problems, s.Stack.Close(ctx), os.RemoveAll(s.Dir))...)
+}
