@@ -54,7 +54,8 @@ type Runner struct {
 // NewRunner returns a runner of the projections. Tail and checkpoints must be running.
 func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Checkpoints, opts Options, projections ...Projection) (*Runner, error) {
 	opts = opts.withDefaults()
-	logger := watermill.NewSlogLogger(opts.Log)
+	// What the library calls information is about its own parts: operators need it when debugging.
+	logger := watermill.NewSlogLoggerWithLevelMapping(opts.Log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 10 * time.Second}, logger)
 	if err != nil {
 		return nil, fmt.Errorf("make the router of projections: %w", err)
