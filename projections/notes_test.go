@@ -28,7 +28,7 @@ type notes struct {
 }
 
 const notesTable = `create table notes_v1 (stream text not null, version bigint not null, last text not null,
-	constraint notes_v1_stream primary key (stream)); create index notes_v1_last on notes_v1 (last) where version > 1`
+	constraint notes_v1_stream primary key (stream)) with (fillfactor = 80); create index notes_v1_last on notes_v1 (last) where version > 1`
 
 func (n *notes) Name() string     { return "notes_v1" }
 func (n *notes) Tables() []string { return []string{"notes_v1"} }

@@ -96,6 +96,9 @@ func requireNames(t *testing.T, s *system) {
 		"CREATE INDEX notes_v1_last ON public.notes_v1 USING btree (last) WHERE (version > 1)",
 		"CREATE UNIQUE INDEX notes_v1_stream ON public.notes_v1 USING btree (stream)",
 	}, indexes)
+	var options []string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select reloptions from pg_class where oid = 'notes_v1'::regclass`).Scan(&options))
+	require.Equal(t, []string{"fillfactor=80"}, options)
 }
 
 func TestAnInterruptedRebuildChangesNothing(t *testing.T) {

@@ -100,20 +100,23 @@ func (s *shadow) lock(ctx context.Context) error {
 
 const lockNotAvailable = "55P03"
 
-// copyShape makes an empty table like the live one, with its keys under the same names. Other
-// indexes follow when the rows are there.
+// copyShape makes an empty table like the live one, with its storage parameters, and its keys under the
+// same names. Other indexes follow when the rows are there.
 func (s *shadow) copyShape(ctx context.Context, tx pgx.Tx, table string) error {
 	_, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including all excluding indexes)", quote(s.schema, table), quote(s.live, table)))
 	if err != nil {
 		return err
 	}
-	keys, err := s.statements(ctx, tx, `
-		select format('alter table %I.%I add constraint %I %s', $3::text, $2::text, conname, pg_get_constraintdef(oid))
-		from pg_constraint where conrelid = format('%I.%I', $1::text, $2::text)::regclass and contype in ('p', 'u') order by conname`, table)
+	shape, err := s.statements(ctx, tx, `
+		select format('alter table %I.%I set (%s)', $3::text, $2::text, array_to_string(reloptions, ', '))
+		from pg_class where oid = format('%I.%I', $1::text, $2::text)::regclass and reloptions is not null
+		union all
+		(select format('alter table %I.%I add constraint %I %s', $3::text, $2::text, conname, pg_get_constraintdef(oid))
+		from pg_constraint where conrelid = format('%I.%I', $1::text, $2::text)::regclass and contype in ('p', 'u') order by conname)`, table)
 	if err != nil {
 		return err
 	}
-	return execAll(ctx, tx, keys)
+	return execAll(ctx, tx, shape)
 }
 
 // copyIndexes makes the live table's other indexes on the shadow.
