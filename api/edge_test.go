@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -178,4 +179,26 @@ func TestTokensDoNotReachTheLog(t *testing.T) {
 	h.do(t, "POST", "/api/prompt", `{"prompt":{},"extra_data":{"api_key_service":"s3cret"}}`, "X-API-Key", "s3cret")
 	require.NotContains(t, h.logs.String(), "s3cret")
 	require.Contains(t, h.logs.String(), "token=redacted")
+}
+
+func TestRefusalsThatPassSayWhenToComeBack(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	full := fault.New(fault.Exhausted, "queue_full", "the queue is full")
+	h.jobs.refuse = full.WithRetryAfter(1500 * time.Millisecond)
+	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
+		got := h.do(t, "POST", path, body)
+		require.Equal(t, http.StatusTooManyRequests, got.status)
+		require.Equal(t, "2", got.header.Get("Retry-After"), "whole seconds, never too early")
+		require.Contains(t, got.body, `"queue_full"`)
+	}
+}
+
+func TestAnOutageOfAPartIsNoFaultOfTheClient(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.refuse = fault.Wrap(http.ErrServerClosed, fault.Unavailable, "", "dial tcp 10.1.2.3:5432")
+	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
+		require.Equal(t, http.StatusServiceUnavailable, h.do(t, "POST", path, body).status)
+	}
 }

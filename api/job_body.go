@@ -64,11 +64,20 @@ type outputBody struct {
 
 // renderJob returns the v2 object of a job in the answer to a request.
 func (s *server) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
+	body, err := s.renderPlaced(c, j, nil)
+	if err == nil && j.State == job.Queued {
+		body.QueuePosition, err = s.queuePosition(c.Request.Context(), j)
+	}
+	return body, err
+}
+
+// renderPlaced is renderJob with the job's position in the queue, nil when it has none.
+func (s *server) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBody, error) {
 	base := s.baseURL(c.Request)
 	self := base + "/api/v2/jobs/" + string(j.ID)
 	body := jobBody{
 		ID: j.ID, Status: j.State, CreatedAt: rfc3339(j.SubmittedAt), StartedAt: rfc3339Ptr(j.StartedAt),
-		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.SubmittedAt.Add(s.opts.JobRetention)),
+		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.SubmittedAt.Add(s.opts.JobRetention)), QueuePosition: position,
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
 		Metadata: j.Metadata, OutputsReused: len(j.Cached) > 0,
@@ -77,12 +86,7 @@ func (s *server) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 		body.Metadata = map[string]string{}
 	}
 	var err error
-	if body.Progress, err = s.progress(c.Request.Context(), j); err != nil {
-		return body, err
-	}
-	if j.State == job.Queued {
-		body.QueuePosition, err = s.queuePosition(c.Request.Context(), j)
-	}
+	body.Progress, err = s.progress(c.Request.Context(), j)
 	return body, err
 }
 
@@ -102,6 +106,25 @@ func (s *server) queuePosition(ctx context.Context, j job.Job) (*int64, error) {
 		return nil, err
 	}
 	return &ahead, nil
+}
+
+// queuePositions is queuePosition of all that wait among jobs of one account, at the cost of one read.
+func (s *server) queuePositions(ctx context.Context, owner string, list []job.Job) (map[job.ID]*int64, error) {
+	positions := map[job.ID]*int64{}
+	if !slices.ContainsFunc(list, func(j job.Job) bool { return j.State == job.Queued }) {
+		return positions, nil
+	}
+	active, err := s.Reader.Active(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range active {
+		if j.State == job.Queued {
+			ahead := int64(len(positions))
+			positions[j.ID] = &ahead
+		}
+	}
+	return positions, nil
 }
 
 func metrics(j job.Job) jobMetrics {

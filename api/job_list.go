@@ -38,9 +38,13 @@ func (s *server) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	positions, err := s.queuePositions(c.Request.Context(), caller(c).Account, page.Jobs)
+	if err != nil {
+		return err
+	}
 	body := jobsResponse{Jobs: []jobBody{}}
 	for _, j := range page.Jobs {
-		rendered, err := s.renderJob(c, j)
+		rendered, err := s.renderPlaced(c, j, positions[j.ID])
 		if err != nil {
 			return err
 		}

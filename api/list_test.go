@@ -165,3 +165,16 @@ func TestHistoryShapes(t *testing.T) {
 	require.Contains(t, detail["prompt"], "prompt")
 	require.Equal(t, 404, h.do(t, "GET", "/api/history_v2/bogus", "").status)
 }
+
+func TestV2ListShowsQueuePositions(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	for i, id := range []job.ID{jobB, jobA} { // jobB runs first
+		h.jobs.put(job.Job{ID: id, Account: account.LocalID, State: job.Queued, Number: float64(i), SubmittedAt: then})
+	}
+	positions := map[any]any{}
+	for _, j := range h.do(t, "GET", "/api/v2/jobs", "").json(t)["jobs"].([]any) {
+		positions[j.(map[string]any)["id"]] = j.(map[string]any)["queue_position"]
+	}
+	require.Equal(t, map[any]any{string(jobB): 0.0, string(jobA): 1.0}, positions)
+}
