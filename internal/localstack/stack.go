@@ -138,19 +138,24 @@ func (s *Stack) launchPostgres(ctx context.Context) error {
 }
 
 // startTemporal chooses the addresses, the ones of the last run where they are free, and starts
-// the private Temporal.
+// the private Temporal. An address that somebody else takes in between is chosen anew.
 func (s *Stack) startTemporal(ctx context.Context) error {
 	if s.opts.TemporalAddress != "" {
 		return nil
 	}
-	if err := s.state.chooseAddresses(s.opts.UIAddress); err != nil {
-		return err
+	for attempt := 1; ; attempt++ {
+		if err := s.state.chooseAddresses(s.opts.UIAddress); err != nil {
+			return err
+		}
+		if err := s.state.save(s.opts.DataDir); err != nil {
+			return err
+		}
+		s.TemporalAddress, s.UIURL = s.state.Temporal, "http://"+s.state.UI
+		err := s.launchTemporal(ctx)
+		if err == nil || attempt == 3 || temporal.Free(s.state.Temporal) {
+			return err
+		}
 	}
-	if err := s.state.save(s.opts.DataDir); err != nil {
-		return err
-	}
-	s.TemporalAddress, s.UIURL = s.state.Temporal, "http://"+s.state.UI
-	return s.launchTemporal(ctx)
 }
 
 func (s *Stack) launchTemporal(ctx context.Context) error {

@@ -152,6 +152,26 @@ func TestKilledServersComeBackAtTheSameAddress(t *testing.T) {
 	t.Logf("Temporal worked on it after %s", time.Since(begin).Round(time.Millisecond))
 }
 
+func TestServerThatCannotBeStartedAgainIsReported(t *testing.T) {
+	t.Parallel()
+	opts := options(t, tempDir(t))
+	link := filepath.Join(t.TempDir(), "temporal")
+	require.NoError(t, os.Symlink(opts.TemporalBinary, link))
+	opts.TemporalBinary = link
+	s := start(t, opts)
+	_, temporal := s.PIDs()
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, syscall.Kill(temporal, syscall.SIGKILL))
+	select {
+	case err := <-s.Failed():
+		require.ErrorContains(t, err, "Temporal does not keep running")
+		require.ErrorIs(t, err, os.ErrNotExist)
+	case <-time.After(time.Minute):
+		t.Fatal("nothing was reported")
+	}
+	require.NoError(t, pingPostgres(t.Context(), s.DatabaseURL), "the other server goes on")
+}
+
 // replaced is nil once one of the two processes is another one.
 func replaced(s *localstack.Stack, postgres, temporal int) error {
 	p, q := s.PIDs()
@@ -224,9 +244,6 @@ func TestRefusals(t *testing.T) {
 		"no PostgreSQL": {
 			func(_ *testing.T, o *localstack.Options) { o.PostgresBin = "/nonexistent" }, "no PostgreSQL in /nonexistent",
 		},
-		"no Temporal": { // nothing is beside a test binary
-			func(_ *testing.T, o *localstack.Options) { o.TemporalBinary = "" }, "run `make build`",
-		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -238,6 +255,15 @@ func TestRefusals(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n", "one line")
 		})
 	}
+}
+
+func TestMissingTemporalIsRefusedWithTheRemedy(t *testing.T) {
+	t.Setenv("MILLRACE_TEMPORAL_BIN", "") // and nothing is beside a test binary
+	dir := tempDir(t)
+	_, err := localstack.Start(t.Context(), localstack.Options{DataDir: dir})
+	require.ErrorContains(t, err, "run `make build`")
+	require.NotContains(t, err.Error(), "\n", "one line")
+	require.NoDirExists(t, dir, "nothing is begun for nothing")
 }
 
 func TestServerThatEndsAtOnceFailsTheStart(t *testing.T) {

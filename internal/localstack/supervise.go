@@ -9,11 +9,11 @@ import (
 )
 
 // The back-off of restarts. A server that dies once is away for as long as it takes to start; one
-// that cannot run is given up after about half a minute.
+// that cannot run is given up after some eleven seconds and what its attempts took.
 const (
 	firstWait   = 200 * time.Millisecond
 	longestWait = 5 * time.Second
-	maxFailures = 10
+	maxFailures = 8
 	healthy     = time.Minute // after which earlier failures are forgotten
 )
 

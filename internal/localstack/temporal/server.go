@@ -177,14 +177,18 @@ func FindBinary() (string, error) {
 // FreeAddress returns a loopback address nothing listens on now. That of preferred is taken when
 // it is free; "" = any.
 func FreeAddress(preferred string) (string, error) {
-	if preferred != "" {
-		if l, err := net.Listen("tcp", preferred); err == nil {
-			return preferred, l.Close()
-		}
+	if preferred != "" && Free(preferred) {
+		return preferred, nil
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// Free reports whether a server could listen on the address now.
+func Free(address string) bool {
+	l, err := net.Listen("tcp", address)
+	return err == nil && l.Close() == nil
 }
