@@ -68,7 +68,7 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	return &Worker{inner: w}
 }
 
-// RegisterWorkflows gives every workflow its stored name: renaming a Go function must not break a running one.
+// RegisterWorkflows gives the workflows of jobs their stored names: renaming a Go function must not break a running one.
 func RegisterWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
 }

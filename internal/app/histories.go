@@ -163,6 +163,7 @@ func replayAll(s *shell, files []string) error {
 	for _, file := range files {
 		replayer := sdkworker.NewWorkflowReplayer()
 		worker.RegisterWorkflows(replayer)
+		worker.RegisterAssetWorkflows(replayer)
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(sdklog.NewStructuredLogger(log), file); err != nil {
 			diverged++
 			fmt.Fprintf(s.out, "diverges  %s\n          %v\n", file, err) //nolint:errcheck // the exit code tells, too
