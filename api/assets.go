@@ -81,7 +81,7 @@ func (s *assetServer) getAsset(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, s.assetBody(c, a))
+	c.PureJSON(http.StatusOK, s.assetBody(c, a))
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (s *assetServer) created(c *gin.Context, status int, made asset.Made) {
 	body := s.assetBody(c, made.Asset)
 	fresh := !made.Held
 	body.CreatedNew = &fresh
-	c.JSON(status, body)
+	c.PureJSON(status, body)
 }
 
 // listResponse is a page of GET /api/v2/assets.
@@ -220,7 +220,7 @@ func (s *assetServer) listAssets(c *gin.Context) error {
 	if page.Next > 0 {
 		body.NextCursor = cursorPrefix + strconv.FormatInt(page.Next, 36)
 	}
-	c.JSON(http.StatusOK, body)
+	c.PureJSON(http.StatusOK, body)
 	return nil
 }
 

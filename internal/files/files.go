@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,6 +125,24 @@ func (s *Service) ForNode(run job.RunRef, nodeID string) *NodeFiles {
 type accountFiles struct {
 	service *Service
 	account string
+
+	mu   sync.Mutex // guards held
+	held []string   // assets looked at, each once
+}
+
+// Held returns the ids of the assets that were looked at.
+func (f *accountFiles) Held() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.held)
+}
+
+func (f *accountFiles) hold(e Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.held, string(e.Asset)) {
+		f.held = append(f.held, string(e.Asset))
+	}
 }
 
 var _ node.Files = (*accountFiles)(nil)
@@ -139,7 +158,11 @@ func (f *accountFiles) lookup(ctx context.Context, name string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return f.service.Lookup(ctx, f.account, place)
+	e, err := f.service.Lookup(ctx, f.account, place)
+	if err == nil {
+		f.hold(e)
+	}
+	return e, err
 }
 
 func info(e Entry) node.Info {
@@ -189,16 +212,16 @@ type NodeFiles struct {
 	run  job.RunRef
 	node string
 
-	mu    sync.Mutex // guards saved
-	saved []job.OutputFile
+	savedMu sync.Mutex // guards saved
+	saved   []job.OutputFile
 }
 
 var _ node.Files = (*NodeFiles)(nil)
 
 // Saved returns what the node saved so far, in the order of its calls.
 func (f *NodeFiles) Saved() []job.OutputFile {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.savedMu.Lock()
+	defer f.savedMu.Unlock()
 	return append([]job.OutputFile(nil), f.saved...)
 }
 
@@ -258,8 +281,8 @@ func (f *NodeFiles) store(ctx context.Context, write func(io.Writer) error) (blo
 }
 
 func (f *NodeFiles) remember(e Entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.savedMu.Lock()
+	defer f.savedMu.Unlock()
 	f.saved = append(f.saved, job.OutputFile{
 		Asset: string(e.Asset), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType,
 		Filename: e.Place.Filename, Subfolder: e.Place.Subfolder, Folder: e.Place.Folder, SavedAt: e.CreatedAt,

@@ -85,13 +85,17 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
 // queue_full, idempotency_key_reuse, duplicate_job and missing_asset.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
-	accepted, err := s.validate(ctx, sub)
+	files := s.Files.ForAccount(sub.Account)
+	accepted, err := s.validate(ctx, sub, files)
 	if err != nil {
 		return Submitted{}, err
 	}
 	n, err := s.newJob(ctx, sub, accepted)
 	if err != nil {
 		return Submitted{}, err
+	}
+	if h, ok := files.(holder); ok {
+		n.Holds = h.Held()
 	}
 	admission, err := s.Store.Submit(ctx, n)
 	if err != nil {
@@ -101,7 +105,10 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil
 }
 
-func (s *Service) validate(ctx context.Context, sub Submission) (*graph.Accepted, error) {
+// holder is a node.Files that remembers which assets were looked at through it.
+type holder interface{ Held() []string }
+
+func (s *Service) validate(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
 	g, err := graph.Parse(sub.Prompt, s.Limits)
 	if err != nil {
 		return nil, err
@@ -109,7 +116,7 @@ func (s *Service) validate(ctx context.Context, sub Submission) (*graph.Accepted
 	if err := s.Assets.ResolveAssets(ctx, sub.Account, g); err != nil {
 		return nil, err
 	}
-	return s.Validator.Validate(ctx, g, s.Files.ForAccount(sub.Account), sub.Targets)
+	return s.Validator.Validate(ctx, g, files, sub.Targets)
 }
 
 func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Accepted) (NewJob, error) {

@@ -27,6 +27,7 @@ type NewJob struct {
 	Number         *float64    // the client's own, or nil for the account's counter
 	Front          bool        // with the counter: before everything that waits
 	Sealed         []byte      // credential, or nil
+	Holds          []string    // ids of the assets it needs, which cannot be deleted before it ends
 	IdempotencyKey string      // "" = none
 	Operation      string      // scope of the key
 	RequestID      string

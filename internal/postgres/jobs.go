@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -92,6 +93,14 @@ func settleNumber(n job.NewJob, counter int64) float64 {
 // place writes the rows beside the facts: key, credential, and slot with start intent or queue entry.
 func (s *Jobs) place(ctx context.Context, tx pgx.Tx, n job.NewJob, admit bool) ([]outbox.Intent, error) {
 	batch := &pgx.Batch{}
+	if len(n.Holds) > 0 {
+		batch.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == int64(len(n.Holds)) {
+				return nil
+			}
+			return fault.New(fault.Invalid, "missing_asset", "a file that the workflow loads was deleted meanwhile")
+		})
+	}
 	if n.IdempotencyKey != "" {
 		batch.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(oneRow("idempotency_key_reuse"))
 	}
@@ -108,6 +117,11 @@ func (s *Jobs) place(ctx context.Context, tx pgx.Tx, n job.NewJob, admit bool) (
 	queueIntents(batch, intents)
 	return intents, run(ctx, tx, batch)
 }
+
+// holdAssets keeps the files that a job loads from being deleted; the row locks make a deletion
+// under way come first or wait.
+const holdAssets = `insert into asset_holds (asset_id, job_id)
+	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
 
 const firstRun = 1
 

@@ -150,7 +150,7 @@ func ids(in []job.ID) []string {
 // classifySubmit names what a failed submission ran into.
 func classifySubmit(err error) error {
 	switch {
-	case fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
+	case fault.CodeOf(err) == "missing_asset", fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
 		return err
 	case fault.Is(err, fault.Conflict):
 		return fault.Wrap(err, fault.Conflict, "duplicate_job", "a job with this id exists already")
