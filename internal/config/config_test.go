@@ -1,0 +1,89 @@
+package config_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/config"
+)
+
+func env(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := values[name]
+		return v, ok
+	}
+}
+
+func TestTheDefaultsAreSafe(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(env(nil))
+	require.NoError(t, err)
+	require.NoError(t, c.Validate())
+	require.Equal(t, "127.0.0.1:8188", c.Addr)
+	require.Equal(t, account.ModeNone, c.Auth)
+	require.GreaterOrEqual(t, c.Slots, 4)
+}
+
+func TestAllProblemsAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(env(map[string]string{"MILLRACE_SLOTS": "many", "MILLRACE_MAX_NODES": "1.5", "MILLRACE_STOP_AFTER": "soon"}))
+	require.ErrorContains(t, err, "MILLRACE_SLOTS")
+	require.ErrorContains(t, err, "MILLRACE_MAX_NODES")
+	require.ErrorContains(t, err, "soon")
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(*config.Config)
+		want   string
+	}{
+		"mode none on every address": {func(c *config.Config) { c.Addr = "0.0.0.0:8188" }, "without authentication"},
+		"mode none on a name":        {func(c *config.Config) { c.Addr = "example.org:80" }, "without authentication"},
+		"mode token without one":     {func(c *config.Config) { c.Auth = account.ModeToken }, "MILLRACE_TOKEN"},
+		"unknown mode":               {func(c *config.Config) { c.Auth = "some" }, "none, token, keys"},
+		"address without port":       {func(c *config.Config) { c.Addr = "127.0.0.1"; c.Auth = account.ModeKeys }, "HOST:PORT"},
+		"relative public URL":        {func(c *config.Config) { c.PublicURL = "/jobs" }, "absolute"},
+		"no slots":                   {func(c *config.Config) { c.Slots = 0 }, "slots"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := config.Default()
+			tc.change(&c)
+			require.ErrorContains(t, c.Validate(), tc.want)
+		})
+	}
+}
+
+func TestWhatIsAllowedExplicitlyPasses(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*config.Config){
+		"wide with permission": func(c *config.Config) { c.Addr, c.AllowWide = "0.0.0.0:8188", true },
+		"wide with keys":       func(c *config.Config) { c.Addr, c.Auth = ":8188", account.ModeKeys },
+		"localhost":            func(c *config.Config) { c.Addr = "localhost:8188" },
+		"IPv6 loopback":        func(c *config.Config) { c.Addr = "[::1]:8188" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := config.Default()
+			change(&c)
+			require.NoError(t, c.Validate())
+		})
+	}
+}
+
+// The example file is what people copy: it names every variable and none that does not exist.
+func TestTheExampleFileIsComplete(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../.env.example")
+	require.NoError(t, err)
+	var named []string
+	for _, m := range regexp.MustCompile(`(?m)^([A-Z_]+)=`).FindAllStringSubmatch(string(raw), -1) {
+		named = append(named, m[1])
+	}
+	require.ElementsMatch(t, config.Variables(), named)
+}
