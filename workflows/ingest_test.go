@@ -1,0 +1,121 @@
+package workflows_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/mem"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// records keep one asset and what was recorded of it.
+type records struct {
+	mu       sync.Mutex
+	asset    asset.Asset
+	gone     bool
+	verified []asset.VerifiedV1
+	scans    []asset.Scan
+}
+
+func (r *records) Get(context.Context, string, asset.ID) (asset.Asset, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asset, !r.gone, nil
+}
+
+func (r *records) RecordVerified(_ context.Context, _ string, _ asset.ID, fact asset.VerifiedV1) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.verified, r.asset.Damaged = append(r.verified, fact), !fact.OK
+	return nil
+}
+
+func (r *records) RecordScan(_ context.Context, _ string, _ asset.ID, scan asset.Scan) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scans = append(r.scans, scan)
+	return nil
+}
+
+// scanner is a function as a Scanner.
+type scanner func(ctx context.Context) (asset.Scan, error)
+
+func (s scanner) Scan(ctx context.Context, _ asset.Asset, content io.ReadSeeker) (asset.Scan, error) {
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return asset.Scan{}, err
+	}
+	return s(ctx)
+}
+
+func ingest(t *testing.T, look scanner, change func(*records, *mem.Store)) *records {
+	t.Helper()
+	blobs := mem.New()
+	data := bytes.Repeat([]byte("x"), 5000)
+	ref, err := blob.PutBytes(t.Context(), blobs, data)
+	require.NoError(t, err)
+	r := &records{asset: asset.Asset{ID: asset.NewID(), Account: "a", State: asset.Live, Hash: ref, Size: int64(len(data))}}
+	if change != nil {
+		change(r, blobs)
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflow(workflows.IngestAsset)
+	env.RegisterActivity(&activities.Ingest{Records: r, Blobs: blobs, Scanner: look, Log: slog.New(slog.DiscardHandler)})
+	env.ExecuteWorkflow(workflows.IngestAsset, workflows.IngestAssetParams{
+		IngestRef: asset.IngestRef{Asset: r.asset.ID, Account: "a", Size: r.asset.Size},
+	})
+	require.True(t, env.IsWorkflowCompleted())
+	require.NoError(t, env.GetWorkflowError())
+	return r
+}
+
+func clean(context.Context) (asset.Scan, error) { return asset.Scan{Verdict: asset.Clean}, nil }
+
+func TestIngestVerifiesThenScans(t *testing.T) {
+	t.Parallel()
+	r := ingest(t, clean, nil)
+	require.Equal(t, []asset.VerifiedV1{{OK: true, Size: 5000}}, r.verified)
+	require.Equal(t, []asset.Scan{{Verdict: asset.Clean}}, r.scans)
+}
+
+func TestIngestRecordsDamageAndScansNothing(t *testing.T) {
+	t.Parallel()
+	r := ingest(t, clean, func(r *records, blobs *mem.Store) { require.True(t, blobs.Damage(r.asset.Hash)) })
+	require.Len(t, r.verified, 1)
+	require.False(t, r.verified[0].OK)
+	require.Empty(t, r.scans)
+}
+
+func TestIngestOfAnAssetThatIsGoneDoesNothing(t *testing.T) {
+	t.Parallel()
+	r := ingest(t, clean, func(r *records, _ *mem.Store) { r.gone = true })
+	require.Empty(t, r.verified)
+	require.Empty(t, r.scans)
+}
+
+func TestAScannerWithoutAVerdictLeavesTheAssetUsable(t *testing.T) {
+	t.Parallel()
+	attempts := 0
+	r := ingest(t, func(context.Context) (asset.Scan, error) { attempts++; return asset.Scan{}, io.ErrUnexpectedEOF }, nil)
+	require.Equal(t, 3, attempts)
+	require.Len(t, r.scans, 1)
+	require.Equal(t, asset.NotKnown, r.scans[0].Verdict)
+}
+
+func TestAScannerThatRejectsIsHeard(t *testing.T) {
+	t.Parallel()
+	r := ingest(t, func(context.Context) (asset.Scan, error) {
+		return asset.Scan{Verdict: asset.Rejects, Reason: "no"}, nil
+	}, nil)
+	require.Equal(t, []asset.Scan{{Verdict: asset.Rejects, Reason: "no"}}, r.scans)
+}
