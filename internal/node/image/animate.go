@@ -44,7 +44,7 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 	}
 	save := node.Save{
 		Folder: node.FolderOutput, Suffix: "_.png", ContentType: "image/png", Width: im.Width(), Height: im.Height(),
-		Prefix: expandPrefix(prefix, im.Width(), im.Height(), call.SubmittedAt),
+		Prefix: node.ExpandName(prefix, im.Width(), im.Height(), call.SubmittedAt),
 	}
 	// the format holds at most 65.5 s a frame
 	o := codec.Animation{Level: level, FrameMillis: int(min(1000/fps, math.MaxUint16)), Metadata: text}

@@ -111,7 +111,7 @@ func saveFrames(ctx context.Context, call *node.Call, im *raster.Image, t target
 	if err != nil {
 		return node.Result{}, err
 	}
-	prefix := expandPrefix(t.prefix, im.Width(), im.Height(), call.SubmittedAt)
+	prefix := node.ExpandName(t.prefix, im.Width(), im.Height(), call.SubmittedAt)
 	files := make([]any, im.Frames())
 	for i := range im.Frames() {
 		save := node.Save{
@@ -151,13 +151,4 @@ func metadata(call *node.Call) ([]codec.Text, error) {
 		out = append(out, codec.Text{Key: key, Value: v})
 	}
 	return out, nil
-}
-
-// expandPrefix replaces the tokens that the server knows; %batch_num% is left for each frame.
-func expandPrefix(prefix string, width, height int, at time.Time) string {
-	return strings.NewReplacer(
-		"%width%", strconv.Itoa(width), "%height%", strconv.Itoa(height),
-		"%year%", strconv.Itoa(at.Year()), "%month%", at.Format("01"), "%day%", at.Format("02"),
-		"%hour%", at.Format("15"), "%minute%", at.Format("04"), "%second%", at.Format("05"),
-	).Replace(prefix)
 }

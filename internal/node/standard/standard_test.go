@@ -23,5 +23,7 @@ func TestClassesConform(t *testing.T) {
 	t.Parallel()
 	classes, err := standard.Registry()
 	require.NoError(t, err)
-	nodetest.Conform(t, classes, nil)
+	nodetest.Conform(t, classes, nodetest.Example{
+		"StringFormat": {"f_string": "{a}", "values.a": int64(1)},
+	})
 }

@@ -5,7 +5,6 @@ package text
 import (
 	"context"
 
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/node"
 )
 
@@ -22,7 +21,8 @@ const maxLength = 16 << 20
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
 	return []*node.Class{
-		PrimitiveString(), PrimitiveStringMultiline(), StringConcatenate(), PreviewAny(),
+		PrimitiveString(), PrimitiveStringMultiline(), StringConcatenate(), StringReplace(), StringTrim(),
+		CaseConverter(), RegexReplace(), StringFormat(), SaveText(), PreviewAny(),
 	}
 }
 
@@ -88,7 +88,7 @@ func one(value node.Value, err error) (node.Result, error) {
 // bounded is one for a text that may have grown.
 func bounded(text string, err error) (node.Result, error) {
 	if err == nil && len(text) > maxLength {
-		err = fault.New(fault.Exhausted, "text_too_long", "the text would be longer than %d bytes", maxLength)
+		err = tooLong()
 	}
 	return one(text, err)
 }

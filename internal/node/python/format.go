@@ -1,0 +1,410 @@
+package python
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxWidth bounds the width and precision of one field.
+const maxWidth = 10_000
+
+// ErrFormat is the cause of every failure of Format.
+var ErrFormat = errors.New("bad format")
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+}
+
+// Format fills a template as str.format does: {name}, {name!r}, {name:spec} and doubled braces.
+// Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices, positions
+// and nested fields are refused.
+func Format(template string, values map[string]any) (string, error) {
+	var b strings.Builder
+	for rest := template; rest != ""; {
+		i := strings.IndexAny(rest, "{}")
+		if i < 0 {
+			b.WriteString(rest)
+			break
+		}
+		b.WriteString(rest[:i])
+		brace := rest[i]
+		rest = rest[i+1:]
+		switch {
+		case rest != "" && rest[0] == brace:
+			b.WriteByte(brace)
+			rest = rest[1:]
+		case brace == '}':
+			return "", bad("a single '}' stands alone")
+		default:
+			field, after, closed := strings.Cut(rest, "}")
+			if !closed {
+				return "", bad("a '{' is not closed")
+			}
+			text, err := formatField(field, values)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(text)
+			rest = after
+		}
+	}
+	return b.String(), nil
+}
+
+func formatField(field string, values map[string]any) (string, error) {
+	head, spec, _ := strings.Cut(field, ":")
+	name, conversion, converted := strings.Cut(head, "!")
+	if strings.ContainsAny(name, ".[{") || strings.Contains(spec, "{") {
+		return "", bad("the field %.64q uses an attribute, an index or another field", field)
+	}
+	value, ok := values[name]
+	if !ok {
+		return "", bad("there is no value %.64q", name)
+	}
+	if converted {
+		switch conversion {
+		case "s":
+			value = Str(value)
+		case "r":
+			value = Repr(value)
+		default:
+			return "", bad("unknown conversion %.8q", conversion)
+		}
+	}
+	return formatValue(value, spec)
+}
+
+// spec is a parsed format specification: [[fill]align][sign][#][0][width][group][.precision][type].
+type spec struct {
+	fill      string
+	align     byte // '<', '>', '^', '=', 0 = as the type has it
+	sign      byte // '+', '-', ' '
+	alternate bool
+	width     int
+	group     string // "", "," or "_"
+	precision int    // -1 = none
+	kind      byte   // 0 = none
+	zeros     bool   // filled with zeros because the width begins with one
+}
+
+func parseSpec(text string) (spec, error) {
+	s := spec{sign: '-', precision: -1}
+	rest := s.parseAlign(text)
+	take := func(chars string) byte {
+		if rest == "" || strings.IndexByte(chars, rest[0]) < 0 {
+			return 0
+		}
+		c := rest[0]
+		rest = rest[1:]
+		return c
+	}
+	if c := take("+- "); c != 0 {
+		s.sign = c
+	}
+	s.alternate = take("#") != 0
+	zeros := take("0") != 0 && s.fill == ""
+	switch {
+	case zeros:
+		s.fill, s.zeros = "0", s.align == 0
+	case s.fill == "":
+		s.fill = " "
+	}
+	var err error
+	if s.width, rest, err = digits(rest, 0); err != nil {
+		return s, err
+	}
+	if c := take(",_"); c != 0 {
+		s.group = string(c)
+	}
+	if take(".") != 0 {
+		if s.precision, rest, err = digits(rest, -1); err != nil || s.precision < 0 {
+			return s, bad("the precision of %.64q is missing or too large", text)
+		}
+	}
+	if s.kind = take("bcdeEfFgGnosxX%"); rest != "" {
+		return s, bad("the specification %.64q is not understood", text)
+	}
+	return s, nil
+}
+
+// parseAlign reads fill and alignment and returns what follows.
+func (s *spec) parseAlign(text string) string {
+	const aligns = "<>=^"
+	_, size := utf8.DecodeRuneInString(text)
+	switch {
+	case len(text) > size && strings.IndexByte(aligns, text[size]) >= 0:
+		s.fill, s.align = text[:size], text[size]
+		return text[size+1:]
+	case text != "" && strings.IndexByte(aligns, text[0]) >= 0:
+		s.align = text[0]
+		return text[1:]
+	}
+	return text
+}
+
+// digits reads a number of at most maxWidth; or when there is none.
+func digits(text string, or int) (int, string, error) {
+	end := 0
+	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	if end == 0 {
+		return or, text, nil
+	}
+	n, err := strconv.Atoi(text[:end])
+	if err != nil || n > maxWidth {
+		return 0, "", bad("the width %.16s is too large", text)
+	}
+	return n, text[end:], nil
+}
+
+func formatValue(value any, text string) (string, error) {
+	if text == "" {
+		return Str(value), nil
+	}
+	s, err := parseSpec(text)
+	if err != nil {
+		return "", err
+	}
+	switch v := value.(type) {
+	case string:
+		return s.formatString(v)
+	case bool:
+		n := int64(0)
+		if v {
+			n = 1
+		}
+		return s.formatInt(n)
+	case int64:
+		return s.formatInt(v)
+	case float64:
+		return s.formatFloat(v)
+	default:
+		return "", bad("a value of this kind takes no specification")
+	}
+}
+
+func (s spec) formatString(v string) (string, error) {
+	if s.kind != 0 && s.kind != 's' || s.align == '=' || s.group != "" || s.sign != '-' || s.alternate {
+		return "", bad("text does not take this specification")
+	}
+	if s.precision >= 0 {
+		v = firstRunes(v, s.precision)
+	}
+	return s.pad("", v, '<'), nil
+}
+
+func firstRunes(v string, n int) string {
+	for i := range v {
+		if n--; n < 0 {
+			return v[:i]
+		}
+	}
+	return v
+}
+
+var bases = map[byte]struct {
+	base   int
+	prefix string
+}{'b': {2, "0b"}, 'o': {8, "0o"}, 'x': {16, "0x"}, 'X': {16, "0X"}, 'd': {10, ""}, 'n': {10, ""}, 0: {10, ""}}
+
+func (s spec) formatInt(v int64) (string, error) {
+	b, isInt := bases[s.kind]
+	switch {
+	case s.kind == 'c':
+		if v < 0 || v > utf8.MaxRune || s.sign != '-' {
+			return "", bad("%d is no character", v)
+		}
+		return s.pad("", string(rune(v)), '<'), nil
+	case !isInt && s.kind != 's':
+		return s.formatFloat(float64(v))
+	case !isInt || s.precision >= 0 || s.group == "," && b.base != 10 || s.group != "" && s.kind == 'n':
+		return "", bad("an integer does not take this specification")
+	}
+	size := strconv.FormatUint(magnitude(v), b.base)
+	if s.kind == 'X' {
+		size = strings.ToUpper(size)
+	}
+	prefix := ""
+	if s.alternate {
+		prefix = b.prefix
+	}
+	every := 3
+	if b.base != 10 {
+		every = 4
+	}
+	return s.number(v < 0, prefix, size, "", every), nil
+}
+
+func magnitude(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
+	}
+	return uint64(v)
+}
+
+func (s spec) formatFloat(v float64) (string, error) {
+	if s.kind == 's' || s.kind == 'd' || s.kind == 'b' || s.kind == 'o' || s.kind == 'x' || s.kind == 'X' || s.kind == 'c' || s.group != "" && s.kind == 'n' {
+		return "", bad("a float does not take this specification")
+	}
+	text := s.float(math.Abs(v))
+	if s.kind == 'E' || s.kind == 'F' || s.kind == 'G' {
+		text = strings.ToUpper(text)
+	}
+	whole, rest := text, ""
+	if i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		whole, rest = text[:i], text[i:]
+	}
+	return s.number(math.Signbit(v) && !math.IsNaN(v), "", whole, rest, 3), nil
+}
+
+// float renders a number that is not negative.
+func (s spec) float(v float64) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		text := Float(v)
+		if s.kind == '%' {
+			text += "%"
+		}
+		return text
+	}
+	precision := s.precision
+	if precision < 0 {
+		precision = 6
+	}
+	switch s.kind {
+	case 'e', 'E':
+		return s.point(strconv.FormatFloat(v, 'e', precision, 64))
+	case 'f', 'F':
+		return s.point(strconv.FormatFloat(v, 'f', precision, 64))
+	case '%':
+		return s.point(strconv.FormatFloat(v*100, 'f', precision, 64)) + "%"
+	case 'g', 'G', 'n':
+		return s.general(v, precision)
+	}
+	if s.precision < 0 {
+		return s.point(Float(v))
+	}
+	return s.plainFloat(v)
+}
+
+// point adds the decimal point that the alternate form always has.
+func (s spec) point(text string) string {
+	if !s.alternate || strings.Contains(text, ".") {
+		return text
+	}
+	if mantissa, exponent, ok := strings.Cut(text, "e"); ok {
+		return mantissa + ".e" + exponent
+	}
+	return text + "."
+}
+
+// general renders so many significant digits, positional when the exponent is small.
+func (s spec) general(v float64, precision int) string {
+	precision = max(precision, 1)
+	exponent := decimalExponent(v, precision)
+	if exponent < -4 || exponent >= precision {
+		return s.trimmed(strconv.FormatFloat(v, 'e', precision-1, 64))
+	}
+	return s.trimmed(strconv.FormatFloat(v, 'f', precision-1-exponent, 64))
+}
+
+// plainFloat is the form without a type: as 'g', but always recognisable as a float and
+// one digit earlier exponential.
+func (s spec) plainFloat(v float64) string {
+	precision := max(s.precision, 1)
+	exponent := decimalExponent(v, precision)
+	if exponent < -4 || exponent >= precision-1 {
+		return s.trimmed(strconv.FormatFloat(v, 'e', precision-1, 64))
+	}
+	text := s.trimmed(strconv.FormatFloat(v, 'f', max(precision-1-exponent, 0), 64))
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return text
+}
+
+// decimalExponent is that of the number once rounded to so many digits.
+func decimalExponent(v float64, precision int) int {
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', precision-1, 64), "e")
+	n, err := strconv.Atoi(exponent)
+	if err != nil {
+		return 0 // cannot be: FormatFloat always writes one
+	}
+	return n
+}
+
+// trimmed removes the zeros behind the last digit, unless the alternate form keeps them.
+func (s spec) trimmed(text string) string {
+	if s.alternate {
+		return s.point(text)
+	}
+	mantissa, exponent, scientific := strings.Cut(text, "e")
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	}
+	if scientific {
+		return mantissa + "e" + exponent
+	}
+	return mantissa
+}
+
+// number puts sign, prefix, grouped digits and rest together and pads them.
+func (s spec) number(negative bool, prefix, whole, rest string, every int) string {
+	sign := ""
+	switch {
+	case negative:
+		sign = "-"
+	case s.sign != '-':
+		sign = string(s.sign)
+	}
+	head := sign + prefix
+	if s.group == "" || whole == "" {
+		return s.pad(head, whole+rest, '>')
+	}
+	if s.zeros || s.fill == "0" && s.align == '=' {
+		for grouped := group(whole, s.group, every); len(head)+len(grouped)+len(rest) < s.width; {
+			whole = "0" + whole
+			grouped = group(whole, s.group, every)
+		}
+	}
+	return s.pad(head, group(whole, s.group, every)+rest, '>')
+}
+
+func group(digits, mark string, every int) string {
+	var parts []string
+	for len(digits) > every {
+		parts = append([]string{digits[len(digits)-every:]}, parts...)
+		digits = digits[:len(digits)-every]
+	}
+	return strings.Join(append([]string{digits}, parts...), mark)
+}
+
+// pad fills up to the width; head stays in front of the fill when the alignment is '='.
+func (s spec) pad(head, text string, or byte) string {
+	missing := s.width - utf8.RuneCountInString(head) - utf8.RuneCountInString(text)
+	if missing <= 0 {
+		return head + text
+	}
+	align := s.align
+	switch {
+	case align != 0:
+	case s.zeros && or == '>':
+		align = '='
+	default:
+		align = or
+	}
+	switch align {
+	case '<':
+		return head + text + strings.Repeat(s.fill, missing)
+	case '^':
+		return strings.Repeat(s.fill, missing/2) + head + text + strings.Repeat(s.fill, missing-missing/2)
+	case '=':
+		return head + strings.Repeat(s.fill, missing) + text
+	default:
+		return strings.Repeat(s.fill, missing) + head + text
+	}
+}

@@ -1,0 +1,111 @@
+package text_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/nodetest"
+	"github.com/millrace-dev/millrace/internal/raster"
+)
+
+func TestPrimitivesAndConcatenation(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"PrimitiveString", "PrimitiveStringMultiline"} {
+		res, err := run(t, name, node.Args{"value": "a\nb"})
+		require.NoError(t, err)
+		require.Equal(t, []node.Value{"a\nb"}, res.Outputs)
+		require.Equal(t, name == "PrimitiveStringMultiline", class(t, name).Inputs[0].Multiline)
+	}
+	res, err := run(t, "StringConcatenate", node.Args{"string_a": "a", "string_b": "b", "delimiter": "-"})
+	require.NoError(t, err)
+	require.Equal(t, []node.Value{"a-b"}, res.Outputs)
+}
+
+func TestPreviewShowsAnything(t *testing.T) {
+	t.Parallel()
+	im, err := raster.NewImage8(1, 2, 3, 3, make([]uint8, 18))
+	require.NoError(t, err)
+	tests := map[string]node.Value{
+		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, "IMAGE 1×2×3×3": im,
+		"{\n    \"a\": [\n        1,\n        \"<ä>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
+	}
+	for want, value := range tests {
+		res, err := run(t, "PreviewAny", node.Args{"source": value})
+		require.NoError(t, err)
+		require.Equal(t, []node.Value{want}, res.Outputs)
+		require.Equal(t, map[string][]any{"text": {want}}, res.UI)
+	}
+}
+
+func TestSaveTextWritesAFileOfItsFormat(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ format, text, want, contentType string }{
+		"plain":       {"txt", "{}\n", "{}\n", "text/plain; charset=utf-8"},
+		"table":       {"csv", "a,b", "a,b", "text/csv; charset=utf-8"},
+		"markdown":    {"md", "# a", "# a", "text/markdown; charset=utf-8"},
+		"json":        {"json", `{"b":[1,{}],"a":"ä"}`, "{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": \"ä\"\n}", "application/json"},
+		"json broken": {"json", `{"b":`, `{"b":`, "application/json"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := nodetest.NewFiles()
+			inv := node.Invocation{Class: class(t, "SaveText"), Inputs: node.Args{"text": tt.text, "filename_prefix": "notes/%year%", "format": tt.format}}
+			res, err := inv.Run(t.Context(), node.Call{Files: files, SubmittedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(files.Saved["notes/2026_00001."+tt.format]))
+			require.Equal(t, tt.contentType, files.Asked[0].ContentType)
+			require.Equal(t, node.FolderOutput, files.Asked[0].Folder)
+			require.Equal(t, []node.Value{tt.text}, res.Outputs)
+			require.Equal(t, map[string][]any{
+				"text": {tt.text}, "files": {node.File{Filename: "2026_00001." + tt.format, Subfolder: "notes", Folder: "output"}},
+			}, res.UI)
+		})
+	}
+}
+
+func TestTextsDoNotGrowWithoutBound(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("a", 9<<20)
+	for name, args := range map[string]node.Args{
+		"StringConcatenate": {"string_a": big, "string_b": big, "delimiter": ""},
+		"StringReplace":     {"string": big, "find": "a", "replace": "bb"},
+		"RegexReplace":      {"string": big[:1<<16], "regex_pattern": "a", "replace": strings.Repeat("b", 1000)},
+		"StringFormat":      {"f_string": "{a}{a}", "values.a": big},
+	} {
+		_, err := run(t, name, args)
+		require.Equal(t, fault.Exhausted, fault.KindOf(err), name)
+	}
+}
+
+func TestPatternsThatTakeForEverAreStopped(t *testing.T) {
+	t.Parallel()
+	_, err := run(t, "RegexReplace", node.Args{"string": strings.Repeat("a", 60) + "!", "regex_pattern": "(a+)+$", "replace": ""})
+	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+}
+
+func TestManyMatchesEndWithTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	call := &node.Call{Args: node.Args{"string": "aaa", "regex_pattern": "a", "replace": ""}}
+	_, err := class(t, "RegexReplace").Run(ctx, call)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestTemplatesTakeAnyValue(t *testing.T) {
+	t.Parallel()
+	im, err := raster.NewImage8(1, 2, 3, 3, make([]uint8, 18))
+	require.NoError(t, err)
+	res, err := run(t, "StringFormat", node.Args{
+		"f_string": "{a} {b} {z}", "values.a": im, "values.b": map[string]any{"k": []any{int64(1), nil}}, "values.z": 1.0,
+	})
+	require.NoError(t, err)
+	require.Equal(t, "IMAGE 1×2×3×3 {'k': [1, None]} 1.0", res.Outputs[0])
+}
