@@ -132,7 +132,7 @@ func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) error
 		return err
 	}
 	if ended.Applied {
-		s.Log.Error("job failed: "+reason, "job_id", ref.Job)
+		s.Log.Error("job failed: its run was lost", "job_id", ref.Job, "reason", reason)
 	}
 	s.Kick(ended.Intents)
 	return nil

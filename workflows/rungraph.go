@@ -116,7 +116,7 @@ func (r *graphRun) goesOn(ctx workflow.Context) bool {
 func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
 	switch {
 	case ctx.Err() != nil || r.stopped:
-		return activities.Canceled, nil
+		return activities.Canceled, nil //nolint:nilerr // an outcome of the run, not of the workflow
 	case r.failed != nil || r.failure != nil:
 		return activities.Failed, nil
 	case r.sched.Finished():

@@ -87,7 +87,7 @@ func banner(out io.Writer, cfg config.Config, base, ui string) {
 	default:
 		credential = ` -H "X-API-Key: $KEY"`
 	}
-	fmt.Fprintf(out, `
+	_, _ = fmt.Fprintf(out, `
 Millrace is ready.
 
   API          %[1]s
@@ -101,7 +101,7 @@ Try it:
     "2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"hello"}}}}'
 
 Ctrl-C stops everything; nothing accepted is lost.
-`, base, orDash(ui), cfg.DataDir, credential) //nolint:errcheck // a closed terminal is no reason to stop
+`, base, orDash(ui), cfg.DataDir, credential) // a closed terminal is no reason to stop
 }
 
 func orDash(s string) string {

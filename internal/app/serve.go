@@ -83,7 +83,9 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	if err := postgres.Migrate(ctx, cfg.DatabaseURL, func(format string, args ...any) { log.Info(fmt.Sprintf(format, args...)) }); err != nil {
+	if err := postgres.Migrate(ctx, cfg.DatabaseURL, func(format string, args ...any) {
+		log.Info("schema", "change", fmt.Sprintf(format, args...))
+	}); err != nil {
 		return err
 	}
 	in, err := open(ctx, cfg, log, roles)

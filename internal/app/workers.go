@@ -57,7 +57,7 @@ func (in *instance) watchStops(ctx context.Context, stops *activities.Stops) err
 		}
 	}
 	if ctx.Err() != nil || fault.Is(err, fault.Unavailable) {
-		return nil
+		return nil //nolint:nilerr // the process stops, and the tail with it
 	}
 	return err
 }
