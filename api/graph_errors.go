@@ -60,5 +60,10 @@ func v2Details(err error, public map[string]any) map[string]any {
 	if !errors.As(err, &refused) {
 		return public
 	}
-	return map[string]any{"node_errors": refused.NodeErrors.ByField()}
+	byNode := refused.NodeErrors.ByField()
+	if node, ok := refused.ExtraInfo["node_id"].(string); ok && len(byNode) == 0 {
+		// The cloud surface tells an unknown class as an error of the whole prompt.
+		byNode[node] = []graph.FieldError{{Field: "class_type", Reason: refused.Message}}
+	}
+	return map[string]any{"node_errors": byNode}
 }

@@ -307,3 +307,12 @@ func TestV2ProgressOfARunningJob(t *testing.T) {
 		"step": 1.0, "steps": 4.0, "message": "Blur 1/4",
 	}, h.do(t, "GET", "/api/v2/jobs/"+string(jobA), "").json(t)["progress"])
 }
+
+func TestV2TellsWhichNodeHasAnUnknownClass(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.refuse = &graph.PromptError{Type: graph.TypeMissingType, Message: "Node 'X' not found.", ExtraInfo: map[string]any{"node_id": "3"}}
+	require.JSONEq(t, `{"error":{"code":"invalid_workflow","message":"Node 'X' not found.",
+		"details":{"node_errors":{"3":[{"field":"class_type","reason":"Node 'X' not found."}]}}}}`,
+		h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`).body)
+}
