@@ -123,24 +123,28 @@ func writeFor(ctx context.Context, dsn string, o options, subscribers bool) (flo
 			return 0, err
 		}
 	}
-	rate, err := p.write(ctx, o)
+	if _, err := p.write(ctx, o.writers, 0); err != nil { // opens the connections and plans
+		return 0, err
+	}
+	rate, err := p.write(ctx, o.writers, o.round)
 	if err == nil && subscribers && delivered.Load() == 0 {
 		err = fmt.Errorf("the subscribers received nothing")
 	}
 	return rate, err
 }
 
-// write appends with o.writers at once, each to streams of its own.
-func (p *process) write(ctx context.Context, o options) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.round+time.Minute)
+// write appends with n writers at once, each to streams of its own and at least once, and returns
+// appends per second.
+func (p *process) write(ctx context.Context, n int, length time.Duration) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, length+time.Minute)
 	defer cancel()
 	var appended atomic.Int64
-	errs := make([]error, o.writers)
+	errs := make([]error, n)
 	var writers sync.WaitGroup
 	started := time.Now()
-	for w := range o.writers {
+	for w := range n {
 		writers.Go(func() {
-			for i := int64(0); time.Since(started) < o.round; i++ {
+			for more := true; more; more = time.Since(started) < length {
 				if _, err := p.store.Append(ctx, measured("bench-"+uuid.NewString(), 3)); err != nil {
 					errs[w] = err
 					return

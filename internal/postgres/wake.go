@@ -10,8 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// notifyEvery bounds how often a process notifies: each time is a commit of its own.
-const notifyEvery = 2 * time.Millisecond
+// A process notifies at most once a notifyEvery, and while appends come faster than that once a
+// notifyUnderLoad: each notification is a commit of its own.
+const (
+	notifyEvery     = time.Millisecond
+	notifyUnderLoad = 4 * time.Millisecond
+)
 
 // Wake spreads the news that events were appended: at once within the process, and to other
 // processes by one coalesced NOTIFY after commit. A NOTIFY inside the appending transaction would
@@ -77,6 +81,11 @@ func (w *Wake) notify(ctx context.Context) error {
 		}
 		if err := pause(ctx, notifyEvery); err != nil {
 			return err
+		}
+		if len(w.dirty) > 0 {
+			if err := pause(ctx, notifyUnderLoad-notifyEvery); err != nil {
+				return err
+			}
 		}
 	}
 }
