@@ -90,11 +90,12 @@ func (s *Assets) transact(ctx context.Context, what string, fn func(pgx.Tx) erro
 }
 
 const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
-		filename, named, tags, expires_at, width, height)
-	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+		filename, named, tags, expires_at, width, height, thumbnail)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
-// insert writes the row of a new asset, takes its name over, and appends the fact.
-func (s *Assets) insert(ctx context.Context, tx pgx.Tx, n asset.New, f force) (asset.Made, error) {
+// insert writes the row of a new asset, takes its name over, and appends the fact. What is not known
+// of the bytes yet is left to its ingestion.
+func (s *Assets) insert(ctx context.Context, tx pgx.Tx, n asset.New, f force, known ...any) (asset.Made, error) {
 	if f.held {
 		n.Deadline = asset.Later(n.Deadline, f.deadline)
 	}
@@ -110,8 +111,11 @@ func (s *Assets) insert(ctx context.Context, tx pgx.Tx, n asset.New, f force) (a
 		n.Tags = []string{}
 	}
 	batch.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
-		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height)
-	intents := []outbox.Intent{ingestion(id, n.Account, n.Size)}
+		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known))
+	var intents []outbox.Intent
+	if len(known) == 0 {
+		intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
+	}
 	queueIntents(batch, intents)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return asset.Made{}, err
@@ -120,11 +124,38 @@ func (s *Assets) insert(ctx context.Context, tx pgx.Tx, n asset.New, f force) (a
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
 		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
 	}
-	recorded, err := s.events.AppendTx(ctx, tx, createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID}))
+	a := createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+	for _, data := range known {
+		a.Events = append(a.Events, observation(id, data))
+	}
+	recorded, err := s.events.AppendTx(ctx, tx, a)
 	if err != nil {
 		return asset.Made{}, err
 	}
-	return asset.Made{Asset: asset.Fold(asset.Asset{}, recorded[0], fact), Held: f.held, Intents: intents}, nil
+	state := asset.Fold(asset.Asset{}, recorded[0], fact)
+	for i, data := range known {
+		state = asset.Fold(state, recorded[i+1], data)
+	}
+	return asset.Made{Asset: state, Held: f.held, Intents: intents}, nil
+}
+
+// thumbnailOf returns the thumbnail among known facts, or nil.
+func thumbnailOf(known []any) []byte {
+	for _, fact := range known {
+		if s, ok := fact.(asset.ScannedV1); ok && !s.Scan.Thumbnail.IsZero() {
+			return s.Scan.Thumbnail[:]
+		}
+	}
+	return nil
+}
+
+// observation is the event of a fact that was found out about an asset's bytes.
+func observation(id asset.ID, fact any) eventlog.Event {
+	eventType := asset.TypeVerified
+	if _, scanned := fact.(asset.ScannedV1); scanned {
+		eventType = asset.TypeScanned
+	}
+	return eventlog.Event{ID: asset.FactID(id, eventType), Type: eventType, Data: fact}
 }
 
 // ingestion is the intent to look into an asset in the background.
@@ -154,10 +185,11 @@ func (s *Assets) Reference(ctx context.Context, n asset.New) (made asset.Made, s
 			made, err = s.again(ctx, tx, id, n)
 			return err
 		}
-		if err := describe(ctx, tx, &n); err != nil {
+		known, err := s.describe(ctx, tx, &n)
+		if err != nil {
 			return err
 		}
-		made, err = s.insert(ctx, tx, n, f)
+		made, err = s.insert(ctx, tx, n, f, known...)
 		return err
 	})
 	return made, same, err
@@ -179,14 +211,24 @@ func identical(ctx context.Context, tx pgx.Tx, n asset.New) (asset.ID, error) {
 	return id, err
 }
 
-// describe completes a reference with what the account's newest asset of these bytes says of them.
-func describe(ctx context.Context, tx pgx.Tx, n *asset.New) error {
-	err := tx.QueryRow(ctx, `select size, content_type, width, height from files where account = $1 and hash = $2 and not rejected and `+alive+`
-		order by created_at desc, asset_id limit 1`, n.Account, n.Hash[:]).Scan(&n.Size, &n.ContentType, &n.Width, &n.Height)
+// describe completes a reference with what the account's newest asset of these bytes says of them,
+// and returns the facts about the bytes that hold for the new asset as well.
+func (s *Assets) describe(ctx context.Context, tx pgx.Tx, n *asset.New) ([]any, error) {
+	var like asset.ID
+	err := tx.QueryRow(ctx, `select asset_id::text, size, content_type, width, height from files
+		where account = $1 and hash = $2 and not rejected and `+alive+` order by created_at desc, asset_id limit 1`,
+		n.Account, n.Hash[:]).Scan(&like, &n.Size, &n.ContentType, &n.Width, &n.Height)
 	if errors.Is(err, pgx.ErrNoRows) { // all were rejected
-		return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+		return nil, fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.fold(ctx, tx, like)
+	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
+		return nil, err
+	}
+	return []any{asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan}}, nil
 }
 
 // again extends the deadline of an asset that is referenced once more and returns its state.

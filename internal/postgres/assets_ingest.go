@@ -29,7 +29,7 @@ func (s *Assets) Get(ctx context.Context, account string, id asset.ID) (asset.As
 // meanwhile stays as it is.
 func (s *Assets) RecordVerified(ctx context.Context, account string, id asset.ID, fact asset.VerifiedV1) error {
 	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
-		return s.append(ctx, tx, account, id, asset.TypeVerified, fact)
+		return s.append(ctx, tx, account, id, fact)
 	})
 }
 
@@ -47,7 +47,7 @@ func (s *Assets) RecordScan(ctx context.Context, account string, id asset.ID, sc
 		if err != nil {
 			return err
 		}
-		return s.append(ctx, tx, account, id, asset.TypeScanned, asset.ScannedV1{Scan: scan})
+		return s.append(ctx, tx, account, id, asset.ScannedV1{Scan: scan})
 	})
 }
 
@@ -60,10 +60,10 @@ func (s *Assets) observe(ctx context.Context, what string, fn func(pgx.Tx) error
 	return err
 }
 
-func (s *Assets) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, eventType string, fact any) error {
+func (s *Assets) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, fact any) error {
 	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"},
-		Events: []eventlog.Event{{ID: asset.FactID(id, eventType), Type: eventType, Data: fact}},
+		Events: []eventlog.Event{observation(id, fact)},
 	})
 	return err
 }

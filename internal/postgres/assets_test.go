@@ -200,3 +200,28 @@ func TestThumbnailsAreServedByTheLinkOfTheirAsset(t *testing.T) {
 	_, err = b.files.Linked(t.Context(), a.ID, blob.Sum([]byte("other")))
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
+
+func TestAReferenceKnowsWhatIsKnownOfItsBytes(t *testing.T) {
+	t.Parallel()
+	b := newAssets(t)
+	a := b.create(t, "a.png", "x", nil)
+	reference := func(path string) asset.Made {
+		made, same, err := b.store.Reference(t.Context(), asset.New{Account: "acme", Origin: asset.Referenced, Hash: a.Hash, FilePath: &path})
+		require.NoError(t, err)
+		require.False(t, same)
+		return made
+	}
+	early := reference("early.png")
+	require.Len(t, early.Intents, 1, "nothing is known yet")
+	thumbnail := blob.Sum([]byte("small"))
+	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", a.ID, asset.VerifiedV1{OK: true, Size: 1}))
+	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID, asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2, Thumbnail: thumbnail}))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", early.Asset.ID, "r"))
+	late := reference("late.png")
+	require.Empty(t, late.Intents, "there is nothing to find out")
+	require.Equal(t, thumbnail, late.Asset.Scan.Thumbnail)
+	require.NotNil(t, late.Asset.VerifiedAt)
+	require.Equal(t, 4, late.Asset.Width)
+	_, err := b.files.Linked(t.Context(), late.Asset.ID, thumbnail)
+	require.NoError(t, err)
+}

@@ -5,11 +5,13 @@
 package scan
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -39,10 +41,15 @@ func (s Content) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker)
 		return asset.Scan{}, fmt.Errorf("read the start: %w", err)
 	}
 	found := asset.Scan{Verdict: asset.Clean, SniffedType: http.DetectContentType(head[:n])}
-	if a.Size > maxImageBytes {
+	if a.Size > maxImageBytes || !looksLikeImage(found.SniffedType, head[:n]) {
 		return found, nil
 	}
 	return s.image(ctx, content, found)
+}
+
+// looksLikeImage keeps files that no decoder would take from being read into memory.
+func looksLikeImage(sniffed string, head []byte) bool {
+	return strings.HasPrefix(sniffed, "image/") || bytes.HasPrefix(head, []byte("II*\x00")) || bytes.HasPrefix(head, []byte("MM\x00*"))
 }
 
 // image adds what is known of an image; what is none stays as it is.

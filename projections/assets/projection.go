@@ -17,8 +17,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Name is the view, its only table and its checkpoint, with the version of its fold.
+// Name is the view, its main table and its checkpoint, with the version of its fold.
 const Name = "assets_v1"
+
+// tagTable lists what is there by tag.
+const tagTable = "assets_v1_tags"
 
 // Projection folds the streams of assets into assets_v1.
 type Projection struct{ registry *eventlog.Registry }
@@ -30,7 +33,7 @@ func NewProjection(registry *eventlog.Registry) *Projection { return &Projection
 func (p *Projection) Name() string { return Name }
 
 // Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name} }
+func (p *Projection) Tables() []string { return []string{Name, tagTable} }
 
 // row is a row of the view.
 type row struct {
@@ -133,11 +136,24 @@ const upsert = `insert into ` + Name + ` (id, account, state, created, version, 
 	on conflict (id) do update set state = excluded.state, version = excluded.version,
 		expires_at = excluded.expires_at, asset = excluded.asset`
 
+// tagRows gives each asset that is there a row for each of its tags, and takes them from those that
+// are gone.
+const tagRows = `with v as (
+		select id, account, created, tag, there
+		from unnest($1::text[], $2::text[], $3::bigint[], $4::json[], $5::bool[]) as a (id, account, created, tags, there),
+			json_array_elements_text(tags) tag
+	), gone as (
+		delete from ` + tagTable + ` t using v where not v.there and t.account = v.account and t.tag = v.tag and t.created = v.created
+	)
+	insert into ` + tagTable + ` (account, tag, created, id) select distinct account, tag, created, id from v where there
+	on conflict (account, tag, created) do nothing`
+
 // columns are the arrays that one upsert writes.
 type columns struct {
 	ids, accounts, states, names, tags, assets []string
 	created, versions                          []int64
 	expires                                    []*time.Time
+	there                                      []bool
 }
 
 func (c *columns) add(r row) error {
@@ -156,6 +172,7 @@ func (c *columns) add(r row) error {
 	c.ids, c.accounts = append(c.ids, string(r.asset.ID)), append(c.accounts, r.asset.Account)
 	c.states, c.names = append(c.states, string(r.asset.State)), append(c.names, searchName(r.asset))
 	c.created, c.versions = append(c.created, r.created), append(c.versions, r.asset.Version)
+	c.there = append(c.there, !r.asset.State.Gone())
 	c.tags, c.expires, c.assets = append(c.tags, string(list)), append(c.expires, r.asset.ExpiresAt), append(c.assets, string(state))
 	return nil
 }
@@ -180,6 +197,9 @@ func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[asset.ID]row, 
 	}
 	if len(c.ids) == 0 {
 		return nil
+	}
+	if _, err := tx.Exec(ctx, tagRows, c.ids, c.accounts, c.created, c.tags, c.there); err != nil {
+		return fmt.Errorf("write the tags of a batch: %w", err)
 	}
 	_, err := tx.Exec(ctx, upsert, c.ids, c.accounts, c.states, c.created, c.versions, c.names, c.tags, c.expires, c.assets)
 	if err != nil {

@@ -165,21 +165,28 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 		args = append(args, v)
 		return fmt.Sprintf("$%d", len(args))
 	}
-	sql := `select created, asset from ` + Name + ` where account = $1 and state in ('live', 'rejected')
-		and (expires_at is null or expires_at > $2)`
+	order, from := `v.created`, Name+` v`
+	if len(q.Tags) > 0 { // the first tag gives the order, the others filter
+		order, from = `t.created`, tagTable+` t join `+Name+` v on v.id = t.id`
+	}
+	sql := `select v.created, v.asset from ` + from + ` where v.account = $1 and v.state in ('live', 'rejected')
+		and (v.expires_at is null or v.expires_at > $2)`
 	if q.Before > 0 {
-		sql += ` and created < ` + bind(q.Before)
+		sql += ` and ` + order + ` < ` + bind(q.Before)
 	}
 	if len(q.Tags) > 0 {
-		sql += ` and tags @> ` + bind(q.Tags)
+		sql += ` and t.account = $1 and t.tag = ` + bind(q.Tags[0])
+	}
+	if len(q.Tags) > 1 {
+		sql += ` and v.tags @> ` + bind(q.Tags)
 	}
 	if q.Name != "" {
-		sql += ` and strpos(name, ` + bind(strings.ToLower(q.Name)) + `) > 0`
+		sql += ` and strpos(v.name, ` + bind(strings.ToLower(q.Name)) + `) > 0`
 	}
 	if len(except) > 0 {
-		sql += ` and id <> all(` + bind(except) + `)`
+		sql += ` and v.id <> all(` + bind(except) + `)`
 	}
-	return sql + ` order by created desc limit ` + bind(q.Limit+1), args
+	return sql + ` order by ` + order + ` desc limit ` + bind(q.Limit+1), args
 }
 
 // matches reports whether q selects an asset that the view does not have yet.

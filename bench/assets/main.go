@@ -1,0 +1,181 @@
+// Command assets measures uploads and downloads against bare programs in the same run and on the
+// same disk: one that streams the multipart body to a file, hashes it with blake3 and syncs it as we
+// do, and http.FileServer. It prints ratios, since absolute figures belong to the machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/millrace-dev/millrace/bench/stand"
+)
+
+func main() {
+	bare := flag.String("bare", "", "internal: be the bare program over that directory")
+	records := flag.Int("records", 1_000_000, "asset records to seed for the last part, 0 = leave it out")
+	rounds := flag.Int("rounds", 3, "rounds of each kind, in turn")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := error(nil)
+	if *bare != "" {
+		err = serveBare(ctx, *bare)
+	} else {
+		err = run(ctx, *rounds, *records)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench/assets: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+const mb = 1 << 20
+
+// workloads are those that the service has to keep up with.
+var workloads = []struct {
+	name  string
+	files int
+	size  int64
+}{
+	{"64 × 8 MB", 64, 8 * mb},
+	{"8 × 100 MB", 8, 99 * mb}, // just under the default limit with its fields
+}
+
+const concurrency = 8
+
+func run(ctx context.Context, rounds, records int) (err error) {
+	s, err := stand.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Serve(ctx); err != nil {
+		return err
+	}
+	bare, err := startBare(ctx, s.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bare.stop()) }()
+	b := newBench(s.Base, bare.base)
+	if err := b.uploads(ctx, rounds); err != nil {
+		return err
+	}
+	fmt.Printf("peak memory of the service: %d MB (target under 200)\n", s.ServiceMemory())
+	if err := b.references(ctx); err != nil {
+		return err
+	}
+	if err := b.downloads(ctx, rounds, bare.dir); err != nil {
+		return err
+	}
+	if records == 0 {
+		return nil
+	}
+	return b.manyRecords(ctx, s.DatabaseURL, records)
+}
+
+// uploads compares first uploads with the bare program's and dedup uploads with first ones.
+func (b *bench) uploads(ctx context.Context, rounds int) error {
+	for _, w := range workloads {
+		var bare, ours, again []float64
+		for round := range rounds + 1 { // the first warms everything
+			seed := uint64(round+1) * 1000
+			n, err := b.upload(ctx, b.bare+"/upload", seed, w.files, w.size, false)
+			if err != nil {
+				return err
+			}
+			m, err := b.upload(ctx, b.base+"/api/v2/assets", seed, w.files, w.size, false)
+			if err != nil {
+				return err
+			}
+			d, err := b.upload(ctx, b.base+"/api/v2/assets", seed, w.files, w.size, true)
+			if err != nil {
+				return err
+			}
+			if round > 0 {
+				bare, ours, again = append(bare, n), append(ours, m), append(again, d)
+			}
+		}
+		x, y, z := stand.Median(bare), stand.Median(ours), stand.Median(again)
+		fmt.Printf("%-11s bare %5.0f MB/s   ours %5.0f MB/s   ratio %.2f (target 0.80)   held bytes %5.0f MB/s, %.1f times (target 2)\n",
+			w.name, x, y, y/x, z, z/y)
+	}
+	return nil
+}
+
+// references times from-hash.
+func (b *bench) references(ctx context.Context) error {
+	if _, err := b.upload(ctx, b.base+"/api/v2/assets", 7, 1, mb, false); err != nil {
+		return err
+	}
+	hash := content{seed: 7, size: mb}.hash()
+	var took []time.Duration
+	for i := range 300 {
+		began := time.Now()
+		if err := b.reference(ctx, hash, i); err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+	}
+	fmt.Printf("from-hash   p50 %s (target 10ms)\n", stand.Quantile(took, 0.5).Round(10*time.Microsecond))
+	return nil
+}
+
+// downloads compares reading 100 MB with http.FileServer.
+func (b *bench) downloads(ctx context.Context, rounds int, dir string) error {
+	c := content{seed: 99, size: 99 * mb}
+	if err := c.save(dir + "/big"); err != nil {
+		return err
+	}
+	link, err := b.link(ctx, c)
+	if err != nil {
+		return err
+	}
+	var bare, ours []float64
+	for round := range rounds + 1 {
+		n, err := b.download(ctx, b.bare+"/files/big", c.size)
+		if err != nil {
+			return err
+		}
+		m, err := b.download(ctx, link, c.size)
+		if err != nil {
+			return err
+		}
+		if round > 0 {
+			bare, ours = append(bare, n), append(ours, m)
+		}
+	}
+	x, y := stand.Median(bare), stand.Median(ours)
+	fmt.Printf("download    FileServer %5.0f MB/s   ours %5.0f MB/s   ratio %.2f (target 0.90)\n", x, y, y/x)
+	return nil
+}
+
+// manyRecords compares the time of operations at about 1,000 records with that at a million.
+func (b *bench) manyRecords(ctx context.Context, dsn string, records int) error {
+	if err := seed(ctx, dsn, 1000); err != nil {
+		return err
+	}
+	few, err := b.operations(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := seed(ctx, dsn, records); err != nil {
+		return err
+	}
+	fmt.Printf("seeded %d records through the event log in %s\n", records, time.Since(began).Round(time.Second))
+	many, err := b.operations(ctx)
+	if err != nil {
+		return err
+	}
+	for i, f := range few {
+		fmt.Printf("%-11s p50 %8s at 1,000   %8s at %d   %.2f times as slow (target 1.30)\n",
+			f.name, f.p50.Round(10*time.Microsecond), many[i].p50.Round(10*time.Microsecond), records, float64(many[i].p50)/float64(f.p50))
+	}
+	return nil
+}
