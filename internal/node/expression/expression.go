@@ -1,0 +1,79 @@
+// Package expression evaluates arithmetic in Python's syntax: numbers, booleans, variables, lists
+// of them, operators, comparisons, conditionals and a fixed set of functions (node graph semantics,
+// section 5.6, ComfyMathExpression). Integers are unbounded up to maxBits, as in Python. There are no
+// attributes, strings, assignments or calls of anything else, so evaluating is safe and ends.
+package expression
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The bounds of an expression.
+const (
+	maxSource   = 8 << 10 // bytes
+	maxNesting  = 100
+	maxExponent = 4000
+	maxBits     = 1 << 16 // of an integer
+)
+
+// Eval evaluates source with variables of type bool, int64, float64 or []any of these. The result is a
+// bool, *big.Int, float64 or []any. Everything wrong with the expression is fault.Invalid with code
+// expression.
+func Eval(source string, variables map[string]any) (any, error) {
+	if len(source) > maxSource {
+		return nil, invalid("it is longer than %d bytes", maxSource)
+	}
+	tokens, err := scan(source)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{tokens: tokens}
+	e, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	if t := p.peek(); t.kind != end {
+		return nil, invalid("%q is not expected", t.text)
+	}
+	env := make(environment, len(variables))
+	for name, value := range variables {
+		if env[name], err = known(value); err != nil {
+			return nil, err
+		}
+	}
+	return e(env)
+}
+
+// environment holds the variables by name.
+type environment map[string]any
+
+// term is a parsed expression.
+type term func(environment) (any, error)
+
+// known turns a variable into a value of this package.
+func known(value any) (any, error) {
+	switch v := value.(type) {
+	case bool, float64, *big.Int:
+		return v, nil
+	case int64:
+		return big.NewInt(v), nil
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			var err error
+			if list[i], err = known(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	default:
+		return nil, invalid("a %T is no number", value)
+	}
+}
+
+func invalid(format string, args ...any) *fault.Error {
+	return fault.New(fault.Invalid, "expression", "the expression cannot be evaluated: %s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,202 @@
+package expression
+
+import (
+	"math"
+	"math/big"
+)
+
+// functions are what an expression may call. (A fixed table: nothing writes to it.)
+var functions = map[string]func([]any) (any, error){
+	"sum": sum,
+	"min": func(args []any) (any, error) { return extreme("<", args) },
+	"max": func(args []any) (any, error) { return extreme(">", args) },
+	"abs": absolute, "round": round, "int": truncate,
+	"pow": func(args []any) (any, error) {
+		return two(args, func(a, b any) (any, error) { return calculate("**", a, b) })
+	},
+	"float": func(args []any) (any, error) { return one(args, func(v any) (any, error) { return asAny(Float(v)) }) },
+	"ceil":  func(args []any) (any, error) { return whole(args, math.Ceil) },
+	"floor": func(args []any) (any, error) { return whole(args, math.Floor) },
+	"sqrt":  real(math.Sqrt), "log": logarithm, "log2": real(math.Log2), "log10": real(math.Log10),
+	"sin": real(math.Sin), "cos": real(math.Cos), "tan": real(math.Tan),
+}
+
+func asAny(f float64, err error) (any, error) { return f, err }
+
+func one(args []any, f func(any) (any, error)) (any, error) {
+	if len(args) != 1 {
+		return nil, invalid("a function takes one argument, not %d", len(args))
+	}
+	return f(args[0])
+}
+
+func two(args []any, f func(a, b any) (any, error)) (any, error) {
+	if len(args) != 2 {
+		return nil, invalid("a function takes two arguments, not %d", len(args))
+	}
+	return f(args[0], args[1])
+}
+
+// real makes a function of one float; what is not defined for it is an error.
+func real(f func(float64) float64) func([]any) (any, error) {
+	return func(args []any) (any, error) {
+		return one(args, func(v any) (any, error) {
+			x, err := Float(v)
+			if err != nil {
+				return nil, err
+			}
+			y := f(x)
+			if math.IsNaN(y) && !math.IsNaN(x) || math.IsInf(y, 0) && !math.IsInf(x, 0) {
+				return nil, invalid("a function is not defined for %g", x)
+			}
+			return y, nil
+		})
+	}
+}
+
+func logarithm(args []any) (any, error) {
+	natural := real(math.Log)
+	if len(args) != 2 {
+		return natural(args)
+	}
+	x, err := natural(args[:1])
+	if err != nil {
+		return nil, err
+	}
+	base, err := natural(args[1:])
+	if err != nil {
+		return nil, err
+	}
+	return calculate("/", x, base)
+}
+
+func sum(args []any) (any, error) {
+	return one(args, func(v any) (any, error) {
+		list, ok := v.([]any)
+		if !ok {
+			return nil, invalid("sum takes a list")
+		}
+		var total any = new(big.Int)
+		for _, element := range list {
+			var err error
+			if total, err = calculate("+", total, element); err != nil {
+				return nil, err
+			}
+		}
+		return total, nil
+	})
+}
+
+// extreme returns the first of the least or greatest arguments, or elements of the only one.
+func extreme(better string, args []any) (any, error) {
+	if len(args) == 1 {
+		list, ok := args[0].([]any)
+		if !ok {
+			return nil, invalid("min and max take a list or several numbers")
+		}
+		args = list
+	}
+	if len(args) == 0 {
+		return nil, invalid("min and max of nothing")
+	}
+	best := args[0]
+	for _, arg := range args[1:] {
+		wins, err := compare(better, arg, best)
+		if err != nil {
+			return nil, err
+		}
+		if wins {
+			best = arg
+		}
+	}
+	return best, nil
+}
+
+func absolute(args []any) (any, error) {
+	return one(args, func(v any) (any, error) {
+		if n, ok := integer(v); ok {
+			return new(big.Int).Abs(n), nil
+		}
+		f, err := Float(v)
+		return math.Abs(f), err
+	})
+}
+
+func truncate(args []any) (any, error) {
+	if len(args) == 0 {
+		return new(big.Int), nil
+	}
+	return whole(args, math.Trunc)
+}
+
+// whole rounds a number to an integer.
+func whole(args []any, f func(float64) float64) (any, error) {
+	return one(args, func(v any) (any, error) {
+		if n, ok := integer(v); ok {
+			return n, nil
+		}
+		x, err := Float(v)
+		if err != nil {
+			return nil, err
+		}
+		return Integer(f(x))
+	})
+}
+
+// Integer returns a whole float as an integer. One that is not finite is an error.
+func Integer(f float64) (*big.Int, error) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil, invalid("%g is no integer", f)
+	}
+	n, _ := new(big.Float).SetFloat64(f).Int(nil)
+	return n, nil
+}
+
+// maxDigits bounds the places that round takes; no float has more.
+const maxDigits = 400
+
+// round rounds half to even: to an integer, or to so many decimal places.
+func round(args []any) (any, error) {
+	switch len(args) {
+	case 1:
+		return whole(args, math.RoundToEven)
+	case 2:
+	default:
+		return nil, invalid("round takes one or two arguments")
+	}
+	places, ok := integer(args[1])
+	if !ok || !places.IsInt64() || places.Int64() > maxDigits || places.Int64() < -maxDigits {
+		return nil, invalid("round takes a small whole number of places")
+	}
+	n, isInt := integer(args[0])
+	if isInt && places.Sign() >= 0 {
+		return n, nil
+	}
+	if isInt {
+		return roundAt(new(big.Rat).SetInt(n), places.Int64()).Num(), nil
+	}
+	f, err := Float(args[0])
+	if err != nil || f == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+		return f, err
+	}
+	rounded, _ := roundAt(new(big.Rat).SetFloat64(f), places.Int64()).Float64()
+	if math.IsInf(rounded, 0) {
+		return nil, invalid("the rounded number is too large for a float")
+	}
+	return math.Copysign(rounded, f), nil
+}
+
+// roundAt rounds a number to a multiple of ten to the power of -places, half to even.
+func roundAt(r *big.Rat, places int64) *big.Rat {
+	unit := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(max(places, -places)), nil))
+	if places > 0 {
+		unit.Inv(unit)
+	}
+	scaled := new(big.Rat).Quo(r, unit)
+	quotient, rest := floorDivide(scaled.Num(), scaled.Denom())
+	twice := rest.Lsh(rest, 1).Cmp(scaled.Denom())
+	if twice > 0 || twice == 0 && quotient.Bit(0) == 1 {
+		quotient.Add(quotient, big.NewInt(1))
+	}
+	return unit.Mul(unit, new(big.Rat).SetInt(quotient))
+}
