@@ -214,10 +214,10 @@ func (twoKeys) IdentityByKey(_ context.Context, hash account.KeyHash) (account.I
 
 var then = time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.UTC)
 
-func start(t *testing.T, opts api.Options) *harness { return startWith(t, opts, func(*api.Deps) {}) }
+func start(t testing.TB, opts api.Options) *harness { return startWith(t, opts, func(*api.Deps) {}) }
 
 // startWith starts the API over parts that change may replace.
-func startWith(t *testing.T, opts api.Options, change func(*api.Deps)) *harness {
+func startWith(t testing.TB, opts api.Options, change func(*api.Deps)) *harness {
 	h := &harness{jobs: &memoryJobs{jobs: map[job.ID]job.Job{}}, hub: stream.NewHub(stream.HubOptions{}), logs: &bytes.Buffer{}}
 	h.live = &hubLive{hub: h.hub}
 	var auth api.Authenticator = account.Anyone{}

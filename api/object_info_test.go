@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/node"
 )
 
@@ -108,3 +109,12 @@ func TestObjectInfoIsCompressedAndRevalidated(t *testing.T) {
 	files.add("a", "new.png")
 	require.Equal(t, http.StatusOK, h.do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "If-None-Match", etag).status)
 }
+
+// noFiles holds no file under any name.
+type noFiles struct{ inputsOf }
+
+func (noFiles) Stat(context.Context, string) (node.Info, error) { return node.Info{}, absent() }
+
+func (noFiles) Open(context.Context, string) (node.Content, error) { return nil, absent() }
+
+func absent() error { return fault.New(fault.NotFound, "not_found", "there is no such file") }
