@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A process notifies at most once a notifyEvery, and while appends come faster than that once a
-// notifyUnderLoad: each notification is a commit of its own.
+// A process notifies at most once a notifyEvery, since each notification is a commit of its own. When
+// several appends came within that time, as no single writer makes them, once a notifyUnderLoad.
 const (
 	notifyEvery     = time.Millisecond
 	notifyUnderLoad = 4 * time.Millisecond
+	severalAppends  = 3
 )
 
 // Wake spreads the news that events were appended: at once within the process, and to other
@@ -25,6 +26,7 @@ type Wake struct {
 	log      *slog.Logger
 	dirty    chan struct{} // for other processes
 	news     chan struct{} // for the tailer of this one
+	signals  atomic.Int64  // since the last notification
 	notifier atomic.Uint32 // backend pid of our own notifications
 }
 
@@ -39,6 +41,7 @@ func (w *Wake) Signal() {
 	if w == nil {
 		return
 	}
+	w.signals.Add(1)
 	nudge(w.news)
 	nudge(w.dirty)
 }
@@ -75,6 +78,7 @@ func (w *Wake) notify(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		w.signals.Store(0)
 		if _, err := conn.Exec(ctx, `select pg_notify('millrace_' || current_schema(), '')`); err != nil {
 			nudge(w.dirty)
 			return classify(err, "notify")
@@ -82,7 +86,7 @@ func (w *Wake) notify(ctx context.Context) error {
 		if err := pause(ctx, notifyEvery); err != nil {
 			return err
 		}
-		if len(w.dirty) > 0 {
+		if w.signals.Load() >= severalAppends {
 			if err := pause(ctx, notifyUnderLoad-notifyEvery); err != nil {
 				return err
 			}
