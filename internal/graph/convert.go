@@ -49,7 +49,7 @@ func toInt(value any) (int64, error) {
 		}
 		return 0, nil
 	case string:
-		i, err := strconv.ParseInt(pythonDigits(v), 10, 64)
+		i, err := strconv.ParseInt(python.Digits(v), 10, 64)
 		if errors.Is(err, strconv.ErrRange) {
 			return 0, errTooLarge
 		}
@@ -87,7 +87,7 @@ func toFloat(value any) (float64, error) {
 var errNotFinite = errors.New("the number is not finite")
 
 func parseFloat(s string) (float64, error) {
-	f, err := strconv.ParseFloat(pythonDigits(s), 64)
+	f, err := strconv.ParseFloat(python.Digits(s), 64)
 	switch {
 	case err != nil && !math.IsInf(f, 0) || strings.ContainsAny(s, "xXpP"):
 		return 0, fmt.Errorf("could not convert string to float: %s", python.Quote(s))
@@ -95,15 +95,6 @@ func parseFloat(s string) (float64, error) {
 		return 0, errNotFinite
 	}
 	return f, nil
-}
-
-// pythonDigits accepts what Python does around and between digits: blanks and single underscores.
-func pythonDigits(s string) string {
-	s = strings.TrimSpace(s)
-	if strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {
-		return "" // not a number
-	}
-	return strings.ReplaceAll(s, "_", "")
 }
 
 func truth(value any) bool {

@@ -17,7 +17,10 @@ const (
 
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
-	return []*node.Class{PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), Switch()}
+	return []*node.Class{
+		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), Switch(),
+		MathExpression(), NumberConvert(), ResolutionSelector(),
+	}
 }
 
 // PrimitiveInt yields the integer it holds.

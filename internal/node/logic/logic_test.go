@@ -1,0 +1,100 @@
+package logic_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/logic"
+	"github.com/millrace-dev/millrace/internal/node/python"
+)
+
+func class(t *testing.T, name string) *node.Class {
+	t.Helper()
+	r, err := node.NewRegistry(logic.Classes()...)
+	require.NoError(t, err)
+	c, ok := r.Lookup(name)
+	require.True(t, ok, name)
+	return c
+}
+
+func run(t *testing.T, name string, args node.Args) (node.Result, error) {
+	t.Helper()
+	return node.Invocation{Class: class(t, name), Inputs: args}.Run(t.Context(), node.Call{NodeID: "1"})
+}
+
+// value reads a literal as Python wrote it: a float has a point or an exponent.
+func value(t *testing.T, raw json.RawMessage) node.Value {
+	t.Helper()
+	var v any
+	require.NoError(t, json.Unmarshal(raw, &v))
+	if _, isNumber := v.(float64); isNumber && !strings.ContainsAny(string(raw), ".e") {
+		var i int64
+		require.NoError(t, json.Unmarshal(raw, &i))
+		return i
+	}
+	return v
+}
+
+func TestClassesDoWhatPythonDoes(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/golden.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Class string
+		Args  map[string]json.RawMessage
+		Want  []string
+		Fails bool
+	}
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Greater(t, len(cases), 300)
+	for _, c := range cases {
+		args := node.Args{}
+		for name, raw := range c.Args {
+			args[name] = value(t, raw)
+		}
+		res, err := run(t, c.Class, args)
+		if c.Fails {
+			require.Equal(t, fault.Invalid, fault.KindOf(err), "%s %s: %v", c.Class, c.Args, err)
+			continue
+		}
+		require.NoError(t, err, "%s %s", c.Class, c.Args)
+		var got []string
+		for _, out := range res.Outputs {
+			got = append(got, python.Repr(out))
+		}
+		require.Equal(t, c.Want, got, "%s %s", c.Class, c.Args)
+	}
+}
+
+func TestPrimitivesPassTheirValue(t *testing.T) {
+	t.Parallel()
+	for name, v := range map[string]node.Value{"PrimitiveInt": int64(5), "PrimitiveFloat": 0.5, "PrimitiveBoolean": true} {
+		res, err := run(t, name, node.Args{"value": v})
+		require.NoError(t, err)
+		require.Equal(t, []node.Value{v}, res.Outputs)
+		_, err = run(t, name, node.Args{"value": "text"})
+		require.Equal(t, fault.Invalid, fault.KindOf(err))
+	}
+}
+
+func TestSwitchPassesTheChosenValue(t *testing.T) {
+	t.Parallel()
+	c := class(t, "ComfySwitchNode")
+	for on, want := range map[bool]string{true: "on_true", false: "on_false"} {
+		lazy := node.Invocation{Class: c, Inputs: node.Args{"switch": on}, Lazy: []string{"on_false", "on_true"}}
+		require.Equal(t, []string{want}, lazy.Needs())
+		res, err := run(t, "ComfySwitchNode", node.Args{"switch": on, want: "x"})
+		require.NoError(t, err)
+		require.Equal(t, []node.Value{"x"}, res.Outputs)
+	}
+	_, err := run(t, "ComfySwitchNode", node.Args{"switch": true, "on_false": "x"})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	_, err = run(t, "ComfySwitchNode", node.Args{"on_false": "x"})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
