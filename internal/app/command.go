@@ -49,7 +49,7 @@ Start with:  millrace dev`,
 	root.PersistentFlags().StringVar(&s.cfg.Logs, "log", s.cfg.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")
 	root.PersistentFlags().StringVar(&s.cfg.LogFormat, "log-format", s.cfg.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
 	root.AddCommand(s.devCommand(), s.serveCommand(), s.migrateCommand(), s.viewsCommand(),
-		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.versionCommand())
+		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.nodesCommand(), s.versionCommand())
 	return root
 }
 
