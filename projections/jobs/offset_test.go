@@ -21,8 +21,13 @@ func TestListAtPagesByOffsetAtEveryDistanceBehindTheLog(t *testing.T) {
 			lagging.foldTo(t, at)
 		}
 		for _, o := range []jobs.Order{
-			{Limit: 10}, {Limit: 1, Offset: 1}, {Limit: 10, Offset: 99}, {Limit: 2, Ascending: true},
-			{Limit: 10, States: []job.State{job.Succeeded, job.Canceled}}, {Limit: 10, Media: "image/"}, {Limit: 10, Media: "audio/"},
+			{Limit: 10},
+			{Limit: 1, Offset: 1},
+			{Limit: 10, Offset: 99},
+			{Limit: 2, Ascending: true},
+			{Limit: 10, States: []job.State{job.Succeeded, job.Canceled}},
+			{Limit: 10, Media: "image/"},
+			{Limit: 10, Media: "audio/"},
 		} {
 			want, all, err := current.reader.ListAt(t.Context(), "acme", o)
 			require.NoError(t, err)
