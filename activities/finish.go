@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.temporal.io/sdk/activity"
 
@@ -62,7 +64,11 @@ func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) 
 	case Succeeded:
 		e.Type, e.Fact = job.TypeSucceeded, job.SucceededV1{Run: p.Run}
 	case Canceled:
-		e.Type, e.Fact = job.TypeCanceled, job.CanceledV1{Run: p.Run, At: p.At}
+		at, err := g.interruptedAt(ctx, p)
+		if err != nil {
+			return job.Ending{}, err
+		}
+		e.Type, e.Fact = job.TypeCanceled, job.CanceledV1{Run: p.Run, At: at}
 	case Failed:
 		failure, err := g.failure(ctx, p)
 		if err != nil {
@@ -73,6 +79,22 @@ func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) 
 		return job.Ending{}, fault.New(fault.Invalid, "", "unknown outcome %q", p.Outcome)
 	}
 	return e, nil
+}
+
+// interruptedAt is where a canceled run stood: as an activity told, else the first node that the log
+// says is running; nil when there is none.
+func (g *Graph) interruptedAt(ctx context.Context, p FinishParams) (*job.NodeRef, error) {
+	if p.At != nil {
+		return p.At, nil
+	}
+	state, err := g.foldJob(ctx, p.RunRef)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(state.Running)) {
+		return &job.NodeRef{Node: id, Class: state.Running[id]}, nil
+	}
+	return nil, nil //nolint:nilnil // "nowhere" is an answer
 }
 
 // failure finds what a failed node recorded: texts of a failure travel in the log, not in histories.

@@ -33,8 +33,11 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 	r := &graphRun{ref: p.RunRef, values: map[int][]string{}}
 	if p.Resumed != nil {
 		r.resume(p.Resumed)
-	} else if done, err := r.begin(ctx, false); done || err != nil {
-		return err
+	} else {
+		r.begin(ctx, false)
+	}
+	if r.plan.Skip {
+		return nil
 	}
 	outcome, err := r.run(ctx)
 	if err != nil {
@@ -54,29 +57,30 @@ type graphRun struct {
 	inFlight int
 	failed   *string // node whose failure ends the run
 	failure  *job.Failure
-	stopped  bool // an activity saw the user's wish before the cancellation arrived here
+	stopped  bool // the log says that the user gave up, also before the cancellation arrives here
+	stale    bool // the plan is not that of the binary that runs the activities now
 	at       *job.NodeRef
 }
 
-// begin plans the run. It reports true when nothing is left to do.
-func (r *graphRun) begin(ctx workflow.Context, replan bool) (bool, error) {
+// begin plans the run. What keeps it from running is left in the state.
+func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 	var a *activities.Graph
 	params := activities.BeginParams{
 		RunRef: r.ref, Replan: replan, Execution: workflow.GetInfo(ctx).FirstRunID,
 	}
+	var plan activities.BeginResult
 	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
-	err := workflow.ExecuteLocalActivity(lctx, a.Begin, params).Get(ctx, &r.plan)
+	err := workflow.ExecuteLocalActivity(lctx, a.Begin, params).Get(ctx, &plan)
 	switch {
-	case temporal.IsCanceledError(err) || err == nil && r.plan.Canceled:
-		return true, r.finish(ctx, activities.Canceled)
+	case temporal.IsCanceledError(err) || err == nil && plan.Canceled:
+		r.stopped = true
+		return
 	case err != nil:
 		r.fail(ctx, "the run could not be planned", err)
-		return true, r.finish(ctx, activities.Failed)
-	case r.plan.Skip:
-		return true, nil
+		return
 	}
-	r.sched = graph.NewScheduler(r.plan.Shape)
-	return false, nil
+	r.plan, r.stale = plan, false
+	r.sched = graph.NewScheduler(plan.Shape)
 }
 
 func (r *graphRun) resume(from *Resumption) {
@@ -93,24 +97,29 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	defer stop()
 	selector := workflow.NewSelector(ctx)
 	for {
-		if r.goesOn(ctx) {
+		if r.stale && r.inFlight == 0 && !r.over(ctx) {
+			// The graph starts over under the plan of the binary that runs now. Facts have the ids they
+			// had, so what was recorded stays as it is and nothing appears twice.
+			r.begin(ctx, true)
+		}
+		if !r.over(ctx) && !r.stale && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			for _, b := range r.sched.Next() {
 				r.dispatch(batches, selector, b)
 			}
 		}
 		if r.inFlight == 0 {
-			break
+			return r.outcome(ctx)
 		}
 		selector.Select(ctx)
-		if !r.goesOn(ctx) {
+		if r.over(ctx) {
 			stop() // siblings of a failed node, or everything when the user gave up
 		}
 	}
-	return r.outcome(ctx)
 }
 
-func (r *graphRun) goesOn(ctx workflow.Context) bool {
-	return r.failed == nil && r.failure == nil && !r.stopped && ctx.Err() == nil && !workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+// over reports whether the run's end is decided.
+func (r *graphRun) over(ctx workflow.Context) bool {
+	return r.failed != nil || r.failure != nil || r.stopped || ctx.Err() != nil
 }
 
 func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
@@ -168,7 +177,8 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 		r.sched.Abandon(b.ID)
 		return
 	case errors.As(err, &app) && app.Type() == activities.ErrPlanChanged:
-		r.replan(ctx)
+		r.sched.Abandon(b.ID)
+		r.stale = true
 		return
 	case err != nil:
 		r.sched.Abandon(b.ID)
@@ -190,17 +200,6 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	r.sched.Done(b.ID, res.Units)
 	for _, unit := range res.Lost {
 		r.sched.Lost(unit)
-	}
-}
-
-// replan starts the graph over under the plan of the binary that runs now. Facts have the ids they
-// had, so what was recorded stays as it is and nothing appears twice.
-func (r *graphRun) replan(ctx workflow.Context) {
-	if r.inFlight > 0 {
-		return // the others end the same way; the last one plans again
-	}
-	if done, err := r.begin(ctx, true); done || err != nil {
-		r.fail(ctx, "the run could not be planned again", err)
 	}
 }
 
