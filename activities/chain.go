@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -95,7 +96,34 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
+	if err := c.saveTexts(ctx, res.UI, files); err != nil {
+		return false, err
+	}
 	return true, c.executed(ctx, unit, pn, res, files.Saved(), time.Since(began))
+}
+
+// saveTexts makes files of the texts that a node shows and does not save, where the job came in by
+// the v2 surface: outputs there are files, and none is silently dropped. The cloud surface tells the
+// texts as they are.
+func (c *chain) saveTexts(ctx context.Context, ui map[string][]any, files NodeFiles) error {
+	if c.plan.surface != job.SurfaceV2 || len(files.Saved()) > 0 {
+		return nil
+	}
+	for i, value := range ui["text"] {
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		save := node.Save{Folder: node.FolderTemp, Prefix: "text", Suffix: "_.txt", ContentType: "text/plain; charset=utf-8", Index: i}
+		_, err := files.Save(ctx, save, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("save a text: %w", err)
+		}
+	}
+	return nil
 }
 
 // inputs gathers a node's constants and linked values. It reports false when a linked node has

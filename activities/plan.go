@@ -20,6 +20,7 @@ type planned struct {
 	hash      string
 	source    job.Source
 	submitted time.Time
+	surface   job.Surface
 }
 
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is
@@ -51,7 +52,7 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Plan: plan, hash: hash, source: source, submitted: state.SubmittedAt}
+	p := &planned{Plan: plan, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface}
 	g.plans.put(ref.Job, p)
 	return p, nil
 }

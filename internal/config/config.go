@@ -43,6 +43,12 @@ type Config struct {
 	MaxBody    int64 // MILLRACE_MAX_BODY, bytes of a JSON request body
 	MaxUpload  int64 // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
 
+	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
+	MaxSockets    int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
+	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
+	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status in the raw vocabulary of newer clients
+	RouteByClient bool          // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
+
 	Logs      string        // MILLRACE_LOG: debug, info, warn, error
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
@@ -57,6 +63,7 @@ func Default() Config {
 		TemporalNamespace: "default", TaskQueue: "millrace",
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20,
+		JobRetention: 30 * 24 * time.Hour, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second,
 	}
 }
@@ -97,6 +104,28 @@ func number[T int | int64](env string, field func(*Config) *T) setting {
 	}}
 }
 
+func duration(env string, field func(*Config) *time.Duration) setting {
+	return setting{env, func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%s must be a positive duration such as 30s or 720h, not %q", env, v)
+		}
+		*field(c) = d
+		return nil
+	}}
+}
+
+func flag(env string, field func(*Config) *bool) setting {
+	return setting{env, func(c *Config, v string) error {
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return fmt.Errorf("%s must be true or false, not %q", env, v)
+		}
+		*field(c) = b
+		return nil
+	}}
+}
+
 var settings = []setting{
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
@@ -116,21 +145,17 @@ var settings = []setting{
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
+	number("MILLRACE_MAX_SOCKETS", func(c *Config) *int { return &c.MaxSockets }),
+	number("MILLRACE_MAX_STREAMS", func(c *Config) *int { return &c.MaxStreams }),
+	duration("MILLRACE_JOB_RETENTION", func(c *Config) *time.Duration { return &c.JobRetention }),
+	duration("MILLRACE_STOP_AFTER", func(c *Config) *time.Duration { return &c.StopAfter }),
+	flag("MILLRACE_RAW_STATUS", func(c *Config) *bool { return &c.RawStatus }),
+	flag("MILLRACE_ROUTE_BY_CLIENT", func(c *Config) *bool { return &c.RouteByClient }),
+	flag("MILLRACE_ALLOW_UNAUTHENTICATED", func(c *Config) *bool { return &c.AllowWide }),
+	flag("MILLRACE_NO_WORKFLOW_CACHE", func(c *Config) *bool { return &c.NoWorkflowCache }),
 	text("MILLRACE_LOG", func(c *Config) *string { return &c.Logs }),
 	text("MILLRACE_LOG_FORMAT", func(c *Config) *string { return &c.LogFormat }),
-	{"MILLRACE_ALLOW_UNAUTHENTICATED", func(c *Config, v string) (err error) {
-		c.AllowWide, err = strconv.ParseBool(v)
-		return err
-	}},
-	{"MILLRACE_NO_WORKFLOW_CACHE", func(c *Config, v string) (err error) {
-		c.NoWorkflowCache, err = strconv.ParseBool(v)
-		return err
-	}},
 	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.trust(v) }},
-	{"MILLRACE_STOP_AFTER", func(c *Config, v string) (err error) {
-		c.StopAfter, err = time.ParseDuration(v)
-		return err
-	}},
 }
 
 func (c *Config) trust(list string) error {
@@ -217,8 +242,12 @@ func (c Config) checkBounds() error {
 		name  string
 		value int64
 	}{
-		{"slots", int64(c.Slots)}, {"queue depth", int64(c.QueueDepth)}, {"max nodes", int64(c.MaxNodes)},
-		{"max pixels", c.MaxPixels}, {"max body", c.MaxBody}, {"max upload", c.MaxUpload},
+		{"slots", int64(c.Slots)},
+		{"queue depth", int64(c.QueueDepth)},
+		{"max nodes", int64(c.MaxNodes)},
+		{"max pixels", c.MaxPixels},
+		{"max body", c.MaxBody},
+		{"max upload", c.MaxUpload},
 	} {
 		if b.value < 1 {
 			problems = append(problems, fmt.Errorf("%s must be at least 1, not %d", b.name, b.value))
