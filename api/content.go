@@ -38,6 +38,9 @@ func (s *fileServer) getSigned(c *gin.Context) error {
 // serve answers with the bytes of a file: ranges, conditions and HEAD as net/http has them, with
 // the hash as ETag.
 func (s *fileServer) serve(c *gin.Context, e files.Entry, filename string) error {
+	if done, err := s.redirect(c, e, filename); done || err != nil {
+		return unavailable(err)
+	}
 	r, err := s.Files.Open(c.Request.Context(), e)
 	if err != nil {
 		return unavailable(err)
@@ -57,9 +60,27 @@ func (s *fileServer) serve(c *gin.Context, e files.Entry, filename string) error
 	return nil
 }
 
+// presignedFor is how long a link to the backend lives; the client follows it at once.
+const presignedFor = 15 * time.Minute
+
+// redirect sends the client to the backend where that can serve it.
+func (s *fileServer) redirect(c *gin.Context, e files.Entry, filename string) (bool, error) {
+	contentType, disposition := presentation(e.ContentType)
+	h := blob.Headers{ContentType: contentType, ContentDisposition: contentDisposition(disposition, filename)}
+	link, err := s.Files.Presign(c.Request.Context(), e, h, presignedFor)
+	if err != nil || link == "" {
+		return false, err
+	}
+	c.Header("Location", link)
+	c.Header("Cache-Control", "private, no-store")
+	c.Status(http.StatusFound)
+	c.Writer.WriteHeaderNow()
+	return true, nil
+}
+
 // unavailable tells a client that a file it may read has lost its bytes.
 func unavailable(err error) error {
-	if fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt) {
+	if err != nil && (fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt)) {
 		return fault.Wrap(err, fault.NotFound, "output_unavailable", "the content of this file is not available")
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"runtime"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -29,6 +30,8 @@ type Files interface {
 	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
 	// Open returns the bytes of a file.
 	Open(ctx context.Context, e files.Entry) (blob.Reader, error)
+	// Presign returns a link to the backend that serves the file, "" where there is none.
+	Presign(ctx context.Context, e files.Entry, h blob.Headers, ttl time.Duration) (string, error)
 	// Create begins the bytes of an upload.
 	Create(ctx context.Context) (blob.Writer, error)
 	// Upload records an upload whose bytes are committed under a free name.

@@ -96,6 +96,19 @@ func (s *Service) Open(ctx context.Context, e Entry) (blob.Reader, error) {
 	return r, nil
 }
 
+// Presign returns a link at which the backend itself serves the file with these headers, "" where it
+// serves nobody but us.
+func (s *Service) Presign(ctx context.Context, e Entry, h blob.Headers, ttl time.Duration) (string, error) {
+	p, ok := s.blobs.(blob.Presigner)
+	if !ok {
+		return "", nil
+	}
+	if _, err := s.blobs.Stat(ctx, e.Hash); err != nil {
+		return "", err
+	}
+	return p.Presign(ctx, e.Hash, h, ttl)
+}
+
 // Upload stores an uploaded file under the naming rule and returns where it went.
 func (s *Service) Upload(ctx context.Context, u Upload) (Entry, error) {
 	u.ExpiresAt = s.deadline(s.opts.InputRetention)

@@ -1,0 +1,6 @@
+package bucket_test
+
+import "syscall"
+
+// endWithParent makes the server end with the test process.
+func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -1,0 +1,133 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Create implements blob.Store. The spool file has no name, so nothing of it outlives the process.
+func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
+	f, err := os.CreateTemp(s.opts.Spool, "")
+	if err != nil {
+		return nil, fmt.Errorf("spool a blob: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
+	}
+	return &writer{s: s, f: f, h: blob.NewHash()}, nil
+}
+
+// writer spools one blob and hashes on the way.
+type writer struct {
+	s    *Store
+	f    *os.File // nil once ended
+	h    hash.Hash
+	size int64
+	err  error
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.f == nil {
+		return 0, fs.ErrClosed
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.f.Write(p)
+	w.h.Write(p[:n])
+	w.size += int64(n)
+	if err != nil {
+		w.err = fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to take files")
+	}
+	return n, w.err
+}
+
+// ReadAt implements io.ReaderAt.
+func (w *writer) ReadAt(p []byte, off int64) (int, error) {
+	if w.f == nil {
+		return 0, fs.ErrClosed
+	}
+	return w.f.ReadAt(p, off)
+}
+
+// Sum implements blob.Writer.
+func (w *writer) Sum() (blob.Ref, int64) { return blob.RefOf(w.h), w.size }
+
+// Commit implements blob.Writer.
+func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
+	if w.f == nil {
+		return blob.Stored{}, fs.ErrClosed
+	}
+	defer w.Abort()
+	if err := errors.Join(w.err, ctx.Err()); err != nil {
+		return blob.Stored{}, err
+	}
+	stored := blob.Stored{Ref: blob.RefOf(w.h), Size: w.size}
+	held, err := w.adopt(ctx, stored)
+	if err != nil || held {
+		return stored, err
+	}
+	stored.Created = true
+	return stored, w.upload(ctx, stored)
+}
+
+// adopt takes an object of the right size as the blob and touches it, so that no collector takes it.
+func (w *writer) adopt(ctx context.Context, b blob.Stored) (bool, error) {
+	size, err := w.s.Stat(ctx, b.Ref)
+	if fault.Is(err, fault.NotFound) || err == nil && size != b.Size {
+		return false, nil
+	}
+	if err == nil {
+		err = w.s.Touch(ctx, b.Ref)
+	}
+	if fault.Is(err, fault.NotFound) { // collected in between
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// uploadAttempts bounds how often an upload meets a collector that removes an older object under it.
+const uploadAttempts = 3
+
+// upload stores the object. A collector that looked at an older object of the name may remove the new
+// one in the instant before it is locked out, so its presence is checked under the lock.
+func (w *writer) upload(ctx context.Context, b blob.Stored) error {
+	for attempt := 1; ; attempt++ {
+		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.f, 0, b.Size), b.Size,
+			minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1})
+		if err != nil {
+			return classify(b.Ref, "store", err)
+		}
+		err = w.s.locks.Shared(ctx, b.Ref, func() error {
+			_, err := w.s.Stat(ctx, b.Ref)
+			return err
+		})
+		if !fault.Is(err, fault.NotFound) || attempt == uploadAttempts {
+			return err
+		}
+	}
+}
+
+// partSize is that of large uploads, which go part by part.
+const partSize = 16 << 20
+
+// Abort implements blob.Writer.
+func (w *writer) Abort() error {
+	if w.f == nil {
+		return nil
+	}
+	err := w.f.Close()
+	w.f = nil
+	return err
+}
