@@ -58,7 +58,10 @@ func classes(t testing.TB) *node.Registry {
 			Inputs:  []node.Input{{Name: "image", Type: node.Combo, Folder: node.FolderInput}},
 			Checked: []string{"image"},
 			Check: func(ctx context.Context, files node.Files, constants node.Args) error {
-				name, _ := constants["image"].(string)
+				name, isConstant := constants["image"].(string)
+				if !isConstant {
+					return nil
+				}
 				_, err := files.Stat(ctx, name)
 				if fault.Is(err, fault.NotFound) {
 					return fault.New(fault.Invalid, "", "Invalid image file: %s", name)

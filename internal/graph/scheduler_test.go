@@ -352,3 +352,57 @@ func TestShapeOf5000UnitsIsSmall(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, len(raw), 250_000)
 }
+
+func TestFusedBatchesAreBoundedAndOneAtATime(t *testing.T) {
+	t.Parallel()
+	for millis, want := range map[int64]int{100: 20, 200: 10, 0: 500} {
+		shape := graph.Shape{Units: make([]graph.Unit, 1200)}
+		for u := range shape.Units {
+			shape.Units[u] = graph.Unit{Millis: millis, Output: true}
+		}
+		s := graph.NewScheduler(shape)
+		next := s.Next()
+		require.Len(t, next, 1)
+		require.Len(t, next[0].Units, want)
+		require.Empty(t, s.Next(), "the next one waits for the first")
+		s.Abandon(next[0].ID)
+		again := s.Next()
+		require.Equal(t, next[0].Units, again[0].Units)
+	}
+}
+
+func TestUnitThatAsksForTheSameAgainAndAgainEndsTheRun(t *testing.T) {
+	t.Parallel()
+	shape := graph.Shape{Units: []graph.Unit{
+		{Millis: 1}, {Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}}, Output: true},
+	}}
+	s := graph.NewScheduler(shape)
+	rounds := 0
+	for next := s.Next(); len(next) > 0; next = s.Next() {
+		var results []graph.UnitResult
+		for _, u := range next[0].Units {
+			if u == 0 {
+				results = append(results, graph.UnitResult{Unit: 0, Status: graph.Done})
+			} else {
+				results = append(results, graph.UnitResult{Unit: 1, Status: graph.NeedsInputs, Needs: []string{"a"}})
+			}
+		}
+		s.Done(next[0].ID, results)
+		rounds++
+		require.Less(t, rounds, 100)
+	}
+	require.False(t, s.Finished())
+}
+
+func TestRestoringTheStateOfAnotherShapeTakesWhatFits(t *testing.T) {
+	t.Parallel()
+	shape := graph.Shape{Units: []graph.Unit{
+		{Millis: 1}, {Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}}, Output: true},
+	}}
+	for _, asked := range [][2]int{{-1, 0}, {2, 0}, {1, -1}, {1, 1}, {0, 0}} {
+		s := graph.RestoreScheduler(shape, graph.State{Asked: [][2]int{asked}})
+		require.Equal(t, []int{1}, s.Next()[0].Units, "nothing was asked for")
+	}
+	s := graph.RestoreScheduler(shape, graph.State{Asked: [][2]int{{1, 0}}})
+	require.Equal(t, []int{0, 1}, s.Next()[0].Units)
+}

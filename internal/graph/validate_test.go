@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/node"
 )
 
 func TestPromptErrors(t *testing.T) {
@@ -299,4 +300,51 @@ func TestHugeValuesAreNotEchoed(t *testing.T) {
 	e := refused(t, `{"1":{"class_type":"Set","inputs":{"int":"`+strings.Repeat("é", 1<<20)+`"}}}`)
 	require.Less(t, len(toJSON(t, e)), 10_000)
 	require.True(t, json.Valid([]byte(toJSON(t, e))))
+}
+
+func TestBoundsThemselvesAreAllowed(t *testing.T) {
+	t.Parallel()
+	for _, inputs := range []string{`{"int":1,"float":-1}`, `{"int":10,"float":1.5}`, `{"int":10.9}`} {
+		_, err := validate(t, `{"1":{"class_type":"Set","inputs":`+inputs+`}}`)
+		require.NoError(t, err, inputs)
+	}
+}
+
+func TestListsOf20OptionsAreRepeated(t *testing.T) {
+	t.Parallel()
+	r, err := node.NewRegistry(&node.Class{
+		Name: "Pick", Run: nothing, OutputNode: true, Inputs: []node.Input{{Name: "p", Type: node.Combo, Options: manyOptions(20)}},
+	})
+	require.NoError(t, err)
+	v := graph.Validator{Classes: r}
+	_, err = v.Validate(t.Context(), parse(t, `{"1":{"class_type":"Pick","inputs":{"p":"z"}}}`), shelf{}, nil)
+	var refusal *graph.PromptError
+	require.ErrorAs(t, err, &refusal)
+	require.Contains(t, refusal.Details, "not in ['x', 'xx', ")
+	require.NotNil(t, refusal.NodeErrors[0].Errors[0].ExtraInfo["input_config"])
+}
+
+func TestLinkedInputsAreNotChecked(t *testing.T) {
+	t.Parallel()
+	_, err := validate(t, `{"0":{"class_type":"Wild","inputs":{}},"1":{"class_type":"Load","inputs":{"image":["0",0]}},
+		"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`)
+	require.NoError(t, err)
+}
+
+// TestLaddersTakeNoExponentialTime has 2^2000 paths from top to bottom.
+func TestLaddersTakeNoExponentialTime(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"0":{"class_type":"Text","inputs":{"value":"x"}}`)
+	for i := 1; i <= 2000; i++ {
+		fmt.Fprintf(&b, `,"%d":{"class_type":"Switch","inputs":{"on":["%d",0],"no":["%d",0],"yes":["%d",0]}}`, i, i-1, i-1, i-1)
+	}
+	b.WriteString(`,"out":{"class_type":"Show","inputs":{"source":["2000",0]}}}`)
+	prompt := strings.Replace(b.String(), `"on":["0",0]`, `"on":true`, 1)
+	accepted, err := validate(t, prompt)
+	require.NoError(t, err)
+	require.Equal(t, 2002, accepted.NodeCount())
+	plan, err := graph.BuildPlan(accepted.Graph, classes(t), accepted.Outputs, nil)
+	require.NoError(t, err)
+	require.Len(t, plan.Nodes, 2002)
 }
