@@ -46,7 +46,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
-		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{Kicker: in.relay}),
+		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool),
 		Readiness: readiness{in}, Logger: in.log,
 	}, api.Options{
@@ -79,11 +79,11 @@ func (in *instance) authenticator() (api.Authenticator, error) {
 
 // signer makes links to content; its key is derived, so all replicas accept each other's links.
 func (in *instance) signer() (*signedurl.Signer, error) {
-	secret, err := in.key.Derive("links")
+	keys, err := in.linkKeys()
 	if err != nil {
 		return nil, err
 	}
-	return signedurl.New([]signedurl.Key{{ID: "1", Secret: secret}}, signedurl.Options{})
+	return signedurl.New(keys, signedurl.Options{})
 }
 
 // readiness tells whether a submission made now would be accepted and kept.

@@ -101,13 +101,13 @@ func (in *instance) openStores(ctx context.Context) (err error) {
 	if in.key, err = in.secretKey(); err != nil {
 		return err
 	}
-	if in.blobs, err = disk.Open(ctx, blobDir(in.cfg), disk.Options{Log: in.log}); err != nil {
+	if in.blobs, err = in.openBlobs(ctx); err != nil {
 		return err
 	}
 	if in.values, err = disk.Open(ctx, valueDir(in.cfg), disk.Options{Log: in.log}); err != nil {
 		return err
 	}
-	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{})
+	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{InputRetention: in.cfg.AssetRetention})
 	in.classes, err = standard.Registry()
 	return err
 }

@@ -43,6 +43,10 @@ type Config struct {
 	MaxBody    int64 // MILLRACE_MAX_BODY, bytes of a JSON request body
 	MaxUpload  int64 // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
 
+	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
+	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
+	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
+
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
 	MaxSockets    int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
 	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
@@ -54,6 +58,18 @@ type Config struct {
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
 
 	NoWorkflowCache bool // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
+}
+
+// Bucket is a bucket of an S3-compatible service. Without keys the AWS_* variables and the machine's
+// role are used.
+type Bucket struct {
+	Endpoint  string // MILLRACE_BUCKET_ENDPOINT, host[:port]
+	Name      string // MILLRACE_BUCKET; "" = no bucket
+	Prefix    string // MILLRACE_BUCKET_PREFIX, of every key
+	Region    string // MILLRACE_BUCKET_REGION
+	AccessKey string // MILLRACE_BUCKET_ACCESS_KEY
+	SecretKey string // MILLRACE_BUCKET_SECRET_KEY
+	Insecure  bool   // MILLRACE_BUCKET_INSECURE, plain HTTP
 }
 
 // Default returns the configuration of local mode.
@@ -147,6 +163,15 @@ var settings = []setting{
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
 	number("MILLRACE_MAX_SOCKETS", func(c *Config) *int { return &c.MaxSockets }),
 	number("MILLRACE_MAX_STREAMS", func(c *Config) *int { return &c.MaxStreams }),
+	text("MILLRACE_BUCKET_ENDPOINT", func(c *Config) *string { return &c.Bucket.Endpoint }),
+	text("MILLRACE_BUCKET", func(c *Config) *string { return &c.Bucket.Name }),
+	text("MILLRACE_BUCKET_PREFIX", func(c *Config) *string { return &c.Bucket.Prefix }),
+	text("MILLRACE_BUCKET_REGION", func(c *Config) *string { return &c.Bucket.Region }),
+	text("MILLRACE_BUCKET_ACCESS_KEY", func(c *Config) *string { return &c.Bucket.AccessKey }),
+	text("MILLRACE_BUCKET_SECRET_KEY", func(c *Config) *string { return &c.Bucket.SecretKey }),
+	flag("MILLRACE_BUCKET_INSECURE", func(c *Config) *bool { return &c.Bucket.Insecure }),
+	text("MILLRACE_FORMER_SECRET_KEYS", func(c *Config) *string { return &c.FormerKeys }),
+	duration("MILLRACE_ASSET_RETENTION", func(c *Config) *time.Duration { return &c.AssetRetention }),
 	duration("MILLRACE_JOB_RETENTION", func(c *Config) *time.Duration { return &c.JobRetention }),
 	duration("MILLRACE_STOP_AFTER", func(c *Config) *time.Duration { return &c.StopAfter }),
 	flag("MILLRACE_RAW_STATUS", func(c *Config) *bool { return &c.RawStatus }),

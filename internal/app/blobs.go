@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/bucket"
+	"github.com/millrace-dev/millrace/internal/blob/disk"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/secret"
+	"github.com/millrace-dev/millrace/internal/signedurl"
+)
+
+// openBlobs opens the store of files: a bucket where one is configured, else the data directory.
+func (in *instance) openBlobs(ctx context.Context) (blob.Store, error) {
+	b := in.cfg.Bucket
+	if b.Name == "" {
+		return disk.Open(ctx, blobDir(in.cfg), disk.Options{Log: in.log})
+	}
+	return bucket.Open(ctx, bucket.Options{
+		Endpoint: b.Endpoint, Region: b.Region, Bucket: b.Name, Prefix: b.Prefix, AccessKey: b.AccessKey, SecretKey: b.SecretKey,
+		Insecure: b.Insecure, Spool: filepath.Join(in.cfg.DataDir, "spool"), Locks: postgres.NewBlobLocks(in.pool), Log: in.log,
+	})
+}
+
+// linkKeys derives the keys of links to files: that of the secret key signs, those of former ones are
+// still accepted.
+func (in *instance) linkKeys() ([]signedurl.Key, error) {
+	roots := []*secret.Key{in.key}
+	for text := range strings.SplitSeq(in.cfg.FormerKeys, ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		former, err := secret.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("a former secret key: %w", err)
+		}
+		roots = append(roots, former)
+	}
+	keys := make([]signedurl.Key, len(roots))
+	for i, root := range roots {
+		derived, err := root.Derive("links")
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(derived) // names the key and says nothing about it
+		keys[i] = signedurl.Key{ID: hex.EncodeToString(sum[:4]), Secret: derived}
+	}
+	return keys, nil
+}
