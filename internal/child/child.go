@@ -1,16 +1,17 @@
 //go:build unix
 
 // Package child runs a program that must not outlive this process. On Linux the
-// kernel signals the child when its parent dies, however it dies; elsewhere the
-// child notices by its standard input, which ends with the parent. The child leads
-// a process group of its own, so that a Ctrl-C in the terminal reaches only the
-// parent, which stops its children in order.
+// kernel signals the child when its parent dies, however it dies; elsewhere a shell
+// does that watches for the parent's end. The child leads a process group of its own,
+// so that a Ctrl-C in the terminal reaches only the parent, which stops its children
+// in order.
 package child
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -29,7 +30,7 @@ type Command struct {
 
 	// User is whom the child runs as; nil = the same as this process.
 	User *User
-	// Orphan is the signal the child gets when this process dies (Linux).
+	// Orphan is the signal the child gets when this process dies; 0 = none.
 	Orphan syscall.Signal
 	// Tether gives the child a standard input that ends when this process dies, for
 	// programs that watch it; otherwise it is /dev/null.
@@ -55,11 +56,33 @@ func Start(c Command) (*Process, error) {
 	}
 	p := &Process{tether: tether, done: make(chan struct{})}
 	started := make(chan error)
-	go p.run(cmd, started)
+	go p.run(cmd, c.Orphan, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	return p, nil
+}
+
+// Output runs the command to its end and returns what it wrote to its outputs, which replace
+// those of c. The end of ctx stops it with SIGTERM.
+func Output(ctx context.Context, c Command) ([]byte, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // read only
+	c.Stdout, c.Stderr = w, w
+	p, err := Start(c)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return nil, err
+	}
+	release := context.AfterFunc(ctx, func() {
+		p.Signal(syscall.SIGTERM) //nolint:errcheck // it has ended, or its end tells
+	})
+	defer release()
+	out, err := io.ReadAll(r)
+	<-p.Done()
+	return out, errors.Join(p.Err(), err)
 }
 
 func (c Command) build() (cmd *exec.Cmd, tether *os.File, err error) {
@@ -91,23 +114,37 @@ func (c Command) build() (cmd *exec.Cmd, tether *os.File, err error) {
 
 // run starts the child and waits for it on one thread: the kernel's "parent died" is the death
 // of the thread that started the child.
-func (p *Process) run(cmd *exec.Cmd, started chan<- error) {
+func (p *Process) run(cmd *exec.Cmd, orphan syscall.Signal, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	defer p.untether()
 	err := cmd.Start()
 	if stdin, ok := cmd.Stdin.(*os.File); ok {
 		err = errors.Join(err, stdin.Close())
 	}
 	if err != nil {
-		p.untether()
 		started <- err
 		return
 	}
 	p.process = cmd.Process
+	unguard, err := guard(cmd.Process.Pid, orphan)
+	if err != nil { // better no child than one that may be left behind
+		started <- errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
+		return
+	}
 	started <- nil
 	p.err = cmd.Wait()
-	p.untether()
+	unguard()
 	close(p.done)
+}
+
+// ignoreExit drops the status of a child that was killed on purpose.
+func ignoreExit(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
 }
 
 func (p *Process) untether() {

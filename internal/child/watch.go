@@ -1,0 +1,33 @@
+//go:build unix
+
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// watch has the signal sent to the process when this one dies, where the kernel does not: a shell
+// reads from a pipe that only this process can write to, and so learns of its end. release must
+// be called when the process has ended, before its id is given to another.
+func watch(pid int, sig syscall.Signal) (release func(), err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("/bin/sh", "-c", `read -r _; kill -"$1" "$2"`, "sh", strconv.Itoa(int(sig)), strconv.Itoa(pid))
+	cmd.Stdin, cmd.Env = r, []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := errors.Join(cmd.Start(), r.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("watch over process %d: %w", pid, err), w.Close())
+	}
+	return func() {
+		cmd.Process.Kill() //nolint:errcheck // the shell may have ended
+		cmd.Wait()         //nolint:errcheck // killed
+		w.Close()          //nolint:errcheck // a pipe without a reader has nothing to lose
+	}, nil
+}
