@@ -2,7 +2,9 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -38,22 +40,31 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 	return r.flush(ctx)
 }
 
-// flush appends what waits. Facts that an earlier attempt recorded are left as they are: a chain
-// repeats its nodes in the same order, so those are a beginning of what waits, and the store
-// answers with them instead of appending.
+// flush appends what waits. Facts that are recorded already stay as they are: another attempt of the
+// chain recorded a beginning of what waits, and then the store answers with that; a node whose values
+// were lost runs again in another chain, so its facts may also stand behind new ones.
 func (r *recorder) flush(ctx context.Context) error {
 	for len(r.pending) > 0 {
-		recorded, err := r.g.Events.Append(ctx, eventlog.Append{
-			Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: eventlog.AnyVersion,
-			Events: r.pending, Meta: eventlog.Meta{Actor: r.g.Worker},
-		})
+		recorded, err := r.append(ctx, r.pending)
+		if errors.Is(err, eventlog.ErrDuplicate) { // the first is new, a later one is not
+			recorded, err = r.append(ctx, r.pending[:1])
+		}
 		if err != nil {
 			return fmt.Errorf("record nodes of job %s: %w", r.ref.Job, err)
 		}
 		if len(recorded) == 0 {
 			return fmt.Errorf("record nodes of job %s: the log took none of %d facts", r.ref.Job, len(r.pending))
 		}
-		r.pending = r.pending[len(recorded):]
+		r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
+			return slices.ContainsFunc(recorded, func(rec eventlog.Recorded) bool { return rec.ID == e.ID })
+		})
 	}
 	return nil
+}
+
+func (r *recorder) append(ctx context.Context, events []eventlog.Event) ([]eventlog.Recorded, error) {
+	return r.g.Events.Append(ctx, eventlog.Append{
+		Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: eventlog.AnyVersion,
+		Events: events, Meta: eventlog.Meta{Actor: r.g.Worker},
+	})
 }

@@ -2,12 +2,12 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 )
@@ -79,13 +79,27 @@ func (g *Graph) run(ctx context.Context, p RunParams) (RunResult, error) {
 	defer release()
 	c := newChain(g, plan, p, int(attempt))
 	err = c.run(watched)
-	if fault.Is(err, fault.Canceled) && watched.Err() != nil {
+	switch {
+	case err == nil:
+		return c.result, nil
+	case errors.Is(context.Cause(watched), errStopped):
 		return g.stopped(ctx, c)
-	}
-	if err != nil {
+	case watched.Err() != nil:
+		return RunResult{}, g.interrupted(ctx, c)
+	default:
 		return RunResult{}, asActivityError(err, attempt)
 	}
-	return c.result, nil
+}
+
+// interrupted ends an activity that is to stop for a reason that is not its own job's end: the worker
+// shuts down, or a sibling failed. What finished is recorded; what it says is up to the engine.
+func (g *Graph) interrupted(ctx context.Context, c *chain) error {
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := c.facts.flush(flush); err != nil {
+		g.Log.Warn("nodes of an interrupted batch are not recorded; they run again", "job_id", c.params.Job, "error", err)
+	}
+	return context.Cause(ctx)
 }
 
 // stopped ends an activity whose job is to stop: what finished is recorded, the node that was

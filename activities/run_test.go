@@ -1,0 +1,202 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/blob/mem"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// noFiles is a node's view of an account without files.
+type noFiles struct{ node.Files }
+
+func (noFiles) Saved() []job.OutputFile { return nil }
+
+type noAssets struct{}
+
+func (noAssets) ResolveAssets(context.Context, string, *graph.Graph) error { return nil }
+
+type noBus struct{}
+
+func (noBus) Publish(context.Context, stream.Frame) error { return nil }
+
+// bench is a worker's activities over a log in memory that holds one admitted job.
+type bench struct {
+	activities *activities.Graph
+	stops      *activities.Stops
+	log        *eventlogtest.Memory
+	ref        job.RunRef
+}
+
+func newBench(t *testing.T, prompt string, targets []string, classes ...*node.Class) *bench {
+	t.Helper()
+	types := eventlog.NewRegistry()
+	require.NoError(t, job.Register(types))
+	registry, err := node.NewRegistry(classes...)
+	require.NoError(t, err)
+	log, blobs, stops := eventlogtest.NewMemory(types), mem.New(), activities.NewStops()
+	b := &bench{stops: stops, log: log, ref: job.RunRef{Job: job.NewID(), Account: "a", Run: 1}}
+	b.activities = activities.NewGraph(activities.Deps{
+		Events: log, Types: types, Sources: job.Sources{Events: log, Registry: types, Blobs: blobs},
+		Assets: noAssets{}, Classes: registry, Values: activities.NewValues(blobs, 1<<20, 1<<20), Bus: noBus{}, Stops: stops,
+		Files:  func(job.RunRef, string) activities.NodeFiles { return noFiles{} },
+		Worker: "w", Log: slog.New(slog.DiscardHandler),
+	})
+	source, err := json.Marshal(job.Source{Prompt: json.RawMessage(prompt)})
+	require.NoError(t, err)
+	b.append(t, job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: string(source)}, Targets: targets})
+	b.append(t, job.TypeAdmitted, job.AdmittedV1{Run: 1})
+	return b
+}
+
+func (b *bench) append(t *testing.T, eventType string, data any) []eventlog.Recorded {
+	t.Helper()
+	recorded, err := b.log.Append(t.Context(), eventlog.Append{
+		Stream: b.ref.Job.Stream(), Account: b.ref.Account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+	})
+	require.NoError(t, err)
+	return recorded
+}
+
+// facts are the recorded facts of nodes, "type node", in order.
+func (b *bench) facts(t *testing.T) []string {
+	t.Helper()
+	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
+	require.NoError(t, err)
+	var out []string
+	for _, rec := range recorded {
+		data, err := b.log.Decode(rec)
+		require.NoError(t, err)
+		switch e := data.(type) {
+		case job.NodeStartedV1:
+			out = append(out, "started "+e.Node)
+		case job.NodeExecutedV1:
+			out = append(out, "executed "+e.Node)
+		}
+	}
+	return out
+}
+
+// environment runs activities as a worker does whose own context is ctx.
+func environment(ctx context.Context) *testsuite.TestActivityEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
+	return env
+}
+
+func (b *bench) begin(t *testing.T) activities.BeginResult {
+	t.Helper()
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.Begin)
+	value, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	require.NoError(t, err)
+	var plan activities.BeginResult
+	require.NoError(t, value.Get(&plan))
+	return plan
+}
+
+func (b *bench) run(ctx context.Context, plan activities.BeginResult, units ...int) (activities.RunResult, error) {
+	env := environment(ctx)
+	env.RegisterActivity(b.activities.RunLong)
+	value, err := env.ExecuteActivity(b.activities.RunLong, activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: units})
+	if err != nil {
+		return activities.RunResult{}, err
+	}
+	var res activities.RunResult
+	return res, value.Get(&res)
+}
+
+// waiting is a class that runs until it is interrupted, and says on the channel that it has begun.
+func waiting() (*node.Class, <-chan struct{}) {
+	begun := make(chan struct{})
+	return &node.Class{
+		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(int64) time.Duration { return time.Minute },
+		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
+			close(begun)
+			<-ctx.Done()
+			return node.Result{}, ctx.Err()
+		},
+	}, begun
+}
+
+const waitPrompt = `{"1":{"class_type":"Wait","inputs":{}}}`
+
+func TestANodeStoppedByItsUserEndsTheRunAndNamesWhereItStood(t *testing.T) {
+	t.Parallel()
+	class, begun := waiting()
+	b := newBench(t, waitPrompt, []string{"1"}, class)
+	plan := b.begin(t)
+	go func() {
+		<-begun
+		b.stops.See([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: b.ref.Job.Stream()}})
+	}()
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.True(t, res.Stopped)
+	require.Equal(t, &job.NodeRef{Node: "1", Class: "Wait"}, res.At)
+}
+
+// A worker that shuts down, and a sibling that failed, interrupt a node too; neither is the user's wish.
+func TestANodeInterruptedOtherwiseIsNotTakenForCanceledByItsUser(t *testing.T) {
+	t.Parallel()
+	for name, cause := range map[string]error{
+		"the worker shuts down": worker.ErrWorkerShutdown, "the workflow cancels a sibling": temporal.NewCanceledError(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			class, begun := waiting()
+			b := newBench(t, waitPrompt, []string{"1"}, class)
+			plan := b.begin(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				<-begun
+				cancel(cause)
+			}()
+			res, err := b.run(ctx, plan, 0)
+			require.Error(t, err)
+			require.False(t, res.Stopped)
+			var app *temporal.ApplicationError
+			require.False(t, errors.As(err, &app) && app.NonRetryable(), "another worker is to run it again: %v", err)
+		})
+	}
+}
+
+// A producer whose stored value was lost runs again, in a batch with nodes that never ran.
+func TestFactsOfNodesThatRunAgainMayStandBehindNewOnes(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Step", Module: "nodes", OutputNode: true,
+		Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+	}
+	prompt := `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Step","inputs":{}},"3":{"class_type":"Step","inputs":{}}}`
+	b := newBench(t, prompt, []string{"1", "2", "3"}, class)
+	plan := b.begin(t)
+	_, err := b.run(t.Context(), plan, 1)
+	require.NoError(t, err)
+	res, err := b.run(t.Context(), plan, 0, 1, 2)
+	require.NoError(t, err)
+	require.Len(t, res.Units, 3)
+	require.Equal(t, []string{"started 2", "executed 2", "started 1", "executed 1", "started 3", "executed 3"}, b.facts(t))
+	_, err = b.run(t.Context(), plan, 1, 0, 2)
+	require.NoError(t, err)
+	require.Len(t, b.facts(t), 6)
+}
