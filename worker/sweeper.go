@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -45,6 +46,9 @@ type Sweeper struct {
 // sweepLimit bounds one round: each job costs a call to the engine.
 const sweepLimit = 200
 
+// sweepFailures ends a round: so many mean that the engine or the database is away.
+const sweepFailures = 10
+
 // Run sweeps until ctx ends. Several sweepers may run at once: ending a job twice changes nothing.
 func (s *Sweeper) Run(ctx context.Context) error {
 	if s.Every == 0 {
@@ -73,12 +77,16 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, ref := range held {
-		if err := s.check(ctx, ref); err != nil {
-			return err
+		if err := s.check(ctx, ref); err != nil { // must not keep those behind it waiting
+			failed = append(failed, fmt.Errorf("look after job %s: %w", ref.Job, err))
+		}
+		if ctx.Err() != nil || len(failed) == sweepFailures {
+			break
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {

@@ -1,0 +1,62 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// engine answers what it is asked about a workflow; nothing else of it is used.
+type engine struct {
+	client.Client
+	broken job.ID
+}
+
+func (e engine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if strings.Contains(id, string(e.broken)) {
+		return nil, errors.New("a history that cannot be read")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
+		Status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
+	}}, nil
+}
+
+// slots are the runs that hold one, and those that were ended.
+type slots struct {
+	worker.Slots
+	held  []job.RunRef
+	ended []job.ID
+}
+
+func (s *slots) Held(context.Context, time.Duration, int) ([]job.RunRef, error) { return s.held, nil }
+
+func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
+	s.ended = append(s.ended, e.ID)
+	return job.Ended{Applied: true}, nil
+}
+
+func (*slots) Bounds(context.Context, string) (job.Bounds, error) { return job.Bounds{Slots: 1}, nil }
+
+func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
+	t.Parallel()
+	broken, lost := job.NewID(), job.NewID()
+	s := &slots{held: []job.RunRef{{Job: broken, Account: "a", Run: 1}, {Job: lost, Account: "a", Run: 1}}}
+	sweeper := worker.Sweeper{
+		Client: engine{broken: broken}, Slots: s, Ender: s, Tiers: s, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+	}
+	require.ErrorContains(t, sweeper.Sweep(t.Context()), string(broken))
+	require.Equal(t, []job.ID{lost}, s.ended)
+}
