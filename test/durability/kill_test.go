@@ -1,0 +1,116 @@
+package durability_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// X-17, X-18, X-25: separate roles against one PostgreSQL and one Temporal, each killed in turn
+// while jobs wait, run and end. Workers keep nothing in memory between tasks, so they finish each
+// other's jobs.
+func TestAnyProcessMayBeKilled(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	all := map[string]string{}
+	for _, step := range []struct {
+		name string
+		kill func()
+	}{
+		{"worker", func() { c.workers[0].kill(); c.workers[0].start() }},
+		{"both-workers", func() { c.workers[0].kill(); c.workers[1].kill(); c.workers[0].start(); c.workers[1].start() }},
+		{"api", func() { c.api.kill(); c.api.start() }},
+		{"projector", func() { c.projector.kill(); c.projector.start() }},
+		{"temporal", c.killTemporal},
+		{"postgres", func() { killPostgres(t, c.dir) }},
+	} {
+		jobs := c.batch(step.name)
+		c.until(time.Minute, "a long job runs", func() bool { return c.state(jobs[step.name+"-long-0"]) == "in_progress" })
+		step.kill()
+		c.ready()
+		c.await(ids(jobs), "completed")
+		c.checkOutputs(jobs)
+		for prefix, id := range jobs {
+			all[prefix] = id
+		}
+		t.Logf("%s killed: %d jobs completed", step.name, len(jobs))
+	}
+	c.checkOutputs(all)
+	c.checkViews()
+	c.checkLanes()
+}
+
+// checkLanes expects that no slot and no counter was left behind.
+func (c *cluster) checkLanes() {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
+	require.NoError(c.t, err)
+	defer conn.Close(c.t.Context())
+	var slots, queued, running, secrets int
+	require.NoError(c.t, conn.QueryRow(c.t.Context(), `select (select count(*) from job_slots), (select coalesce(sum(queued), 0) from job_lanes),
+		(select coalesce(sum(running), 0) from job_lanes), (select count(*) from sealed_credentials)`).Scan(&slots, &queued, &running, &secrets))
+	require.Equal(c.t, [4]int{}, [4]int{slots, queued, running, secrets})
+}
+
+// X-18: what is submitted while the engine is away is accepted, and runs when it returns.
+func TestSubmissionsDoNotNeedTheEngine(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	c.await([]string{c.submit(cheap("before"))}, "completed")
+	jobs := map[string]string{}
+	c.killTemporal() // it needs a second to come back
+	for i := range 5 {
+		prefix := "away-" + string(rune('a'+i))
+		jobs[prefix] = c.submit(cheap(prefix))
+	}
+	c.await(ids(jobs), "completed")
+	c.checkOutputs(jobs)
+}
+
+// X-17: the whole of local mode is killed, and started again on the same data.
+func TestTheWholeOfLocalModeMayBeKilled(t *testing.T) {
+	t.Parallel()
+	dir, addr := dataDir(t), freeAddress(t)
+	env := []string{"MILLRACE_SLOTS=6", "MILLRACE_DATA=" + dir}
+	p := &process{t: t, args: []string{"dev", "--addr", addr}, env: env, log: filepath.Join(dir, "dev.log")}
+	p.start()
+	t.Cleanup(p.stop)
+	s := &service{t: t, base: "http://" + addr, env: env}
+	s.ready()
+	all := map[string]string{}
+	for _, name := range []string{"first", "second"} {
+		jobs := s.batch(name)
+		s.until(time.Minute, "a long job runs", func() bool { return s.state(jobs[name+"-long-0"]) == "in_progress" })
+		p.kill()
+		s.until(30*time.Second, "the database is gone with its owner", func() bool { return !postgresRuns(dir) })
+		p.start()
+		s.ready()
+		s.await(ids(jobs), "completed")
+		s.checkOutputs(jobs)
+		for prefix, id := range jobs {
+			all[prefix] = id
+		}
+	}
+	s.checkOutputs(all)
+	s.checkViews()
+}
+
+// postgresRuns reports whether a private server still holds the directory.
+func postgresRuns(dir string) bool {
+	for _, pattern := range []string{"postgres/postmaster.pid", "postgres/*/postmaster.pid"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return true
+		}
+		for _, file := range files {
+			if _, err := os.Stat(file); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}

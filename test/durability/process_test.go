@@ -1,0 +1,216 @@
+// Package durability_test kills processes of a running service, one kind after the
+// other, and checks that nothing that was accepted is lost or done twice.
+package durability_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/localstack"
+)
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "millrace-durability-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "millrace")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/millrace")
+	build.Dir, build.Stderr = root(), os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build the program under test:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+func root() string {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}
+
+// dataDir is a directory that the database's own user can walk through.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "millrace-durability-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// process is one running millrace that can be killed and started again the same way.
+type process struct {
+	t    *testing.T
+	args []string
+	env  []string
+	log  string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(p.t, err)
+	defer log.Close()
+	p.cmd = exec.Command(binary, p.args...)
+	p.cmd.Env = append(append(os.Environ(), "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN="+filepath.Join(root(), "bin/millrace-temporal")), p.env...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = dieWithTest()
+	require.NoError(p.t, p.cmd.Start())
+	done := make(chan struct{})
+	p.done = done
+	go func(cmd *exec.Cmd) {
+		defer close(done)
+		cmd.Wait() //nolint:errcheck // it is killed on purpose
+	}(p.cmd)
+}
+
+// kill ends the process as a crash does, and returns when it is gone.
+func (p *process) kill() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Kill())
+	<-p.done
+}
+
+// stop ends it cleanly, at the end of the test.
+func (p *process) stop() {
+	if p.cmd == nil {
+		return
+	}
+	p.cmd.Process.Signal(os.Interrupt) //nolint:errcheck // it may be gone
+	select {
+	case <-p.done:
+	case <-time.After(20 * time.Second):
+		p.cmd.Process.Kill() //nolint:errcheck // as above
+		<-p.done
+	}
+	if p.t.Failed() {
+		raw, _ := os.ReadFile(p.log)
+		p.t.Logf("%s:\n%s", strings.Join(p.args, " "), tail(raw))
+	}
+}
+
+func tail(raw []byte) []byte { return raw[max(0, len(raw)-4000):] }
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// cluster is a PostgreSQL and a Temporal that are restarted when killed, with the roles of the
+// service as processes of their own.
+type cluster struct {
+	*service
+	stack     *localstack.Stack
+	dir       string
+	api       *process
+	workers   []*process
+	projector *process
+}
+
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	dir := dataDir(t)
+	stack, err := localstack.Start(t.Context(), localstack.Options{
+		DataDir: dir, TemporalBinary: filepath.Join(root(), "bin/millrace-temporal"), UIAddress: freeAddress(t),
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { stack.Close(context.Background()) })
+	c := &cluster{stack: stack, dir: dir}
+	addr := freeAddress(t)
+	env := []string{
+		"DATABASE_URL=" + stack.DatabaseURL, "TEMPORAL_ADDRESS=" + stack.TemporalAddress,
+		"MILLRACE_DATA=" + filepath.Join(dir, "service"), "MILLRACE_SLOTS=6", "MILLRACE_NO_WORKFLOW_CACHE=true",
+	}
+	role := func(name string, args ...string) *process {
+		p := &process{t: t, args: append([]string{"serve", "--roles", name, "--internal-addr", "127.0.0.1:0"}, args...), env: env, log: filepath.Join(dir, name+".log")}
+		p.start()
+		t.Cleanup(p.stop)
+		return p
+	}
+	c.api = role("api", "--addr", addr)
+	c.service = &service{t: t, base: "http://" + addr, env: env}
+	c.ready()
+	c.workers = []*process{role("worker"), role("worker")}
+	c.projector = role("projector")
+	return c
+}
+
+// killTemporal kills the private Temporal, a child of this process; the stack starts it again.
+func (c *cluster) killTemporal() {
+	c.t.Helper()
+	out, err := exec.Command("ps", "-o", "pid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
+	require.NoError(c.t, err)
+	for line := range bytes.Lines(out) {
+		fields := strings.Fields(string(line))
+		if len(fields) > 1 && strings.Contains(fields[1], "millrace-temporal") && strings.Contains(string(line), c.stack.TemporalAddress) {
+			pid, err := strconv.Atoi(fields[0])
+			require.NoError(c.t, err)
+			require.NoError(c.t, syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
+	}
+	c.t.Fatalf("no Temporal among the children:\n%s", out)
+}
+
+// killPostgres kills the postmaster of the private cluster below dir.
+func killPostgres(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "postgres", "*", "postmaster.pid"))
+	require.NoError(t, err)
+	more, err := filepath.Glob(filepath.Join(dir, "postgres", "postmaster.pid"))
+	require.NoError(t, err)
+	files = append(files, more...)
+	require.Len(t, files, 1)
+	raw, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(raw), "\n")
+	pid, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+}
+
+// ready waits until a submission would be accepted and kept.
+func (s *service) ready() {
+	s.t.Helper()
+	s.until(60*time.Second, "the service is ready", func() bool {
+		resp, err := http.Get(s.base + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}

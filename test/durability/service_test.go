@@ -1,0 +1,191 @@
+package durability_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// service is the API as a client sees it, through outages.
+type service struct {
+	t    *testing.T
+	base string
+	env  []string
+}
+
+// until polls a condition; nothing else tells a client when a service is back.
+func (s *service) until(limit time.Duration, what string, done func() bool) {
+	s.t.Helper()
+	deadline := time.After(limit)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			s.t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+// call returns the status and body of a request, 0 when the service is away.
+func (s *service) call(method, path, body string) (int, string) {
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{Timeout: 20 * time.Second}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(raw)
+}
+
+// accepted submits a graph and returns its id if the answer says that it is kept.
+func (s *service) accepted(graph string) (string, bool) {
+	status, body := s.call("POST", "/api/prompt", graph)
+	if status != http.StatusOK {
+		return "", false
+	}
+	var answer struct {
+		ID string `json:"prompt_id"`
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(body), &answer))
+	return answer.ID, true
+}
+
+// submit expects the graph to be kept.
+func (s *service) submit(graph string) string {
+	s.t.Helper()
+	id, ok := s.accepted(graph)
+	require.True(s.t, ok, "the service accepts")
+	return id
+}
+
+// state is the word of the cloud surface, "" while the service is away.
+func (s *service) state(id string) string {
+	status, body := s.call("GET", "/api/job/"+id+"/status", "")
+	if status != http.StatusOK {
+		require.NotEqual(s.t, http.StatusNotFound, status, "job %s was accepted and is unknown", id)
+		return ""
+	}
+	var answer struct{ Status string }
+	require.NoError(s.t, json.Unmarshal([]byte(body), &answer))
+	return answer.Status
+}
+
+func (s *service) await(ids []string, want string) {
+	s.t.Helper()
+	for _, id := range ids {
+		s.until(3*time.Minute, fmt.Sprintf("job %s is %s", id, want), func() bool {
+			got := s.state(id)
+			if got != want {
+				require.Contains(s.t, []string{"", "pending", "in_progress"}, got, "job %s", id)
+			}
+			return got == want
+		})
+	}
+}
+
+// command runs the program's own command line against the same servers.
+func (s *service) command(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), s.env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(s.t, err, "%s", out)
+	return string(out)
+}
+
+// The graphs. Each saves one picture under a prefix of its own, so that a second run would show as a
+// second number.
+func cheap(prefix string) string {
+	return fmt.Sprintf(`{"prompt":{
+		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":255}},
+		"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
+		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, prefix)
+}
+
+func long(prefix string) string {
+	return fmt.Sprintf(`{"prompt":{
+		"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":1,"color":255}},
+		"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":2.0}},
+		"3":{"class_type":"ImageSharpen","inputs":{"image":["2",0],"sharpen_radius":31,"sigma":2.0,"alpha":1.0}},
+		"4":{"class_type":"ImageBlur","inputs":{"image":["3",0],"blur_radius":31,"sigma":2.0}},
+		"5":{"class_type":"ImageScale","inputs":{"image":["4",0],"upscale_method":"lanczos","width":256,"height":256,"crop":"disabled"}},
+		"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":%q}}}}`, prefix)
+}
+
+// batch submits cheap, long and more jobs than there are slots, and returns them by their prefix.
+func (s *service) batch(name string) map[string]string {
+	s.t.Helper()
+	jobs := map[string]string{}
+	for i := range 3 {
+		prefix := fmt.Sprintf("%s-long-%d", name, i)
+		jobs[prefix] = s.submit(long(prefix))
+	}
+	for i := range 12 {
+		prefix := fmt.Sprintf("%s-cheap-%d", name, i)
+		jobs[prefix] = s.submit(cheap(prefix))
+	}
+	return jobs
+}
+
+func ids(jobs map[string]string) []string {
+	list := make([]string, 0, len(jobs))
+	for _, id := range jobs {
+		list = append(list, id)
+	}
+	return list
+}
+
+// checkOutputs expects one output of each job, numbered 1: nothing missing, nothing twice.
+func (s *service) checkOutputs(jobs map[string]string) {
+	s.t.Helper()
+	for prefix, id := range jobs {
+		status, body := s.call("GET", "/api/v2/jobs/"+id, "")
+		require.Equal(s.t, http.StatusOK, status, body)
+		var job struct {
+			Outputs []struct{ Name, URL string }
+		}
+		require.NoError(s.t, json.Unmarshal([]byte(body), &job))
+		require.Len(s.t, job.Outputs, 1, prefix)
+		require.Equal(s.t, prefix+"_00001_.png", job.Outputs[0].Name)
+		first, _ := s.call("GET", "/api/view?filename="+prefix+"_00001_.png&type=output", "")
+		require.Equal(s.t, http.StatusOK, first, "the file of %s is there", prefix) // the client follows the redirect
+		second, _ := s.call("GET", "/api/view?filename="+prefix+"_00002_.png&type=output", "")
+		require.Equal(s.t, http.StatusNotFound, second, "%s was saved twice", prefix)
+	}
+}
+
+// checkViews expects every view to equal its rebuild, and every slot to be free.
+func (s *service) checkViews() {
+	s.t.Helper()
+	s.until(30*time.Second, "the views have come to the end of the log", func() bool {
+		for line := range strings.Lines(s.command("views", "list")) {
+			fields := strings.Fields(line)
+			if len(fields) == 4 && fields[0] != "VIEW" && fields[2] != "0" {
+				return false
+			}
+		}
+		return true
+	})
+	out := s.command("views", "rebuild", "--check")
+	require.Contains(s.t, out, "jobs_v1 equals its rebuild")
+	status, body := s.call("GET", "/api/queue", "")
+	require.Equal(s.t, http.StatusOK, status)
+	require.JSONEq(s.t, `{"queue_running":[],"queue_pending":[]}`, body)
+}
