@@ -30,7 +30,8 @@ type Options struct {
 	LogFile string
 	// Disposable trades crash safety for speed (no fsync): for tests only.
 	Disposable bool
-	// MaxConnections is the server's limit; 0 = 200.
+	// MaxConnections is the server's limit; 0 = 300: a Temporal may open 160 (two stores of
+	// four services, 20 each), every process of Millrace some 30.
 	MaxConnections int
 }
 
@@ -141,7 +142,7 @@ func (c *Cluster) tryLaunch(ctx context.Context) error {
 func (c *Cluster) arguments() []string {
 	connections := c.opts.MaxConnections
 	if connections == 0 {
-		connections = 200
+		connections = 300
 	}
 	args := []string{"-D", c.data(), "-k", c.socket, "-p", strconv.Itoa(port)}
 	for _, setting := range []string{

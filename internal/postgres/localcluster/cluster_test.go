@@ -114,7 +114,7 @@ func TestListensOnlyOnAPrivateSocket(t *testing.T) {
 	c := start(t, tempDir(t))
 	require.Empty(t, query[string](t, c.URL("postgres"), "show listen_addresses"))
 	require.Equal(t, "on", query[string](t, c.URL("postgres"), "show fsync"))
-	require.Equal(t, "200", query[string](t, c.URL("postgres"), "show max_connections"))
+	require.Equal(t, "300", query[string](t, c.URL("postgres"), "show max_connections"))
 	socket, _, _ := c.Socket()
 	info, err := os.Stat(socket)
 	require.NoError(t, err)
@@ -163,14 +163,57 @@ func TestServerEndsWithItsOwner(t *testing.T) {
 	require.False(t, running(t, pid), "the killed owner left its server behind")
 }
 
-func TestLongDirectoryGetsAShortSocket(t *testing.T) {
+func TestDirectoriesThatCannotHoldTheSocketGetItElsewhere(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(tempDir(t), strings.Repeat("d", 120))
-	c := start(t, dir)
-	socket, _, _ := c.Socket()
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(socket)) })
-	require.NotContains(t, socket, dir)
-	require.Equal(t, int64(1), query[int64](t, c.URL("postgres"), "select 1::bigint"))
+	for name, last := range map[string]string{
+		"too long": strings.Repeat("d", 120), "a list": "one,two", "spaces and signs": `it's my "data" + 100%`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tempDir(t), last)
+			c := start(t, dir)
+			socket, _, _ := c.Socket()
+			t.Cleanup(func() { require.NoError(t, os.RemoveAll(socket)) })
+			require.NotContains(t, socket, dir)
+			require.Equal(t, int64(1), query[int64](t, c.URL("postgres"), "select 1::bigint"))
+		})
+	}
+}
+
+func TestKilledFirstStartLeavesNoOrphanAndIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), ownerDir+"="+dir)
+	require.NoError(t, owner.Start())
+	await(t, "initdb at work", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "data.init", "PG_VERSION"))
+		return err == nil
+	})
+	require.NoError(t, owner.Process.Kill())
+	require.Error(t, owner.Wait())
+	require.NoDirExists(t, filepath.Join(dir, "data"), "the kill came too late to prove anything")
+	await(t, "no process in the directory", func() bool {
+		return exec.CommandContext(t.Context(), "pgrep", "-f", "--", dir).Run() != nil
+	})
+	databases, err := os.ReadDir(filepath.Join(dir, "data.init", "base"))
+	require.NoError(t, err)
+	require.Less(t, len(databases), 3, "initdb went on to its end without its owner")
+	start(t, dir)
+}
+
+// await repeats the question until the answer is yes.
+func await(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !yes() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not within 20 s: %s", what)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
 }
 
 func TestInterruptedFirstStartIsCleanedUp(t *testing.T) {

@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/millrace-dev/millrace/internal/child"
@@ -77,21 +79,33 @@ func maySearch(info os.FileInfo, u child.User) bool {
 // 103; PostgreSQL keeps a lock file with the longer name beside the socket.
 const maxSocketPath = 103
 
-// makeSocketDir creates the directory of the socket: in the cluster's own, or where that path is
-// too long, in the directory for temporary files under a name that follows from it.
+// makeSocketDir creates the directory of the socket: in the cluster's own where that path will do,
+// otherwise in the directory for temporary files, under a name that follows from it.
 func (c *Cluster) makeSocketDir() error {
 	c.socket = filepath.Join(c.dir, "run")
-	if len(c.socketFile()) > maxSocketPath {
+	if c.checkSocket() != nil {
 		sum := sha256.Sum256([]byte(c.dir))
 		c.socket = filepath.Join(os.TempDir(), "millrace-"+hex.EncodeToString(sum[:6]))
 	}
-	if len(c.socketFile()) > maxSocketPath {
-		return fmt.Errorf("the path of the PostgreSQL socket is too long (%d bytes, %d are allowed): choose a shorter data directory or TMPDIR", len(c.socketFile()), maxSocketPath)
+	if err := c.checkSocket(); err != nil {
+		return err
 	}
 	if err := c.makeDir(c.socket); err != nil {
 		return err
 	}
 	return private(c.socket, userOf(c.user))
+}
+
+// checkSocket reports why the socket cannot be where it is meant to be. A comma would make a list of
+// the path, and not every client decodes what is escaped in a connection string.
+func (c *Cluster) checkSocket() error {
+	if n := len(c.socketFile()); n > maxSocketPath {
+		return fmt.Errorf("the path of the PostgreSQL socket is too long (%d bytes, %d are allowed): choose a shorter data directory or TMPDIR", n, maxSocketPath)
+	}
+	if c.socket != (&url.URL{Path: c.socket}).EscapedPath() || strings.ContainsAny(c.socket, "+,&;=:@") {
+		return fmt.Errorf("the path of the PostgreSQL socket, %s, has spaces or signs in it: choose another data directory or TMPDIR", c.socket)
+	}
+	return nil
 }
 
 func (c *Cluster) socketFile() string {

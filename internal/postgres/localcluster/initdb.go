@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 
@@ -44,13 +43,9 @@ func (c *Cluster) initdb(ctx context.Context, dir string) error {
 	if c.opts.Disposable {
 		args = append(args, "--no-sync")
 	}
-	cmd := exec.CommandContext(ctx, c.bin.path("initdb"), args...)
-	cmd.Env, cmd.Dir = serverEnvironment(), c.dir
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if c.user != nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.user.UID, Gid: c.user.GID, Groups: []uint32{}}}
-	}
-	out, err := cmd.CombinedOutput()
+	out, err := child.Output(ctx, child.Command{
+		Path: c.bin.path("initdb"), Args: args, Env: serverEnvironment(), Dir: c.dir, User: c.user, Orphan: syscall.SIGKILL,
+	})
 	if err == nil {
 		return nil
 	}
