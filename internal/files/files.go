@@ -54,23 +54,27 @@ func (s *Service) deadline(retention time.Duration) *time.Time {
 // Lookup returns the file of that name. The filename may also be "asset:<id>" or, as existing
 // clients know it, "blake3:<hex>" (node graph semantics, section 4.5).
 func (s *Service) Lookup(ctx context.Context, account string, place asset.Place) (Entry, error) {
-	e, err := s.find(ctx, account, place)
+	return s.lookup(ctx, Viewer{Account: account}, place)
+}
+
+func (s *Service) lookup(ctx context.Context, who Viewer, place asset.Place) (Entry, error) {
+	e, err := s.find(ctx, who, place)
 	if err == nil && e.Rejected {
 		return Entry{}, notFound()
 	}
 	return e, err
 }
 
-func (s *Service) find(ctx context.Context, account string, place asset.Place) (Entry, error) {
+func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entry, error) {
 	if text, ok := strings.CutPrefix(place.Filename, assetPrefix); ok {
 		if id, err := asset.ParseID(text); err == nil {
-			return s.store.ByAsset(ctx, account, id)
+			return s.store.ByAsset(ctx, who, id)
 		}
 	}
 	if ref, err := blob.ParseRef(place.Filename); err == nil {
-		return s.store.ByHash(ctx, account, ref)
+		return s.store.ByHash(ctx, who, ref)
 	}
-	return s.store.ByName(ctx, account, place)
+	return s.store.ByName(ctx, who, place)
 }
 
 // Linked returns the file that a link to its content names, provided that it is still to be read.
@@ -132,12 +136,13 @@ func (s *Service) ForAccount(account string) node.Files {
 // ForNode returns the account's files for one node of one run; what it saves become assets of
 // the job.
 func (s *Service) ForNode(run job.RunRef, nodeID string) *NodeFiles {
-	return &NodeFiles{accountFiles: accountFiles{service: s, account: run.Account}, run: run, node: nodeID}
+	return &NodeFiles{accountFiles: accountFiles{service: s, account: run.Account, job: string(run.Job)}, run: run, node: nodeID}
 }
 
 type accountFiles struct {
 	service *Service
 	account string
+	job     string // "" outside a run
 
 	mu   sync.Mutex // guards held
 	held []string   // assets looked at, each once
@@ -171,7 +176,7 @@ func (f *accountFiles) lookup(ctx context.Context, name string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	e, err := f.service.Lookup(ctx, f.account, place)
+	e, err := f.service.lookup(ctx, Viewer{Account: f.account, Job: f.job}, place)
 	if err == nil {
 		f.hold(e)
 	}

@@ -29,7 +29,7 @@ func (s *Service) referenced(ctx context.Context, account string, ref graph.Asse
 	if err != nil {
 		return Entry{}, missing(ref, err)
 	}
-	e, err := s.store.ByAsset(ctx, account, id)
+	e, err := s.store.ByAsset(ctx, Viewer{Account: account}, id)
 	if fault.Is(err, fault.NotFound) || err == nil && e.Rejected {
 		return Entry{}, missing(ref, err)
 	}

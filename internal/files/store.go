@@ -57,12 +57,19 @@ type Upload struct {
 	RequestID   string
 }
 
+// Viewer is who looks files up: an account, or one of its jobs, which also sees what its submission
+// holds although the deadline has passed since.
+type Viewer struct {
+	Account string
+	Job     string // "" = no job
+}
+
 // Store records files. All reads see live files of the account only: neither deleted nor past
 // their deadline. A file that is not there is NotFound.
 type Store interface {
-	ByName(ctx context.Context, account string, place asset.Place) (Entry, error)
-	ByAsset(ctx context.Context, account string, id asset.ID) (Entry, error)
-	ByHash(ctx context.Context, account string, hash blob.Ref) (Entry, error)
+	ByName(ctx context.Context, who Viewer, place asset.Place) (Entry, error)
+	ByAsset(ctx context.Context, who Viewer, id asset.ID) (Entry, error)
+	ByHash(ctx context.Context, who Viewer, hash blob.Ref) (Entry, error)
 	// OfAnyone is ByAsset for a caller who proved by other means that it may read the asset.
 	OfAnyone(ctx context.Context, id asset.ID) (Entry, error)
 	// Names lists the paths below a folder in order, at most limit.

@@ -234,7 +234,7 @@ func (s *Assets) describe(ctx context.Context, tx pgx.Tx, n *asset.New) ([]any, 
 // again extends the deadline of an asset that is referenced once more and returns its state.
 func (s *Assets) again(ctx context.Context, tx pgx.Tx, id asset.ID, n asset.New) (asset.Made, error) {
 	f := &Files{pool: s.pool, events: s.events}
-	e, err := one(ctx, tx, selectFile+` and asset_id = $2`, n.Account, string(id))
+	e, err := one(ctx, tx, selectFile+` and asset_id = $3`, n.Account, nil, string(id))
 	if err != nil {
 		return asset.Made{}, err
 	}

@@ -36,8 +36,10 @@ func NewFiles(pool *pgxpool.Pool, events *EventStore) *Files {
 const (
 	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
 		rejected, thumbnail, created_at, expires_at`
-	alive      = `(expires_at is null or expires_at > now())`
-	selectFile = `select ` + fileColumns + ` from files where account = $1 and ` + alive
+	alive = `(expires_at is null or expires_at > now())`
+	// selectFile is for one viewer: account $1, job $2 or null.
+	selectFile = `select ` + fileColumns + ` from files where account = $1 and (` + alive + `
+		or exists (select from asset_holds h where h.asset_id = files.asset_id and h.job_id = $2::uuid))`
 )
 
 func scanFile(row pgx.CollectableRow) (files.Entry, error) {
@@ -73,15 +75,22 @@ func one(ctx context.Context, db Queryer, query string, args ...any) (files.Entr
 	return e, classify(err, "look up a file")
 }
 
+func jobOrNull(who files.Viewer) *string {
+	if who.Job == "" {
+		return nil
+	}
+	return &who.Job
+}
+
 // ByName implements files.Store.
-func (f *Files) ByName(ctx context.Context, account string, p asset.Place) (files.Entry, error) {
-	return one(ctx, f.pool, selectFile+` and named and folder = $2 and subfolder = $3 and filename = $4`,
-		account, p.Folder, p.Subfolder, p.Filename)
+func (f *Files) ByName(ctx context.Context, who files.Viewer, p asset.Place) (files.Entry, error) {
+	return one(ctx, f.pool, selectFile+` and named and folder = $3 and subfolder = $4 and filename = $5`,
+		who.Account, jobOrNull(who), p.Folder, p.Subfolder, p.Filename)
 }
 
 // ByAsset implements files.Store.
-func (f *Files) ByAsset(ctx context.Context, account string, id asset.ID) (files.Entry, error) {
-	return one(ctx, f.pool, selectFile+` and asset_id = $2`, account, string(id))
+func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.ID) (files.Entry, error) {
+	return one(ctx, f.pool, selectFile+` and asset_id = $3`, who.Account, jobOrNull(who), string(id))
 }
 
 // OfAnyone implements files.Store.
@@ -90,9 +99,9 @@ func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) 
 }
 
 // ByHash implements files.Store: the newest of the account's files with these bytes.
-func (f *Files) ByHash(ctx context.Context, account string, hash blob.Ref) (files.Entry, error) {
-	return one(ctx, f.pool, selectFile+` and hash = $2 and not rejected order by created_at desc, asset_id limit 1`,
-		account, hash[:])
+func (f *Files) ByHash(ctx context.Context, who files.Viewer, hash blob.Ref) (files.Entry, error) {
+	return one(ctx, f.pool, selectFile+` and hash = $3 and not rejected order by created_at desc, asset_id limit 1`,
+		who.Account, jobOrNull(who), hash[:])
 }
 
 // Names implements files.Store.
