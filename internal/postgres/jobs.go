@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -42,7 +41,7 @@ const lockLane = `insert into job_lanes (account) values ($1)
 func enter(ctx context.Context, tx pgx.Tx, account string, step int) (lane, error) {
 	var l lane
 	if err := tx.QueryRow(ctx, lockLane, account, step).Scan(&l.number, &l.queued, &l.running); err != nil {
-		return lane{}, fmt.Errorf("lock the lane of account %s: %w", account, err)
+		return lane{}, classify(err, "lock the lane of account "+account)
 	}
 	return l, nil
 }
@@ -192,7 +191,7 @@ func (s *Jobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 		return job.Ended{}, nil
 	}
 	if err != nil {
-		return job.Ended{}, fmt.Errorf("end job %s: %w", e.ID, err)
+		return job.Ended{}, classify(err, "end job "+string(e.ID))
 	}
 	s.events.Wake()
 	return out, nil
@@ -215,7 +214,7 @@ func (s *Jobs) leave(ctx context.Context, tx pgx.Tx, id job.ID, account string) 
 		     lane as (update job_lanes set running = running - (select count(*) from slot) where account = $2)
 		select count(*) from slot`, id, account).Scan(&freed)
 	if err != nil {
-		return 0, fmt.Errorf("free the slot of job %s: %w", id, err)
+		return 0, classify(err, "free the slot of job "+string(id))
 	}
 	return freed, nil
 }
@@ -230,7 +229,7 @@ func (s *Jobs) admit(ctx context.Context, tx pgx.Tx, account string, free int64)
 			select job_id from job_queue where account = $1 order by number, seq limit $2)
 		returning job_id::text`, account, free)
 	if err != nil {
-		return nil, nil, fmt.Errorf("take from the queue of account %s: %w", account, err)
+		return nil, nil, classify(err, "take from the queue of account "+account)
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
 	if err != nil || len(ids) == 0 {
@@ -266,8 +265,5 @@ func (s *Jobs) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {
 
 // run executes a batch and returns its first error.
 func run(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("write the rows of a job: %w", err)
-	}
-	return nil
+	return classify(tx.SendBatch(ctx, batch).Close(), "write the rows of a job")
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,7 +68,7 @@ func (s *Jobs) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellatio
 		return err
 	})
 	if err != nil {
-		return job.Cancellation{}, fmt.Errorf("cancel jobs of account %s: %w", r.Account, err)
+		return job.Cancellation{}, classify(err, "cancel jobs of account "+r.Account)
 	}
 	s.events.Wake()
 	return out, nil
@@ -103,7 +102,7 @@ func (s *Jobs) unqueue(ctx context.Context, tx pgx.Tx, r job.CancelRequest) ([]j
 		     lane as (update job_lanes set queued = queued - (select count(*) from gone) where account = $1)
 		select job_id::text from gone`, r.Account, ids(r.IDs))
 	if err != nil {
-		return nil, fmt.Errorf("take jobs out of the queue: %w", err)
+		return nil, classify(err, "take jobs out of the queue")
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
 }
@@ -112,7 +111,7 @@ func (s *Jobs) holding(ctx context.Context, tx pgx.Tx, account string, only []jo
 	rows, err := tx.Query(ctx, `select job_id::text, account, run from job_slots
 		where account = $1 and job_id = any($2::uuid[]) order by admitted_at, job_id`, account, ids(only))
 	if err != nil {
-		return nil, fmt.Errorf("read slots: %w", err)
+		return nil, classify(err, "read slots")
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
 		var h job.RunRef
@@ -134,9 +133,10 @@ func (s *Jobs) Holding(ctx context.Context, account string) ([]job.ID, error) {
 func (s *Jobs) list(ctx context.Context, query, account string) ([]job.ID, error) {
 	rows, err := s.pool.Query(ctx, query, account)
 	if err != nil {
-		return nil, fmt.Errorf("list jobs of account %s: %w", account, err)
+		return nil, classify(err, "list jobs of account "+account)
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	found, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	return found, classify(err, "list jobs of account "+account)
 }
 
 func ids(in []job.ID) []string {
@@ -149,12 +149,12 @@ func ids(in []job.ID) []string {
 
 // classifySubmit names what a failed submission ran into.
 func classifySubmit(err error) error {
-	switch {
+	switch err = classify(err, "submit a job"); {
 	case fault.CodeOf(err) == "missing_asset", fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
 		return err
 	case fault.Is(err, fault.Conflict):
 		return fault.Wrap(err, fault.Conflict, "duplicate_job", "a job with this id exists already")
 	default:
-		return fmt.Errorf("submit a job: %w", err)
+		return err
 	}
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,7 +17,7 @@ func (s *Jobs) Held(ctx context.Context, age time.Duration, limit int) ([]job.Ru
 		  and not exists (select 1 from outbox o where o.workflow_id = 'job-' || s.job_id || '-' || s.run)
 		order by admitted_at limit $2`, age, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read old slots: %w", err)
+		return nil, classify(err, "read old slots")
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
 		var ref job.RunRef
@@ -32,7 +31,7 @@ func (s *Jobs) Started(ctx context.Context, ref job.RunRef) (bool, error) {
 	var started bool
 	err := s.pool.QueryRow(ctx, `select exists (select from events where id = $1)`,
 		job.FactID(ref.Job, ref.Run, "", 0, job.TypeStarted)).Scan(&started)
-	return started, err
+	return started, classify(err, "look whether a run began")
 }
 
 // Restart records a new intent to start the run.
@@ -42,5 +41,5 @@ func (s *Jobs) Restart(ctx context.Context, ref job.RunRef) ([]outbox.Intent, er
 		intents, err = putIntents(ctx, tx, []outbox.Intent{startIntent(ref.Job, ref.Account, ref.Run)})
 		return err
 	})
-	return intents, err
+	return intents, classify(err, "record an intent to start a run again")
 }

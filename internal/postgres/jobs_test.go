@@ -1,0 +1,51 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// What is Unavailable is tried again until it works, anything else only a few times: a run must not
+// be given up, nor a client told of a bug, because the database restarts.
+func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/nothing?connect_timeout=2")
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	types := eventlog.NewRegistry()
+	require.NoError(t, job.Register(types))
+	jobs, id := postgres.NewJobs(pool, postgres.NewEventStore(pool, types, nil)), job.NewID()
+	ref := job.RunRef{Job: id, Account: "a", Run: 1}
+	for name, command := range map[string]func(context.Context) error{
+		"submit": func(ctx context.Context) error {
+			_, err := jobs.Submit(ctx, job.NewJob{ID: id, Account: "a"})
+			return err
+		},
+		"end": func(ctx context.Context) error {
+			_, err := jobs.End(ctx, job.Ending{ID: id, Account: "a", Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}})
+			return err
+		},
+		"cancel": func(ctx context.Context) error {
+			_, err := jobs.Cancel(ctx, job.CancelRequest{Account: "a", IDs: []job.ID{id}})
+			return err
+		},
+		"waiting": func(ctx context.Context) error { _, err := jobs.Waiting(ctx, "a"); return err },
+		"held":    func(ctx context.Context) error { _, err := jobs.Held(ctx, 0, 1); return err },
+		"started": func(ctx context.Context) error { _, err := jobs.Started(ctx, ref); return err },
+		"restart": func(ctx context.Context) error { _, err := jobs.Restart(ctx, ref); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := command(t.Context())
+			require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
+		})
+	}
+}
