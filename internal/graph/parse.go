@@ -3,8 +3,7 @@ package graph
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -21,10 +20,14 @@ func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 	if depth(raw) > limits.MaxDepth {
 		return nil, invalid("the workflow is nested deeper than %d levels", limits.MaxDepth)
 	}
-	if kindOf(raw) != '{' {
+	if err := json.Unmarshal(raw, &json.RawMessage{}); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "the workflow is not valid JSON: %s", err)
+	}
+	text := bytes.TrimSpace(raw)
+	if text[0] != '{' {
 		return nil, invalid("the workflow must be a JSON object of nodes by id")
 	}
-	members, err := membersOf(raw)
+	members, err := membersOf(text)
 	if err != nil {
 		return nil, err
 	}
@@ -42,32 +45,39 @@ func invalid(format string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, CodeInvalid, format, args...)
 }
 
+// maxName bounds the ids and classes of nodes, in bytes. Errors, events and messages repeat them.
+const maxName = 256
+
 func parseNodes(members []member) (*Graph, error) {
 	g := &Graph{Nodes: make([]*Node, len(members)), byID: make(map[string]*Node, len(members))}
 	for i, m := range members {
-		n := &Node{}
-		if err := n.parse(m); err != nil {
+		n := &Node{ID: m.key}
+		if err := n.parse(m.value); err != nil {
 			return nil, err
+		}
+		if !named(n.ID) || !named(n.Class) {
+			return nil, invalid("node %.64q: its id or class is longer than %d bytes or holds a NUL", n.ID, maxName)
 		}
 		g.Nodes[i], g.byID[n.ID] = n, n
 	}
 	return g, nil
 }
 
+func named(name string) bool { return len(name) <= maxName && !strings.ContainsRune(name, 0) }
+
 // parse fills a node. A node that is no object has no class, which Validate reports.
-func (n *Node) parse(m member) error {
-	n.ID = m.key
-	if kindOf(m.value) != '{' {
+func (n *Node) parse(value []byte) error {
+	if value[0] != '{' {
 		return nil
 	}
-	fields, err := membersOf(m.value)
+	fields, err := membersOf(value)
 	if err != nil {
 		return err
 	}
 	for _, f := range fields {
 		switch f.key {
 		case "class_type":
-			n.Class = stringOr(f.value, "")
+			n.Class, _ = textOf(f.value)
 		case "_meta":
 			n.Title = titleOf(f.value)
 		case "inputs":
@@ -79,105 +89,51 @@ func (n *Node) parse(m member) error {
 	return nil
 }
 
-func (n *Node) parseInputs(raw json.RawMessage) error {
-	if kindOf(raw) != '{' {
+func (n *Node) parseInputs(value []byte) error {
+	if value[0] != '{' {
 		return nil
 	}
-	members, err := membersOf(raw)
+	members, err := membersOf(value)
 	if err != nil {
 		return err
 	}
 	n.HasInputs = true
 	n.Inputs = make([]Given, len(members))
 	for i, m := range members {
-		n.Inputs[i].Name = m.key
-		d := json.NewDecoder(bytes.NewReader(m.value))
-		d.UseNumber()
-		if err := d.Decode(&n.Inputs[i].Value); err != nil {
-			return notJSON(err)
+		decoded, err := decode(m.value)
+		if err != nil {
+			return err
 		}
+		n.Inputs[i] = Given{Name: m.key, Value: decoded}
 	}
 	return nil
 }
 
-func stringOr(raw json.RawMessage, or string) string {
-	var s string
-	if kindOf(raw) != '"' || json.Unmarshal(raw, &s) != nil {
-		return or
-	}
-	return s
-}
-
-func titleOf(raw json.RawMessage) string {
-	var meta struct {
-		Title json.RawMessage `json:"title"`
-	}
-	if kindOf(raw) != '{' || json.Unmarshal(raw, &meta) != nil {
+func titleOf(value []byte) string {
+	if value[0] != '{' {
 		return ""
 	}
-	return stringOr(meta.Title, "")
+	fields, err := membersOf(value)
+	if err != nil {
+		return "" // nothing depends on a title
+	}
+	for _, f := range fields {
+		if f.key == "title" {
+			title, _ := textOf(f.value)
+			return shortened(title)
+		}
+	}
+	return ""
 }
 
 // isUIFormat recognises the editor's save format (v2 facts: workflow_format_ui).
 func isUIFormat(members []member) bool {
 	nodes, links := false, false
 	for _, m := range members {
-		nodes = nodes || m.key == "nodes" && kindOf(m.value) == '['
+		nodes = nodes || m.key == "nodes" && m.value[0] == '['
 		links = links || m.key == "links"
 	}
 	return nodes && links
-}
-
-// member is one key of an object with its value.
-type member struct {
-	key   string
-	value json.RawMessage
-}
-
-// membersOf reads one object in document order. Repeated keys are refused: readers
-// disagree on which of them counts.
-func membersOf(raw json.RawMessage) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return nil, notJSON(err)
-	}
-	var members []member
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, notJSON(err)
-		}
-		m := member{}
-		m.key, _ = token.(string) // the decoder lets only strings stand here
-		if seen[m.key] {
-			return nil, invalid("the key %.64q stands twice in one object", m.key)
-		}
-		seen[m.key] = true
-		if err := d.Decode(&m.value); err != nil {
-			return nil, notJSON(err)
-		}
-		members = append(members, m)
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, notJSON(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalid("more follows after the end of the workflow")
-	}
-	return members, nil
-}
-
-func notJSON(err error) error {
-	return fault.Wrap(err, fault.Invalid, CodeInvalid, "the workflow is not valid JSON")
-}
-
-// kindOf returns the first byte of a value, which tells its kind; 0 = nothing there.
-func kindOf(raw json.RawMessage) byte {
-	if trimmed := bytes.TrimLeft(raw, " \t\r\n"); len(trimmed) > 0 {
-		return trimmed[0]
-	}
-	return 0
 }
 
 // depth returns how deep objects and lists nest. Text that is no JSON gets some number.

@@ -30,19 +30,25 @@ func TestParseKeepsDocumentOrder(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ prompt, code, says string }{
-		"nothing":                {"", graph.CodeInvalid, "must be a JSON object"},
-		"a list":                 {"[]", graph.CodeInvalid, "must be a JSON object"},
-		"null":                   {"null", graph.CodeInvalid, "must be a JSON object"},
-		"half an object":         {`{"1":{"class_type":"A"`, graph.CodeInvalid, "not valid JSON"},
-		"broken node":            {`{"1":{"inputs":{"a":}}}`, graph.CodeInvalid, "not valid JSON"},
-		"trailing data":          {`{} {}`, graph.CodeInvalid, "after the end"},
-		"trailing garbage":       {`{}x`, graph.CodeInvalid, "after the end"},
-		"repeated node":          {`{"1":{},"1":{}}`, graph.CodeInvalid, `"1" stands twice`},
-		"repeated node, escaped": {`{"1":{},"\u0031":{}}`, graph.CodeInvalid, `"1" stands twice`},
-		"repeated field":         {`{"1":{"class_type":"A","class_type":"B"}}`, graph.CodeInvalid, "stands twice"},
-		"repeated input":         {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, graph.CodeInvalid, "stands twice"},
-		"editor's save format":   {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, graph.CodeUIFormat, "API format"},
-		"too deep":               {`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, graph.CodeInvalid, "deeper than 64"},
+		"nothing":                 {"", graph.CodeInvalid, "not valid JSON: unexpected end"},
+		"a list":                  {"[]", graph.CodeInvalid, "must be a JSON object"},
+		"null":                    {"null", graph.CodeInvalid, "must be a JSON object"},
+		"half an object":          {`{"1":{"class_type":"A"`, graph.CodeInvalid, "not valid JSON"},
+		"broken node":             {`{"1":{"inputs":{"a":}}}`, graph.CodeInvalid, "not valid JSON"},
+		"trailing data":           {`{} {}`, graph.CodeInvalid, "after top-level value"},
+		"trailing garbage":        {`{}x`, graph.CodeInvalid, "after top-level value"},
+		"repeated node":           {`{"1":{},"1":{}}`, graph.CodeInvalid, `"1" stands twice`},
+		"repeated node, escaped":  {`{"1":{},"\u0031":{}}`, graph.CodeInvalid, `"1" stands twice`},
+		"repeated field":          {`{"1":{"class_type":"A","class_type":"B"}}`, graph.CodeInvalid, "stands twice"},
+		"repeated input":          {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, graph.CodeInvalid, "stands twice"},
+		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, graph.CodeInvalid, `"x" stands twice`},
+		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, graph.CodeInvalid, `"a" stands twice`},
+		"not a number":            {`{"1":{"inputs":{"a":NaN}}}`, graph.CodeInvalid, "not valid JSON"},
+		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, graph.CodeInvalid, "holds a NUL"},
+		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, graph.CodeInvalid, "holds a NUL"},
+		"long id":                 {`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, graph.CodeInvalid, "longer than 256 bytes"},
+		"editor's save format":    {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, graph.CodeUIFormat, "API format"},
+		"too deep":                {`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, graph.CodeInvalid, "deeper than 64"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +91,55 @@ func TestLimitsAreInclusive(t *testing.T) {
 	require.NoError(t, err)
 	_, err = graph.Parse(deep, graph.Limits{MaxDepth: 3})
 	require.Error(t, err)
+}
+
+func TestLongestNamesAreAccepted(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("n", 256)
+	g := parse(t, `{"`+name+`":{"class_type":"`+name+`"}}`)
+	require.Equal(t, name, g.Nodes[0].ID)
+	require.Equal(t, name, g.Nodes[0].Class)
+}
+
+func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	g := parse(t, " {\r\n\t\"1\" : { \"inputs\" : { \"n\" : -0.50e+1 ,\"s\":\"a\\\"}\\\\\", \"t\":true,\"f\" : false , \"z\":null ,"+
+		"\"l\":[ ] , \"o\": {\"k\" : [1,[\"x\"] , {}]}, \"u\":\"\\u00e9\\ud83d\\ude00é\", \"\\u006b\":\"\" } } }\n")
+	want := map[string]any{
+		"n": json.Number("-0.50e+1"), "s": `a"}\`, "t": true, "f": false, "z": nil, "l": []any{}, "k": "",
+		"o": map[string]any{"k": []any{json.Number("1"), []any{"x"}, map[string]any{}}}, "u": "é😀é",
+	}
+	require.Len(t, g.Nodes[0].Inputs, len(want))
+	for _, in := range g.Nodes[0].Inputs {
+		require.Equal(t, want[in.Name], in.Value, in.Name)
+	}
+}
+
+// FuzzParse holds the reader of values to the standard decoder.
+func FuzzParse(f *testing.F) {
+	f.Add(`{"1":{"class_type":"A","inputs":{"a":[1,"\u00e9",{"b":null}],"c":-1.5e3}}}`)
+	f.Add("{\"1\":{\"inputs\":{\"a\":\"\xff\\ud800\"}}}")
+	f.Fuzz(func(t *testing.T, prompt string) {
+		g, err := graph.Parse(json.RawMessage(prompt), graph.Limits{})
+		if err != nil {
+			require.Equal(t, fault.Invalid, fault.KindOf(err))
+			return
+		}
+		d := json.NewDecoder(strings.NewReader(prompt))
+		d.UseNumber()
+		var want map[string]any
+		require.NoError(t, d.Decode(&want))
+		require.Len(t, g.Nodes, len(want))
+		for _, n := range g.Nodes {
+			object, _ := want[n.ID].(map[string]any)
+			inputs, isObject := object["inputs"].(map[string]any)
+			require.Equal(t, isObject, n.HasInputs)
+			require.Len(t, n.Inputs, len(inputs))
+			for _, in := range n.Inputs {
+				require.Equal(t, inputs[in.Name], in.Value)
+			}
+		}
+	})
 }
 
 func TestAssetReferencesAreListedAndReplaced(t *testing.T) {
