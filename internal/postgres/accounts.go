@@ -47,7 +47,7 @@ func scanAccount(row pgx.Row) (account.Account, error) {
 		return account.Account{}, fault.Wrap(err, fault.NotFound, "not_found", "no such account")
 	}
 	a.CreatedAt = a.CreatedAt.UTC()
-	return a, err
+	return a, classify(err, "read an account")
 }
 
 // Create implements account.Store.

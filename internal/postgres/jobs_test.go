@@ -22,6 +22,7 @@ func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
 	t.Cleanup(pool.Close)
 	types := eventlog.NewRegistry()
 	require.NoError(t, job.Register(types))
+	accounts := postgres.NewAccounts(pool)
 	jobs, id := postgres.NewJobs(pool, postgres.NewEventStore(pool, types, nil)), job.NewID()
 	ref := job.RunRef{Job: id, Account: "a", Run: 1}
 	for name, command := range map[string]func(context.Context) error{
@@ -40,6 +41,7 @@ func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
 		"waiting": func(ctx context.Context) error { _, err := jobs.Waiting(ctx, "a"); return err },
 		"held":    func(ctx context.Context) error { _, err := jobs.Held(ctx, 0, 1); return err },
 		"started": func(ctx context.Context) error { _, err := jobs.Started(ctx, ref); return err },
+		"bounds":  func(ctx context.Context) error { _, err := accounts.Account(ctx, "a"); return err },
 		"restart": func(ctx context.Context) error { _, err := jobs.Restart(ctx, ref); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
