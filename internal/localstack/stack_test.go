@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 )
 
@@ -55,8 +57,15 @@ func tempDir(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
+// options are those of a stack in dir, which remembers addresses of its own: the tests run side by
+// side, and perhaps beside another Temporal.
 func options(t *testing.T, dir string) localstack.Options {
 	t.Helper()
+	frontend, err := temporal.FreeAddress("")
+	require.NoError(t, err)
+	ui, err := temporal.FreeAddress("")
+	require.NoError(t, err)
+	writeState(t, dir, frontend, ui)
 	return localstack.Options{
 		DataDir: dir, TemporalBinary: temporaltest.Binary(t), Namespace: "jobs",
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -270,6 +279,27 @@ func TestServerThatEndsAtOnceFailsTheStart(t *testing.T) {
 	t.Parallel()
 	_, err := localstack.Start(t.Context(), localstack.Options{DataDir: tempDir(t), TemporalBinary: "/bin/false"})
 	require.ErrorContains(t, err, "the Temporal server ended with exit status 1")
+}
+
+func writeState(t *testing.T, dir, frontend, ui string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o711))
+	state := fmt.Sprintf(`{"temporal":%q,"ui":%q}`, frontend, ui)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "state.json"), []byte(state), 0o600))
+}
+
+func TestTakenAddressesAreReplaced(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, taken.Close()) })
+	address := taken.Addr().String()
+	opts := options(t, tempDir(t))
+	writeState(t, opts.DataDir, address, address)
+	s := start(t, opts)
+	require.NotEqual(t, address, s.TemporalAddress)
+	require.NotEqual(t, "http://"+address, s.UIURL)
+	usable(t, s)
 }
 
 func writeVersion(t *testing.T, dir, version string) {
