@@ -132,8 +132,16 @@ func TestTheSameBytesAreStoredOnceAndJudgedWithinTheAccount(t *testing.T) { // A
 func TestPartsComeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
-	fields := []part{{"file", "f", "data"}, {"content_type", "", "text/plain"}, {"file_path", "", "f.txt"}, {"expected_hash", "", hashOf("data")},
-		{"tags", "", "b"}, {"unknown", "", strings.Repeat("u", 100_000)}, {"tags", "", "a"}, {"unknown", "file.bin", "u"}}
+	fields := []part{
+		{"file", "f", "data"},
+		{"content_type", "", "text/plain"},
+		{"file_path", "", "f.txt"},
+		{"expected_hash", "", hashOf("data")},
+		{"tags", "", "b"},
+		{"unknown", "", strings.Repeat("u", 100_000)},
+		{"tags", "", "a"},
+		{"unknown", "file.bin", "u"},
+	}
 	for shift := range fields {
 		rotated := append(append([]part{}, fields[shift:]...), fields[:shift]...)
 		res := h.post(t, "/api/v2/assets", "key-a", rotated...)

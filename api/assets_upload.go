@@ -101,8 +101,9 @@ func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
 	fr := formReader{file: "file", limit: s.opts.MaxUpload, fields: assetFields}
 	fr.open = func(fields map[string][]string) (io.Writer, error) {
 		var u uploadSpec
-		if early = u.read(fields); early != nil {
-			return io.Discard, nil
+		early = u.read(fields)
+		if early != nil {
+			return io.Discard, nil //nolint:nilerr // told when the request is read
 		}
 		var err error
 		in, err = s.Assets.Receive(ctx, account, u.expected)

@@ -67,6 +67,7 @@ func (recordsOnly) Release(context.Context, string, string, string) error  { ret
 func (recordsOnly) Asset(context.Context, string, asset.ID) (asset.Asset, error) {
 	return asset.Asset{}, nil
 }
+
 func (recordsOnly) List(context.Context, string, assets.Query) (assets.Page, error) {
 	return assets.Page{}, nil
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -238,8 +239,7 @@ func (s *fileServer) applyMask(ctx context.Context, original files.Entry, up ima
 	}
 	mask := io.NewSectionReader(up.w, 0, up.form.size)
 	if err := preview.ApplyMask(ctx, raster.Engine{MaxPixels: maxViewPixels}, w, r, mask); err != nil {
-		w.Abort()
-		return nil, badImage(err)
+		return nil, errors.Join(badImage(err), w.Abort())
 	}
 	return w, nil
 }

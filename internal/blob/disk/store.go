@@ -83,8 +83,7 @@ func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		f.Close()
-		return nil, classify(ref, "stat", err)
+		return nil, errors.Join(classify(ref, "stat", err), f.Close())
 	}
 	verdict := func(ok bool) {
 		if ok {
@@ -174,9 +173,9 @@ func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		ref, err := blob.ParseRef("blake3:" + d.Name())
-		if err != nil {
-			return nil // not ours: an operator's stray file is left alone
+		ref, unknown := blob.ParseRef("blake3:" + d.Name())
+		if unknown != nil {
+			return nil //nolint:nilerr // not ours: an operator's stray file is left alone
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
