@@ -20,9 +20,9 @@ type AssetExpiry interface {
 
 // Retention holds the activities of the Retention workflow.
 type Retention struct {
-	Assets    AssetExpiry
-	Collector asset.Collector
-	Log       *slog.Logger
+	Assets     AssetExpiry
+	Collectors []asset.Collector // one for each store
+	Log        *slog.Logger
 }
 
 // expireBatch is how many assets one transaction ends: its append holds readers of the log back.
@@ -48,11 +48,18 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 	return total, asActivityError(r.Assets.Forget(ctx), activity.GetInfo(ctx).Attempt)
 }
 
-// CollectBlobs removes blobs that nothing refers to.
+// CollectBlobs removes blobs that nothing refers to, store by store.
 func (r *Retention) CollectBlobs(ctx context.Context) (asset.Collection, error) {
-	done, err := r.Collector.Collect(ctx, func(c asset.Collection) { activity.RecordHeartbeat(ctx, c) })
-	if done.Removed > 0 {
-		r.Log.Info("blobs collected", "count", done.Removed, "bytes", done.Bytes)
+	var all asset.Collection
+	for _, collector := range r.Collectors {
+		done, err := collector.Collect(ctx, func(c asset.Collection) { activity.RecordHeartbeat(ctx, c) })
+		all.Examined, all.Removed, all.Bytes = all.Examined+done.Examined, all.Removed+done.Removed, all.Bytes+done.Bytes
+		if err != nil {
+			return all, asActivityError(err, activity.GetInfo(ctx).Attempt)
+		}
 	}
-	return done, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	if all.Removed > 0 {
+		r.Log.Info("blobs collected", "count", all.Removed, "bytes", all.Bytes)
+	}
+	return all, nil
 }

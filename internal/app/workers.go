@@ -36,12 +36,20 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	})
 }
 
+// valueGrace is the age at which a value that its job did not forget is left over from a crash: longer
+// than any run, and a run that needs it all the same makes it again.
+const valueGrace = 3 * 24 * time.Hour
+
 // assetWorker ingests uploads and sweeps what has expired.
 func (in *instance) assetWorker() *worker.AssetWorker {
 	records := postgres.NewAssets(in.pool, in.events)
 	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scan.Content{Blobs: in.blobs}, Log: in.log}
 	retention := &activities.Retention{
-		Assets: records, Collector: asset.Collector{Blobs: in.blobs, References: records}, Log: in.log,
+		Assets: records, Log: in.log,
+		Collectors: []asset.Collector{
+			{Blobs: in.blobs, References: records},
+			{Blobs: in.values, References: asset.Unreferenced{}, Grace: valueGrace},
+		},
 	}
 	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 }

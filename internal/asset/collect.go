@@ -14,6 +14,13 @@ type References interface {
 	Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error)
 }
 
+// Unreferenced are the References of a store whose blobs live by their age alone, such as values
+// between nodes, which are made again when they are missing.
+type Unreferenced struct{}
+
+// Referenced implements References.
+func (Unreferenced) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) { return nil, nil }
+
 // Collection is what a collector did.
 type Collection struct {
 	Examined int   // blobs seen
