@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -165,8 +166,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 	if !present {
 		return "", nil
 	}
-	if len(values) != 1 || values[0] == "" || len(values[0]) > maxIdempotencyKey {
-		return "", invalidf("Idempotency-Key must have 1 to %d characters", maxIdempotencyKey)
+	if len(values) != 1 || values[0] == "" || len(values[0]) > maxIdempotencyKey || !utf8.ValidString(values[0]) {
+		return "", invalidf("Idempotency-Key must have 1 to %d characters, in UTF-8", maxIdempotencyKey)
 	}
 	return values[0], nil
 }

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -32,6 +34,9 @@ type promptRequest struct {
 	Front     bool                       `json:"front"`
 	Targets   []string                   `json:"partial_execution_targets"`
 }
+
+// maxTargets bounds the outputs that a client picks; each output of the graph is looked for among them.
+const maxTargets = 10_000
 
 type promptResponse struct {
 	PromptID   job.ID           `json:"prompt_id"`
@@ -65,6 +70,7 @@ func (s *server) submit(c *gin.Context, sub job.Submission) (job.Submitted, erro
 		return job.Submitted{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
 	}
 	sub.Account, sub.RequestID = who.Account, requestID(c)
+	withhold(&sub, sub.Credential, credential(c.Request))
 	return s.Jobs.Submit(c.Request.Context(), sub)
 }
 
@@ -79,6 +85,12 @@ func (r promptRequest) submission() (job.Submission, error) {
 	number, err := r.number()
 	if err != nil {
 		return job.Submission{}, err
+	}
+	switch {
+	case len(r.ClientID) > maxClientID: // events, views and messages repeat it
+		return job.Submission{}, invalidf("client_id is longer than %d bytes", maxClientID)
+	case len(r.Targets) > maxTargets:
+		return job.Submission{}, invalidf("partial_execution_targets names more than %d nodes", maxTargets)
 	}
 	credential, extra := splitCredential(r.ExtraData)
 	return job.Submission{
@@ -146,6 +158,31 @@ func splitCredential(extra map[string]json.RawMessage) (credential string, rest 
 		delete(rest, name)
 	}
 	return credential, rest
+}
+
+// minWithheld is the length from which a text is taken for a secret wherever it stands: shorter ones,
+// such as a token chosen for a trial, may be words.
+const minWithheld = 16
+
+// withhold replaces the caller's secrets where they stand in what is recorded: editors copy the key
+// that they call with into the graph's settings, and a log forgets nothing (W-21, X-37).
+func withhold(sub *job.Submission, secrets ...string) {
+	for _, secret := range secrets {
+		quoted, err := json.Marshal(secret)
+		if err != nil || len(secret) < minWithheld {
+			continue
+		}
+		old, instead := quoted[1:len(quoted)-1], []byte("withheld")
+		if bytes.Contains(sub.Prompt, old) {
+			sub.Prompt = bytes.ReplaceAll(sub.Prompt, old, instead)
+		}
+		for name, value := range sub.ExtraData {
+			sub.ExtraData[name] = bytes.ReplaceAll(value, old, instead)
+		}
+		for name, value := range sub.Metadata {
+			sub.Metadata[name] = strings.ReplaceAll(value, secret, string(instead))
+		}
+	}
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

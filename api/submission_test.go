@@ -1,0 +1,56 @@
+package api_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+)
+
+func TestACredentialIsWithheldWhereverItStands(t *testing.T) { // W-21, X-37
+	t.Parallel()
+	const ofPartner, ofCaller = `comfyui-0123456789/"ab`, "caller-key-0123456789"
+	quoted, err := json.Marshal(ofPartner)
+	require.NoError(t, err)
+	graph := `{"1":{"class_type":"X","inputs":{"key":` + string(quoted) + `,"other":"` + ofCaller + `"}}}`
+	h := start(t, api.Options{})
+	for path, body := range map[string]string{
+		"/api/prompt": `{"prompt":` + graph + `,"extra_data":{"api_key_service":` + string(quoted) + `,
+			"extra_pnginfo":{"workflow":{"extra":{"key":` + string(quoted) + `}}},"my_own_name":"` + ofCaller + `"}}`,
+		"/api/v2/jobs": `{"workflow":` + graph + `,"metadata":{"a":` + string(quoted) + `,"b":"` + ofCaller + `"},
+			"extra_data":{"api_key_comfy_org":` + string(quoted) + `,"extra_pnginfo":{"k":` + string(quoted) + `}}}`,
+	} {
+		require.Less(t, h.do(t, "POST", path, body, "X-API-Key", ofCaller).status, 300)
+		sub := h.jobs.last()
+		require.Equal(t, ofPartner, sub.Credential)
+		sub.Credential = ""
+		kept, err := json.Marshal(sub)
+		require.NoError(t, err)
+		require.NotContains(t, string(kept), string(quoted[1:len(quoted)-1]))
+		require.NotContains(t, string(kept), ofCaller)
+		require.Contains(t, string(sub.Prompt), `"key":"withheld"`)
+	}
+}
+
+// What every event, view and message of a job repeats is short, and what takes time for each is few.
+func TestSubmissionsAreBoundedWhereTheyAreRepeated(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	for name, body := range map[string]string{
+		"a long client_id": `{"prompt":{},"client_id":"` + strings.Repeat("c", 129) + `"}`,
+		"many targets":     `{"prompt":{},"partial_execution_targets":["x"` + strings.Repeat(`,"x"`, 10_000) + `]}`,
+	} {
+		got := h.do(t, "POST", "/api/prompt", body)
+		require.Equal(t, 400, got.status, name)
+		require.Contains(t, got.body, `"type":"invalid_request"`, name)
+	}
+}
+
+func TestAKeyThatIsNoTextIsRefused(t *testing.T) { // A-49
+	t.Parallel()
+	h := start(t, api.Options{})
+	require.Equal(t, 400, h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k\xff").status)
+}
