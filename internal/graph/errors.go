@@ -108,14 +108,16 @@ func (ne NodeErrors) ByField() map[string][]FieldError {
 }
 
 func missingType(n *Node) *PromptError {
-	title := n.Title
-	if title == "" {
-		title = fmt.Sprintf("ID #%s", n.ID)
+	title, given := n.Title, any(nil)
+	if title != "" {
+		given = title
+	} else {
+		title = "ID #" + n.ID
 	}
 	return &PromptError{
 		Type: TypeMissingType, Details: fmt.Sprintf("Node ID '#%s'", n.ID),
 		Message:   fmt.Sprintf("Node '%s' has no class_type. The workflow may be corrupted or a custom node is missing.", title),
-		ExtraInfo: map[string]any{"node_id": n.ID, "class_type": nil, "node_title": title},
+		ExtraInfo: map[string]any{"node_id": n.ID, "class_type": nil, "node_title": given},
 	}
 }
 

@@ -42,6 +42,9 @@ func classes(t testing.TB) *node.Registry {
 			Inputs: []node.Input{{Name: "source", Type: node.Any}}},
 		&node.Class{Name: "Through", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}},
 			Inputs: []node.Input{{Name: "in", Type: node.Any, Section: node.Optional}}},
+		&node.Class{Name: "Both", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}}, Inputs: []node.Input{
+			{Name: "a", Type: node.Any, Section: node.Optional}, {Name: "b", Type: node.Any, Section: node.Optional},
+		}},
 		&node.Class{Name: "Set", Module: "nodes", OutputNode: true, Run: nothing, Inputs: []node.Input{
 			{Name: "int", Type: node.Int, Section: node.Optional, Default: 5, Min: 1, Max: 10, Step: 3},
 			{Name: "float", Type: node.Float, Section: node.Optional, Default: 0.5, Min: -1.0, Max: 1.5},

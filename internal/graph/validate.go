@@ -25,7 +25,7 @@ func (v *Validator) Validate(ctx context.Context, g *Graph, files node.Files, ta
 	if len(outputs) == 0 {
 		return nil, noOutputs()
 	}
-	w := &walk{ctx: ctx, v: v, g: g, files: files, results: map[string]*result{}}
+	w := &walk{ctx: ctx, v: v, g: g, files: files, results: map[string]*result{}, places: map[string]int{}}
 	var good, bad []string
 	for _, id := range outputs {
 		if w.output(id) {
@@ -57,10 +57,16 @@ func (v *Validator) checkClasses(g *Graph) *PromptError {
 }
 
 func (v *Validator) outputs(g *Graph, targets []string) []string {
+	wanted := map[string]bool{}
+	for _, id := range targets {
+		if _, ok := g.byID[id]; ok {
+			wanted[id] = true
+		}
+	}
 	var ids []string
 	for _, n := range g.Nodes {
 		class, _ := v.Classes.Lookup(n.Class)
-		if class.OutputNode && (targets == nil || slices.Contains(targets, n.ID)) {
+		if class.OutputNode && (targets == nil || wanted[n.ID]) {
 			ids = append(ids, n.ID)
 		}
 	}
@@ -82,7 +88,9 @@ type walk struct {
 	results map[string]*result
 	order   []string // in which results came
 	stack   []*frame
-	broken  error // a check could not be made: the whole verdict is void
+	places  map[string]int // on the stack, by node
+	cyclic  int            // nodes in the cycles that are reported
+	broken  error          // a check could not be made: the whole verdict is void
 }
 
 // frame is a node on the path from an output.
@@ -93,6 +101,7 @@ type frame struct {
 	next   int
 	result *result
 	raised error // the node could not be looked at; what is above it is told
+	cyclic bool  // in a cycle that is reported
 }
 
 // linked is a good link of an input.
@@ -125,6 +134,7 @@ func (w *walk) push(id string) {
 	n := w.g.byID[id]
 	class, _ := w.v.Classes.Lookup(n.Class)
 	f := &frame{node: n, class: class, result: &result{valid: true}}
+	w.places[id] = len(w.stack)
 	w.stack = append(w.stack, f)
 	w.checkInputs(f)
 }
@@ -135,37 +145,53 @@ func (w *walk) follow(f *frame, link linked) {
 		f.result.valid = f.result.valid && r.valid
 		return
 	}
-	for i, above := range w.stack {
-		if above.node.ID == link.from {
-			w.cycle(i)
-			return
-		}
+	if place, open := w.places[link.from]; open {
+		w.cycle(place)
+		return
 	}
 	w.push(link.from)
 }
 
-// cycle reports the loop that begins at a place on the path.
+// Bounds of what reports of cycles list: many long cycles would make them as long as the graph squared.
+const (
+	maxCyclic   = 10_000 // nodes in all reports of a graph; behind that a report lists
+	shortCyclic = 3      // so many and leaves out the others
+)
+
+// cycle reports the loop that begins at a place on the path, unless its node stands in one that is
+// reported already.
 func (w *walk) cycle(from int) {
+	path := w.stack[from:]
+	path[len(path)-1].result.valid = false
+	if path[0].cyclic {
+		return
+	}
+	for _, f := range path {
+		f.result.valid, f.cyclic = false, true
+	}
+	listed := path
+	if w.cyclic += len(path); w.cyclic > maxCyclic {
+		listed = path[:min(shortCyclic, len(path))]
+	}
 	var names, ids []string
-	for _, f := range w.stack[from:] {
+	for _, f := range listed {
 		names = append(names, fmt.Sprintf("%s (%s)", f.node.ID, f.node.Class))
 		ids = append(ids, f.node.ID)
 	}
-	top := w.stack[from]
-	names = append(names, names[0])
-	top.fail(InputError{
-		Type: "dependency_cycle", Message: "Dependency cycle detected", Details: strings.Join(names, " -> "),
-		ExtraInfo: map[string]any{"node_id": top.node.ID, "cycle_nodes": ids},
-	})
-	for _, f := range w.stack[from:] {
-		f.result.valid = false
+	if len(listed) < len(path) {
+		names = append(names, "…")
 	}
+	path[0].fail(InputError{
+		Type: "dependency_cycle", Message: "Dependency cycle detected", Details: strings.Join(append(names, names[0]), " -> "),
+		ExtraInfo: map[string]any{"node_id": path[0].node.ID, "cycle_nodes": ids},
+	})
 }
 
 // pop settles the node on top and tells the one below.
 func (w *walk) pop() {
 	f := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
+	delete(w.places, f.node.ID)
 	if f.raised == nil {
 		w.custom(f)
 	}
@@ -252,61 +278,51 @@ func (f *frame) checked() []string {
 	return names
 }
 
-// maxDependents bounds how many outputs a node's errors name.
-const maxDependents = 100
+// Bounds of what errors name of the outputs that depend on a node.
+const (
+	maxDependents    = 100    // per node
+	maxAllDependents = 50_000 // in all, but at least one per node
+)
 
 // errors lists the nodes with errors of their own that the bad outputs need, in the order found.
 func (w *walk) errors(bad []string) NodeErrors {
-	dependents := w.dependents(bad)
 	var errs NodeErrors
 	for _, id := range w.order {
-		r := w.results[id]
-		if len(r.errs) > 0 && len(dependents[id]) > 0 {
-			errs = append(errs, &NodeError{Node: id, Class: w.g.byID[id].Class, Errors: r.errs, DependentOutputs: dependents[id]})
+		if r := w.results[id]; len(r.errs) > 0 {
+			errs = append(errs, &NodeError{Node: id, Class: w.g.byID[id].Class, Errors: r.errs})
 		}
 	}
-	return errs
+	if len(errs) == 0 {
+		return nil
+	}
+	dependents := w.dependents(bad, min(maxDependents, max(1, maxAllDependents/len(errs))))
+	for _, e := range errs {
+		e.DependentOutputs = dependents[e.Node]
+	}
+	return slices.DeleteFunc(errs, func(e *NodeError) bool { return len(e.DependentOutputs) == 0 })
 }
 
-// dependents returns, by node, the first bad outputs that need it. The nodes stand in w.order
-// behind what they need, except within cycles: those take another pass.
-func (w *walk) dependents(bad []string) map[string][]string {
+// dependents returns, by node, the first bad outputs that need it, at most so many. Where that many
+// are known nothing is left to do above: whoever needs a node needs all that it needs.
+func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	needs := make(map[string][]string, len(w.order))
-	sets := make(map[string][]int, len(w.order))
 	for _, id := range w.order {
 		needs[id] = w.needs(id)
 	}
-	for i, id := range bad {
-		sets[id] = []int{i}
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, id := range slices.Backward(w.order) {
-			for _, from := range needs[id] {
-				merged := merge(sets[from], sets[id])
-				changed = changed || len(merged) > len(sets[from])
-				sets[from] = merged
+	out := make(map[string][]string, len(w.order))
+	for _, output := range bad {
+		for todo := []string{output}; len(todo) > 0; {
+			id := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			known := out[id]
+			if len(known) == limit || len(known) > 0 && known[len(known)-1] == output {
+				continue
 			}
-		}
-	}
-	out := make(map[string][]string, len(sets))
-	for _, id := range w.order {
-		for _, i := range sets[id] {
-			out[id] = append(out[id], bad[i])
+			out[id] = append(known, output)
+			todo = append(todo, needs[id]...)
 		}
 	}
 	return out
-}
-
-// merge returns the least maxDependents elements of two sorted sets.
-func merge(a, b []int) []int {
-	if len(b) == 0 {
-		return a
-	}
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return all[:min(len(all), maxDependents)]
 }
 
 // needs returns the nodes behind the links of a node.

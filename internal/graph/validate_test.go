@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,12 +25,12 @@ func TestPromptErrors(t *testing.T) {
 		"node without a class": {
 			prompt: `{"7":{"inputs":{}}}`,
 			want: `{"Type":"missing_node_type","Message":"Node 'ID #7' has no class_type. The workflow may be corrupted or a custom node is missing.",
-				"Details":"Node ID '#7'","ExtraInfo":{"node_id":"7","class_type":null,"node_title":"ID #7"},"NodeErrors":{}}`,
+				"Details":"Node ID '#7'","ExtraInfo":{"node_id":"7","class_type":null,"node_title":null},"NodeErrors":{}}`,
 		},
 		"node that is no object": {
 			prompt: `{"7":5}`,
 			want: `{"Type":"missing_node_type","Message":"Node 'ID #7' has no class_type. The workflow may be corrupted or a custom node is missing.",
-				"Details":"Node ID '#7'","ExtraInfo":{"node_id":"7","class_type":null,"node_title":"ID #7"},"NodeErrors":{}}`,
+				"Details":"Node ID '#7'","ExtraInfo":{"node_id":"7","class_type":null,"node_title":null},"NodeErrors":{}}`,
 		},
 		"unknown class, named by its title": {
 			prompt: `{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Nope","inputs":{},"_meta":{"title":"My node"}},"3":{"inputs":{}}}`,
@@ -293,6 +294,47 @@ func TestManyFailingOutputsStayBounded(t *testing.T) {
 	e := refused(t, b.String())
 	require.Len(t, e.NodeErrors, 1)
 	require.Len(t, e.NodeErrors[0].DependentOutputs, 100)
+}
+
+// TestHostileCyclesAreRefusedQuickly has a long path from which thousands of links lead back to
+// places on it, so that the cycles together are as long as the graph squared, and outputs that enter
+// it at every place.
+func TestHostileCyclesAreRefusedQuickly(t *testing.T) {
+	t.Parallel()
+	const n = 1600
+	var b strings.Builder
+	b.WriteString(`{"out":{"class_type":"Show","inputs":{"source":["0",0]}}`)
+	for i := range n {
+		back := max(0, n/2-i/2)
+		if i < n/2 {
+			back = n - 1
+		}
+		fmt.Fprintf(&b, `,"%d":{"class_type":"Both","inputs":{"b":["%d",0],"a":["%d",0]}},"o%d":{"class_type":"Show","inputs":{"source":["%d",0]}}`,
+			i, back, (i+1)%n, i, i)
+	}
+	b.WriteString("}")
+	started := time.Now()
+	e := refused(t, b.String())
+	require.Less(t, time.Since(started), 5*time.Second)
+	require.Less(t, len(toJSON(t, e)), 4<<20)
+	require.NotEmpty(t, e.NodeErrors)
+	dependents := 0
+	for _, ne := range e.NodeErrors {
+		require.NotEmpty(t, ne.DependentOutputs)
+		dependents += len(ne.DependentOutputs)
+	}
+	require.LessOrEqual(t, dependents, 50_000)
+}
+
+func TestCyclesThatShareANodeAreReportedOnce(t *testing.T) {
+	t.Parallel()
+	e := refused(t, `{"out":{"class_type":"Show","inputs":{"source":["1",0]}},
+		"1":{"class_type":"Both","inputs":{"a":["2",0],"b":["1",0]}},"2":{"class_type":"Both","inputs":{"a":["1",0],"b":["3",0]}},
+		"3":{"class_type":"Both","inputs":{"a":["1",0],"b":["3",0]}}}`)
+	require.Equal(t, "1 (Both) -> 2 (Both) -> 1 (Both)", e.NodeErrors[1].Errors[0].Details)
+	require.Equal(t, "3 (Both) -> 3 (Both)", e.NodeErrors[0].Errors[0].Details)
+	require.Len(t, e.NodeErrors, 2)
+	require.Len(t, e.NodeErrors[1].Errors, 1)
 }
 
 func TestHugeValuesAreNotEchoed(t *testing.T) {
