@@ -69,8 +69,7 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 		RunRef: r.ref, Replan: replan, Execution: workflow.GetInfo(ctx).FirstRunID,
 	}
 	var plan activities.BeginResult
-	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
-	err := workflow.ExecuteLocalActivity(lctx, a.Begin, params).Get(ctx, &plan)
+	err := keepBooks(ctx, a.Begin, params, &plan)
 	switch {
 	case temporal.IsCanceledError(err) || err == nil && plan.Canceled:
 		r.stopped = true
@@ -218,6 +217,17 @@ func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) erro
 	if r.failed != nil {
 		params.Node = *r.failed
 	}
+	return keepBooks(ctx, a.Finish, params, nil)
+}
+
+// keepBooks runs a local activity of bookkeeping. A worker that shuts down ends it as canceled, though
+// nobody canceled the workflow: then it runs again, on the worker that goes on.
+func keepBooks(ctx workflow.Context, activity, params, result any) error {
 	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
-	return workflow.ExecuteLocalActivity(lctx, a.Finish, params).Get(ctx, nil)
+	for {
+		err := workflow.ExecuteLocalActivity(lctx, activity, params).Get(ctx, result)
+		if !temporal.IsCanceledError(err) || ctx.Err() != nil {
+			return err
+		}
+	}
 }

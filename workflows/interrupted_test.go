@@ -1,0 +1,47 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// interrupted fails its first call the way a local activity ends on a worker that shuts down.
+func interrupted[P, R any](calls *[]P, result R) func(context.Context, P) (R, error) {
+	return func(_ context.Context, p P) (R, error) {
+		if *calls = append(*calls, p); len(*calls) == 1 {
+			var none R
+			return none, temporal.NewCanceledError()
+		}
+		return result, nil
+	}
+}
+
+func TestAWorkerThatShutsDownDoesNotEndARun(t *testing.T) {
+	t.Parallel()
+	var begun []activities.BeginParams
+	var finished []activities.FinishParams
+	finish := interrupted(&finished, struct{}{})
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflow(workflows.RunGraph)
+	env.RegisterActivityWithOptions(interrupted(&begun, activities.BeginResult{PlanHash: "h"}), activity.RegisterOptions{Name: "Begin"})
+	env.RegisterActivityWithOptions(func(ctx context.Context, p activities.FinishParams) error {
+		_, err := finish(ctx, p)
+		return err
+	}, activity.RegisterOptions{Name: "Finish"})
+	env.ExecuteWorkflow(workflows.RunGraph, workflows.RunGraphParams{RunRef: job.RunRef{Job: job.NewID(), Account: "a", Run: 1}})
+	require.True(t, env.IsWorkflowCompleted())
+	require.NoError(t, env.GetWorkflowError())
+	require.Len(t, begun, 2)
+	require.Len(t, finished, 2)
+	require.Equal(t, activities.Succeeded, finished[1].Outcome)
+}
