@@ -25,16 +25,26 @@ type Slots interface {
 	Restart(ctx context.Context, ref job.RunRef) ([]outbox.Intent, error)
 }
 
+// Lanes knows the accounts whose jobs wait, and admits them.
+type Lanes interface {
+	// Queued returns accounts whose jobs wait, at most limit, in order from the one behind after.
+	Queued(ctx context.Context, after string, limit int) ([]string, error)
+	// Admit gives the slots that an account has free to jobs that wait.
+	Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error)
+}
+
 // Ender ends a run.
 type Ender interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
 // Sweeper finds jobs whose workflow was closed from outside, terminated by an operator or lost
-// with the engine's database, and gives them an end.
+// with the engine's database, and gives them an end. It also admits jobs to slots that no ending
+// handed on, such as those of a better tier.
 type Sweeper struct {
 	Client client.Client
 	Slots  Slots
+	Lanes  Lanes
 	Ender  Ender
 	Tiers  job.Tiers
 	Kick   func([]outbox.Intent)
@@ -64,7 +74,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(s.Sweep(ctx), s.Admit(ctx)); err != nil && ctx.Err() == nil {
 				s.Log.Warn("sweep not finished", "error", err)
 			}
 		}
@@ -87,6 +97,42 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// Admit hands free slots to jobs that wait, account by account.
+func (s *Sweeper) Admit(ctx context.Context) error {
+	var failed []error
+	for after := ""; ; {
+		accounts, err := s.Lanes.Queued(ctx, after, sweepLimit)
+		if err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		for _, account := range accounts {
+			after = account
+			if err := s.admit(ctx, account); err != nil { // must not keep those behind it waiting
+				failed = append(failed, err)
+			}
+			if ctx.Err() != nil || len(failed) == sweepFailures {
+				return errors.Join(failed...)
+			}
+		}
+		if len(accounts) < sweepLimit {
+			return errors.Join(failed...)
+		}
+	}
+}
+
+func (s *Sweeper) admit(ctx context.Context, account string) error {
+	bounds, err := s.Tiers.Bounds(ctx, account)
+	if err != nil {
+		return fmt.Errorf("slots of account %s: %w", account, err)
+	}
+	intents, err := s.Lanes.Admit(ctx, account, bounds)
+	if err != nil {
+		return err
+	}
+	s.Kick(intents)
+	return nil
 }
 
 func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {

@@ -48,6 +48,33 @@ func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
 	return job.Ended{Applied: true}, nil
 }
 
+// lanes are accounts whose jobs wait, and how many slots each was given.
+type lanes struct {
+	waiting []string
+	given   map[string]int
+}
+
+func (l *lanes) Queued(_ context.Context, after string, _ int) ([]string, error) {
+	if after != "" {
+		return nil, nil
+	}
+	return l.waiting, nil
+}
+
+func (l *lanes) Admit(_ context.Context, account string, b job.Bounds) ([]outbox.Intent, error) {
+	l.given[account] = b.Slots
+	return []outbox.Intent{{WorkflowID: account}}, nil
+}
+
+func TestSlotsThatNoEndingHandsOnAreGivenToJobsThatWait(t *testing.T) {
+	t.Parallel()
+	l, kicked := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
+	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Kick: func(in []outbox.Intent) { kicked += len(in) }}
+	require.NoError(t, sweeper.Admit(t.Context()))
+	require.Equal(t, map[string]int{"a": 1, "b": 1}, l.given)
+	require.Equal(t, 2, kicked)
+}
+
 func (*slots) Bounds(context.Context, string) (job.Bounds, error) { return job.Bounds{Slots: 1}, nil }
 
 func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := worker.Sweeper{
-		Client: in.client, Slots: in.jobs, Ender: in.jobs, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log,
+		Client: in.client, Slots: in.jobs, Lanes: in.jobs, Ender: in.jobs, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.watchStops(ctx, stops) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
@@ -42,4 +43,37 @@ func (s *Jobs) Restart(ctx context.Context, ref job.RunRef) ([]outbox.Intent, er
 		return err
 	})
 	return intents, classify(err, "record an intent to start a run again")
+}
+
+// Queued returns accounts whose jobs wait, at most limit, in order from the one behind after.
+func (s *Jobs) Queued(ctx context.Context, after string, limit int) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `select account from job_lanes where queued > 0 and account > $1 order by account limit $2`, after, limit)
+	if err != nil {
+		return nil, classify(err, "list accounts whose jobs wait")
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return accounts, classify(err, "list accounts whose jobs wait")
+}
+
+// Admit gives the slots that an account has free to jobs that wait. Endings do so by themselves; this is
+// for slots that came from elsewhere, as by a change of tier.
+func (s *Jobs) Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		l, err := enter(ctx, tx, account, 0)
+		if err != nil {
+			return err
+		}
+		var admitted []eventlog.Append
+		if admitted, intents, err = s.admit(ctx, tx, account, int64(bounds.Slots)-l.running); err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, admitted)
+		return err
+	})
+	if err != nil {
+		return nil, classify(err, "admit jobs of account "+account)
+	}
+	s.events.Wake()
+	return intents, nil
 }
