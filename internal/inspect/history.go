@@ -1,0 +1,148 @@
+// Package inspect turns the recorded facts of a job into answers for an operator: what was
+// recorded and why, the state at any version or time, where the time went, and how two jobs
+// differ. It promises to be pure (facts in, values and text out) and to show no secret; reading
+// the log and the workflow engine is left to its callers.
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// Fact is one recorded event of a job, with who and what led to it and the state that it led to.
+type Fact struct {
+	Version   int64           `json:"version"`
+	Position  int64           `json:"position"`
+	ID        uuid.UUID       `json:"id"`
+	Type      string          `json:"type"`
+	At        time.Time       `json:"recorded_at"`
+	State     job.State       `json:"state"` // of the job, after it
+	Actor     string          `json:"actor,omitempty"`
+	RequestID string          `json:"request_id,omitempty"`
+	Cause     string          `json:"cause,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Data      json.RawMessage `json:"data"` // without secrets
+
+	recorded eventlog.Recorded
+	decoded  any // nil for a type of a newer program
+}
+
+// History is the facts of one job, from the first, without gaps.
+type History struct {
+	Job     job.ID  `json:"id"`
+	Account string  `json:"account"`
+	Facts   []Fact  `json:"facts"`
+	final   job.Job // folded from all of Facts
+}
+
+// Read folds a job's stream. Types that registry does not know stay as they are stored; a stream
+// that does not begin with version 1 or has gaps is an error.
+func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, error) {
+	h := History{Facts: make([]Fact, 0, len(recorded))}
+	for i, rec := range recorded {
+		if rec.Version != int64(i+1) {
+			return History{}, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+		}
+		decoded, err := registry.Decode(rec.Type, rec.Data)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return History{}, err
+		}
+		h.final = job.Fold(h.final, rec, decoded)
+		h.Facts = append(h.Facts, Fact{
+			Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
+			State: h.final.State, Actor: rec.Meta.Actor, RequestID: rec.Meta.RequestID, Cause: rec.Meta.Cause,
+			Reason: rec.Meta.Reason, Data: Redact(rec.Data), recorded: rec, decoded: decoded,
+		})
+	}
+	h.Job, h.Account = h.final.ID, h.final.Account
+	return h, nil
+}
+
+// Fold returns the state after the last fact.
+func (h History) Fold() job.Job { return h.final }
+
+// Document returns where the submission is kept.
+func (h History) Document() (job.Document, bool) {
+	if len(h.Facts) == 0 {
+		return job.Document{}, false
+	}
+	submitted, ok := h.Facts[0].decoded.(job.SubmittedV1)
+	return submitted.Document, ok
+}
+
+// Executions returns the workflow executions of the job: our run number and the id of the first
+// execution, "" for a run that no worker began.
+func (h History) Executions() []Execution {
+	var runs []Execution
+	for _, f := range h.Facts {
+		switch e := f.decoded.(type) {
+		case job.AdmittedV1:
+			runs = append(runs, Execution{Run: e.Run})
+		case job.StartedV1:
+			if n := len(runs); n > 0 && runs[n-1].Run == e.Run {
+				runs[n-1].ID = e.Execution
+			}
+		}
+	}
+	return runs
+}
+
+// Execution names a run of a job in the workflow engine.
+type Execution struct {
+	Run int
+	ID  string
+}
+
+// Point is a moment in a history: a version, or a time.
+type Point struct {
+	Version int64
+	Time    time.Time
+}
+
+// timeLayouts are the ways to write a time; without a zone it is UTC.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04"}
+
+// ParsePoint reads a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC).
+func ParsePoint(text string) (Point, error) {
+	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
+		if n < 1 {
+			return Point{}, fmt.Errorf("versions begin with 1, not %d", n)
+		}
+		return Point{Version: n}, nil
+	}
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return Point{Time: at}, nil
+		}
+	}
+	return Point{}, fmt.Errorf("%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", text)
+}
+
+// At returns the history as it was at p. A version that the stream does not have, and a time
+// before the first fact, are NotFound.
+func (h History) At(p Point) (History, error) {
+	n := 0
+	for n < len(h.Facts) && (p.Version > 0 && h.Facts[n].Version <= p.Version || p.Version == 0 && !h.Facts[n].At.After(p.Time)) {
+		n++
+	}
+	if n == 0 {
+		return History{}, fault.New(fault.NotFound, "", "job %s was submitted later, at %s", h.Job, stamp(h.Facts[0].At))
+	}
+	if p.Version > h.Facts[n-1].Version {
+		return History{}, fault.New(fault.NotFound, "", "job %s has %d versions, not %d", h.Job, len(h.Facts), p.Version)
+	}
+	past := History{Job: h.Job, Account: h.Account, Facts: h.Facts[:n]}
+	for _, f := range past.Facts {
+		past.final = job.Fold(past.final, f.recorded, f.decoded)
+	}
+	return past, nil
+}

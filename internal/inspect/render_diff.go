@@ -1,0 +1,85 @@
+package inspect
+
+import (
+	"fmt"
+	"time"
+)
+
+// valueWidth is what each of two compared values gets of a line.
+const valueWidth = 36
+
+// Comparison writes how two jobs differ.
+func (p *Printer) Comparison(c Comparison) {
+	p.Field("a", string(c.A), Bold)
+	p.Field("b", string(c.B), Bold)
+	p.differences("JOB", c.Job)
+	if c.GraphKnown {
+		p.differences("GRAPH", c.Graph)
+		if len(c.Graph) == 0 {
+			p.Line("the same graph was submitted", Faint)
+		}
+	} else {
+		p.Line("a graph is kept as a blob that cannot be read from here: graphs are not compared", Notice)
+	}
+	switch {
+	case c.Parted == nil:
+		p.Line("both histories say the same, fact for fact", Faint)
+	default:
+		p.Line("", Plain)
+		p.Line(fmt.Sprintf("histories part at version %d", c.Parted.Version), Bold)
+		p.Field("  a", orEnd(c.Parted.A), Plain)
+		p.Field("  b", orEnd(c.Parted.B), Plain)
+	}
+	p.nodeDifferences(c.Nodes)
+}
+
+func orEnd(said string) string {
+	if said == "" {
+		return "(ends before)"
+	}
+	return said
+}
+
+func (p *Printer) differences(title string, all []Difference) {
+	if len(all) == 0 {
+		return
+	}
+	rows := make([][]Cell, len(all))
+	for i, d := range all {
+		rows[i] = []Cell{{Text: clip(Clean(d.What), 22), Style: Bold}, {Text: clip(Clean(orDash(d.A)), valueWidth)}, {Text: orDash(d.B)}}
+	}
+	p.Line("", Plain)
+	p.Table([]string{title, "A", "B"}, rows)
+}
+
+func (p *Printer) nodeDifferences(all []NodeDifference) {
+	if len(all) == 0 {
+		return
+	}
+	rows := make([][]Cell, len(all))
+	for i, d := range all {
+		rows[i] = []Cell{
+			{Text: clip(Clean(d.Node), 12)}, {Text: clip(Clean(d.Class), 22)},
+			{Text: orDash(d.StateA), Style: styleOf(d.StateA)}, {Text: span(d.TookA), Right: true},
+			{Text: orDash(d.StateB), Style: styleOf(d.StateB)}, {Text: span(d.TookB), Right: true}, {Text: change(d)},
+		}
+	}
+	p.Line("", Plain)
+	p.Table([]string{"NODE", "CLASS", "A", "TOOK", "B", "TOOK", "CHANGE"}, rows)
+}
+
+// change compares two times that are long enough to be compared.
+func change(d NodeDifference) string {
+	a, b := time.Duration(d.TookA), time.Duration(d.TookB)
+	if a < time.Millisecond || b < time.Millisecond {
+		return ""
+	}
+	return fmt.Sprintf("×%.2f", float64(b)/float64(a))
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

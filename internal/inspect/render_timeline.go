@@ -1,0 +1,67 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// barWidth is that of the drawing of a node's time within the job's.
+const barWidth = 24
+
+// Timeline writes where the time of a job went.
+func (p *Printer) Timeline(t Timeline) {
+	p.Field("job", string(t.Job), Bold)
+	p.Field("state", string(t.State), styleOf(string(t.State)))
+	p.Field("submitted", stamp(t.SubmittedAt), Plain)
+	between := t.Ran - t.InNodes
+	rows := [][]Cell{
+		{{Text: "waited for a slot"}, {Text: span(t.WaitedSlot), Right: true}, {}},
+		{{Text: "waited for a worker"}, {Text: span(t.WaitedStart), Right: true}, {Text: t.Worker}},
+		{{Text: "ran"}, {Text: span(t.Ran), Right: true}, {Text: fmt.Sprintf("%s in nodes, %s between and around them", span(t.InNodes), span(between))}},
+		{{Text: "in all"}, {Text: span(t.Total), Right: true, Style: Bold}, {}},
+	}
+	p.Table([]string{"", "", ""}, rows) // the empty head is an empty line
+	if len(t.Nodes) > 0 {
+		p.Line("", Plain)
+		p.spans(t)
+	}
+}
+
+func span(m Millis) string { return Span(time.Duration(m)) }
+
+func (p *Printer) spans(t Timeline) {
+	rows := make([][]Cell, len(t.Nodes))
+	for i, n := range t.Nodes {
+		state := n.State
+		if n.Retried {
+			state += ", retried"
+		}
+		rows[i] = []Cell{
+			{Text: clip(Clean(n.Node), 12)}, {Text: clip(Clean(n.Class), 22)}, {Text: state, Style: styleOf(n.State)},
+			{Text: span(n.Took), Right: true}, {Text: "+" + Span(n.Began.Sub(t.SubmittedAt)), Right: true},
+			{Text: fmt.Sprintf("%d/%d", n.Run, max(1, n.Attempt))}, {Text: bar(t, n), Style: styleOf(n.State)},
+		}
+		if n.Worker != t.Worker && n.Worker != "" {
+			rows[i][6].Text = strings.TrimRight(rows[i][6].Text, " ") + " " + n.Worker
+		}
+	}
+	p.Table([]string{"NODE", "CLASS", "STATE", "TOOK", "BEGAN", "RUN/TRY", "0 … " + span(t.Total)}, rows)
+}
+
+// bar draws when a node was at work; what is too short to draw is a thin mark.
+func bar(t Timeline, n NodeSpan) string {
+	total := float64(t.Total)
+	if total <= 0 {
+		return ""
+	}
+	column := func(at time.Duration) int { return min(barWidth, max(0, int(float64(at)/total*barWidth))) }
+	began := n.Began.Sub(t.SubmittedAt)
+	from := min(column(began), barWidth-1)
+	to := column(began + time.Duration(n.Took))
+	mark := strings.Repeat("█", max(0, to-from))
+	if mark == "" {
+		mark = "▏"
+	}
+	return strings.Repeat(" ", from) + mark
+}

@@ -1,0 +1,174 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// width is what a line of human output takes at most: terminals of operators have 100 columns.
+const width = 100
+
+// Style is how a cell is drawn on a terminal with colours.
+type Style string
+
+// The styles, as SGR parameters of ANSI terminals.
+const (
+	Plain  Style = ""
+	Bold   Style = "1"
+	Faint  Style = "2"
+	Good   Style = "32"
+	Bad    Style = "31"
+	Notice Style = "33"
+)
+
+// Printer writes human output: columns in line, nothing that a terminal would obey but our own colours.
+type Printer struct {
+	Out    io.Writer
+	Colour bool
+	err    error
+}
+
+// Err returns the first error of writing.
+func (p *Printer) Err() error { return p.err }
+
+func (p *Printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.Out, format, args...)
+	}
+}
+
+// paint draws text in a style.
+func (p *Printer) paint(text string, style Style) string {
+	if !p.Colour || style == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
+}
+
+// Cell is one entry of a table.
+type Cell struct {
+	Text  string
+	Style Style
+	Right bool // numbers
+}
+
+func cells(texts ...string) []Cell {
+	row := make([]Cell, len(texts))
+	for i, t := range texts {
+		row[i] = Cell{Text: t}
+	}
+	return row
+}
+
+// Table writes rows under a head. The last column takes what is left of the width; a row of one
+// cell is a line by itself.
+func (p *Printer) Table(head []string, rows [][]Cell) {
+	all := rows
+	if len(head) > 0 {
+		top := cells(head...)
+		for i := range top {
+			top[i].Style, top[i].Right = Faint, len(rows) > 0 && i < len(rows[0]) && rows[0][i].Right
+		}
+		all = append([][]Cell{top}, rows...)
+	}
+	widths := make([]int, len(head))
+	for _, row := range all {
+		for i, c := range row {
+			if len(row) > 1 {
+				widths[i] = max(widths[i], uniseg.StringWidth(Clean(c.Text)))
+			}
+		}
+	}
+	for _, row := range all {
+		p.row(row, widths)
+	}
+}
+
+func (p *Printer) row(row []Cell, widths []int) {
+	var line strings.Builder
+	used := 0
+	for i, c := range row {
+		text := Clean(c.Text)
+		if i == len(row)-1 {
+			line.WriteString(p.paint(clip(text, width-used), c.Style))
+			break
+		}
+		gap := strings.Repeat(" ", max(0, widths[i]-uniseg.StringWidth(text)))
+		if c.Right {
+			line.WriteString(gap + p.paint(text, c.Style))
+		} else {
+			line.WriteString(p.paint(text, c.Style) + gap)
+		}
+		line.WriteString("  ")
+		used += widths[i] + 2
+	}
+	p.printf("%s\n", strings.TrimRight(line.String(), " "))
+}
+
+// Field writes a name and its value, and nothing for an empty value.
+func (p *Printer) Field(name, value string, style Style) {
+	if value == "" {
+		return
+	}
+	const names = 12
+	p.printf("%s%s\n", p.paint(fmt.Sprintf("%-*s", names, name), Faint), p.paint(clip(Clean(value), width-names), style))
+}
+
+// Line writes a line of plain text, or an empty one.
+func (p *Printer) Line(text string, style Style) { p.printf("%s\n", p.paint(clip(Clean(text), width), style)) }
+
+// Clean replaces what a terminal would obey or what hides other text: control characters, line
+// ends and marks of writing direction.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t', r == '\r':
+			return ' '
+		case unicode.IsControl(r), r == unicode.ReplacementChar, unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029':
+			return '�'
+		}
+		return r
+	}, text)
+}
+
+// clip cuts text to a number of columns, with an ellipsis.
+func clip(text string, columns int) string {
+	if uniseg.StringWidth(text) <= columns {
+		return text
+	}
+	var out strings.Builder
+	used := 0
+	for g := uniseg.NewGraphemes(text); g.Next(); {
+		if used += g.Width(); used > columns-1 {
+			break
+		}
+		out.WriteString(g.Str())
+	}
+	return out.String() + "…"
+}
+
+// stamp writes a time to the millisecond, in UTC.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
+
+// Span writes a duration as a person reads it, in at most three digits and a unit or two units.
+func Span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + Span(-d)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	default:
+		return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+	}
+}
