@@ -57,6 +57,10 @@ func TestConstantsAreConverted(t *testing.T) {
 		"big floats as Python's":     {`{"text":1e22}`, node.Args{"text": "1e+22"}},
 		"null becomes text":          {`{"text":null}`, node.Args{"text": "None"}},
 		"structures become text":     {`{"text":{"a":[1,"b",false]}}`, node.Args{"text": "{'a': [1, 'b', False]}"}},
+		"other numbers are true":     {`{"flag":0.5}`, node.Args{"flag": true}},
+		"even infinite ones":         {`{"flag":1e400}`, node.Args{"flag": true}},
+		"an empty list is false":     {`{"flag":{"__value__":[]}}`, node.Args{"flag": false}},
+		"a list is true":             {`{"flag":{"__value__":[0]}}`, node.Args{"flag": true}},
 		"any text is true":           {`{"flag":"false"}`, node.Args{"flag": true}},
 		"zero is false":              {`{"flag":0.0}`, node.Args{"flag": false}},
 		"empty is false":             {`{"flag":{}}`, node.Args{"flag": false}},
@@ -70,6 +74,17 @@ func TestConstantsAreConverted(t *testing.T) {
 			plan := planOf(t, `{"1":{"class_type":"Set","inputs":`+tt.inputs+`}}`, "1")
 			require.Equal(t, tt.want, plan.Nodes[0].Constants)
 		})
+	}
+}
+
+func TestConstantsThatCannotBeConverted(t *testing.T) {
+	t.Parallel()
+	for _, inputs := range []string{
+		`{"int":1e19}`, `{"int":9223372036854775808}`, `{"int":-1e400}`, `{"int":"99999999999999999999"}`, `{"int":"0x10"}`, `{"int":"1__0"}`,
+		`{"int":""}`, `{"int":{"__value__":[1]}}`, `{"float":1e400}`, `{"float":"nan"}`, `{"float":"0x1p4"}`, `{"float":"_1"}`, `{"float":null}`,
+	} {
+		_, err := graph.BuildPlan(parse(t, `{"1":{"class_type":"Set","inputs":`+inputs+`}}`), classes(t), []string{"1"}, nil)
+		require.Equal(t, fault.Invalid, fault.KindOf(err), inputs)
 	}
 }
 

@@ -27,6 +27,9 @@ func TestDeclaredReplacesGrowingInputs(t *testing.T) {
 		{Name: "values.a", Type: node.Float, Section: node.Required},
 		{Name: "values.c", Type: node.Float, Section: node.Optional},
 	}, inputs)
+	given = append(given, "values.b")
+	inputs = c.Declared(func(name string) bool { return slices.Contains(given, name) })
+	require.Equal(t, node.Input{Name: "values.b", Type: node.Float, Section: node.Optional}, inputs[2])
 	numbered := growing(node.Autogrow{Each: node.Input{Type: node.Image}, Prefix: "image", Min: 1, Max: 2})
 	inputs = numbered.Declared(func(string) bool { return true })
 	require.Len(t, inputs, 3)

@@ -164,10 +164,10 @@ func (inv Invocation) join(results []Result) Result {
 		return results[0]
 	}
 	joined := Result{Outputs: make([]Value, len(inv.Class.Outputs))}
-	for i, out := range inv.Class.Outputs {
+	for i := range inv.Class.Outputs {
 		list := List{}
 		for _, res := range results {
-			if elements, ok := res.Outputs[i].(List); ok && out.IsList {
+			if elements, ok := res.Outputs[i].(List); ok {
 				list = append(list, elements...)
 			} else {
 				list = append(list, res.Outputs[i])

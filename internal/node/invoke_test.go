@@ -58,6 +58,12 @@ func TestRunOverAnEmptyListYieldsEmptyLists(t *testing.T) {
 	require.Equal(t, []node.Value{node.List{}, node.List{}}, res.Outputs)
 }
 
+func TestAnEmptyListBesideOthersLeavesItsInputAbsent(t *testing.T) {
+	t.Parallel()
+	_, err := node.Invocation{Class: joiner(), Inputs: node.Args{"a": node.List{"1"}, "b": node.List{}}}.Run(t.Context(), node.Call{})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
 func TestListOutputsAreConcatenated(t *testing.T) {
 	t.Parallel()
 	c := &node.Class{
