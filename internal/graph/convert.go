@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -29,37 +30,59 @@ func convert(t node.Type, value any) (node.Value, error) {
 	}
 }
 
-// errTooLarge has the wording that clients know.
-var errTooLarge = errors.New("Python int too large to convert to C long") //nolint:staticcheck // see above
+// tooLarge is an integer of more than 64 bits. The reference has them; no class here does.
+type tooLarge struct{ n *big.Int }
+
+// Error has the wording that clients know.
+func (tooLarge) Error() string { return "Python int too large to convert to C long" }
 
 func toInt(value any) (int64, error) {
 	switch v := value.(type) {
 	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i, nil
-		}
-		f, err := v.Float64()
-		if err != nil || math.Abs(f) >= 1<<63 {
-			return 0, errTooLarge
-		}
-		return int64(f), nil
+		return truncated(v)
 	case bool:
 		if v {
 			return 1, nil
 		}
 		return 0, nil
 	case string:
-		i, err := strconv.ParseInt(python.Digits(v), 10, 64)
-		if errors.Is(err, strconv.ErrRange) {
-			return 0, errTooLarge
+		n, ok := new(big.Int), false
+		if digits := python.Digits(v); len(digits) <= maxDigits {
+			n, ok = n.SetString(digits, 10)
 		}
-		if err != nil {
+		if !ok {
 			return 0, fmt.Errorf("invalid literal for int() with base 10: %s", python.Quote(v))
 		}
-		return i, nil
+		return fitting(n)
 	default:
 		return 0, fmt.Errorf("int() argument must be a string, a bytes-like object or a real number, not '%s'", pythonType(v))
 	}
+}
+
+// maxDigits bounds integers written as text, as the reference does.
+const maxDigits = 4300
+
+// truncated cuts off the fraction of a number.
+func truncated(number json.Number) (int64, error) {
+	if i, err := number.Int64(); err == nil {
+		return i, nil
+	}
+	if n, ok := new(big.Int).SetString(string(number), 10); ok && len(number) <= maxDigits {
+		return fitting(n)
+	}
+	f, err := number.Float64()
+	if err != nil {
+		return 0, errors.New("cannot convert float infinity to integer")
+	}
+	n, _ := big.NewFloat(f).Int(nil)
+	return fitting(n)
+}
+
+func fitting(n *big.Int) (int64, error) {
+	if !n.IsInt64() {
+		return 0, tooLarge{n}
+	}
+	return n.Int64(), nil
 }
 
 func toFloat(value any) (float64, error) {
@@ -68,6 +91,9 @@ func toFloat(value any) (float64, error) {
 		f, err := v.Float64()
 		if err != nil {
 			return 0, errNotFinite
+		}
+		if v == "-0" { // an integer, which has no sign
+			return 0, nil
 		}
 		return f, nil
 	case bool:

@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,10 @@ func compatible(received, wanted node.Type) bool {
 
 func (w *walk) checkConstant(f *frame, in node.Input, raw any) {
 	value, err := convert(in.Type, raw)
+	var large tooLarge
+	if errors.As(err, &large) && !slices.Contains(f.class.Checked, in.Name) && f.checkLarge(in, large.n) {
+		return
+	}
 	if err != nil {
 		f.fail(InputError{
 			Type: "invalid_input_type", Message: fmt.Sprintf("Failed to convert an input value to a %s value", in.Type),
@@ -132,18 +137,44 @@ func (w *walk) checkRange(f *frame, in node.Input, value node.Value) {
 	if !ok {
 		return
 	}
-	report := func(kind, word, name string, bound any) {
-		f.fail(InputError{
-			Type: kind, Message: fmt.Sprintf("Value %s %s than %s of %s", python.Repr(value), word, name, python.Repr(bound)), Details: in.Name,
-			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in), "received_value": value},
-		})
-	}
 	if low, ok := asFloat(in.Min); ok && got < low {
-		report("value_smaller_than_min", "smaller", "min", in.Min)
+		f.outOfRange(in, below, python.Repr(value), value)
 	}
 	if high, ok := asFloat(in.Max); ok && got > high {
-		report("value_bigger_than_max", "bigger", "max", in.Max)
+		f.outOfRange(in, above, python.Repr(value), value)
 	}
+}
+
+// checkLarge reports an integer of more than 64 bits as out of range, if the input has a bound there.
+func (f *frame) checkLarge(in node.Input, n *big.Int) bool {
+	switch {
+	case n.Sign() < 0 && in.Min != nil:
+		f.outOfRange(in, below, n.String(), n)
+	case n.Sign() > 0 && in.Max != nil:
+		f.outOfRange(in, above, n.String(), n)
+	default:
+		return false
+	}
+	return true
+}
+
+// side says which bound of an input a value exceeds.
+type side bool
+
+const (
+	below side = false
+	above side = true
+)
+
+func (f *frame) outOfRange(in node.Input, s side, shown string, received any) {
+	kind, text, bound := "value_smaller_than_min", "Value %s smaller than min of %s", in.Min
+	if s == above {
+		kind, text, bound = "value_bigger_than_max", "Value %s bigger than max of %s", in.Max
+	}
+	f.fail(InputError{
+		Type: kind, Message: fmt.Sprintf(text, shortened(shown), python.Repr(bound)), Details: in.Name,
+		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in), "received_value": received},
+	})
 }
 
 func (w *walk) checkOption(f *frame, in node.Input, raw any) {

@@ -1,11 +1,15 @@
 package python
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Digits prepares the text of a number as int and float read it: blanks around it and single
-// underscores between its digits are dropped. What cannot be a number becomes "".
+// underscores between its digits are dropped, digits of any script become ASCII. What cannot be a
+// number becomes "".
 func Digits(text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.Map(asciiDigit, strings.TrimSpace(text))
 	for i := range len(text) {
 		if text[i] != '_' {
 			continue
@@ -15,6 +19,25 @@ func Digits(text string) string {
 		}
 	}
 	return strings.ReplaceAll(text, "_", "")
+}
+
+// asciiDigit replaces a decimal digit. Each script has its ten in a row, so that the place in the
+// row is the value.
+func asciiDigit(r rune) rune {
+	if r < unicode.MaxLatin1 || !unicode.IsDigit(r) {
+		return r
+	}
+	for _, run := range unicode.Nd.R16 {
+		if rune(run.Lo) <= r && r <= rune(run.Hi) {
+			return '0' + (r-rune(run.Lo))%10
+		}
+	}
+	for _, run := range unicode.Nd.R32 {
+		if rune(run.Lo) <= r && r <= rune(run.Hi) {
+			return '0' + (r-rune(run.Lo))%10
+		}
+	}
+	return r
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
