@@ -48,7 +48,7 @@ func TestValuesComeBackEqual(t *testing.T) {
 
 func TestOnlyValuesAreEncoded(t *testing.T) {
 	t.Parallel()
-	for _, v := range []node.Value{1, struct{}{}, node.List{int32(1)}, map[string]any{"x": math.NaN()}} {
+	for _, v := range []node.Value{1, struct{}{}, node.List{int32(1)}, map[string]any{"x": math.NaN()}, []any{math.Inf(-1)}} {
 		require.Error(t, node.EncodeValue(io.Discard, v), "%#v", v)
 	}
 }
@@ -57,6 +57,13 @@ func TestDecodingIsBounded(t *testing.T) {
 	t.Parallel()
 	_, err := node.DecodeValue(bytes.NewReader(encode(t, string(make([]byte, 1000)))), 999)
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+	exact := encode(t, "four")
+	_, err = node.DecodeValue(bytes.NewReader(exact), int64(len(exact)))
+	require.NoError(t, err, "the bound is inclusive")
+	_, err = node.DecodeValue(bytes.NewReader(exact), int64(len(exact))-1)
+	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+	_, err = node.DecodeValue(bytes.NewReader(encode(t, string(make([]byte, 128)))), 200)
+	require.NoError(t, err, "a length of two bytes")
 	_, err = node.DecodeValue(bytes.NewReader([]byte("s\xff\xff\xff\xff\x7f")), 1<<40)
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "a length without bytes takes no memory")
 	_, err = node.DecodeValue(bytes.NewReader(bytes.Repeat([]byte("l\x01"), 100_000)), 1<<20)

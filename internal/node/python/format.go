@@ -12,8 +12,11 @@ import (
 // maxWidth bounds the width and precision of one field.
 const maxWidth = 10_000
 
-// ErrFormat is the cause of every failure of Format.
-var ErrFormat = errors.New("bad format")
+// The causes of the failures of Format.
+var (
+	ErrFormat  = errors.New("bad format")
+	ErrTooLong = errors.New("the result is too long")
+)
 
 func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
@@ -21,10 +24,13 @@ func bad(format string, args ...any) error {
 
 // Format fills a template as str.format does: {name}, {name!r}, {name:spec} and doubled braces.
 // Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices, positions
-// and nested fields are refused.
-func Format(template string, values map[string]any) (string, error) {
+// and nested fields are refused, and so is a result of more than limit bytes.
+func Format(template string, values map[string]any, limit int) (string, error) {
 	var b strings.Builder
 	for rest := template; rest != ""; {
+		if b.Len() > limit {
+			return "", ErrTooLong
+		}
 		i := strings.IndexAny(rest, "{}")
 		if i < 0 {
 			b.WriteString(rest)
@@ -52,6 +58,9 @@ func Format(template string, values map[string]any) (string, error) {
 			rest = after
 		}
 	}
+	if b.Len() > limit {
+		return "", ErrTooLong
+	}
 	return b.String(), nil
 }
 
@@ -76,90 +85,6 @@ func formatField(field string, values map[string]any) (string, error) {
 		}
 	}
 	return formatValue(value, spec)
-}
-
-// spec is a parsed format specification: [[fill]align][sign][#][0][width][group][.precision][type].
-type spec struct {
-	fill      string
-	align     byte // '<', '>', '^', '=', 0 = as the type has it
-	sign      byte // '+', '-', ' '
-	alternate bool
-	width     int
-	group     string // "", "," or "_"
-	precision int    // -1 = none
-	kind      byte   // 0 = none
-	zeros     bool   // filled with zeros because the width begins with one
-}
-
-func parseSpec(text string) (spec, error) {
-	s := spec{sign: '-', precision: -1}
-	rest := s.parseAlign(text)
-	take := func(chars string) byte {
-		if rest == "" || strings.IndexByte(chars, rest[0]) < 0 {
-			return 0
-		}
-		c := rest[0]
-		rest = rest[1:]
-		return c
-	}
-	if c := take("+- "); c != 0 {
-		s.sign = c
-	}
-	s.alternate = take("#") != 0
-	zeros := take("0") != 0 && s.fill == ""
-	switch {
-	case zeros:
-		s.fill, s.zeros = "0", s.align == 0
-	case s.fill == "":
-		s.fill = " "
-	}
-	var err error
-	if s.width, rest, err = digits(rest, 0); err != nil {
-		return s, err
-	}
-	if c := take(",_"); c != 0 {
-		s.group = string(c)
-	}
-	if take(".") != 0 {
-		if s.precision, rest, err = digits(rest, -1); err != nil || s.precision < 0 {
-			return s, bad("the precision of %.64q is missing or too large", text)
-		}
-	}
-	if s.kind = take("bcdeEfFgGnosxX%"); rest != "" {
-		return s, bad("the specification %.64q is not understood", text)
-	}
-	return s, nil
-}
-
-// parseAlign reads fill and alignment and returns what follows.
-func (s *spec) parseAlign(text string) string {
-	const aligns = "<>=^"
-	_, size := utf8.DecodeRuneInString(text)
-	switch {
-	case len(text) > size && strings.IndexByte(aligns, text[size]) >= 0:
-		s.fill, s.align = text[:size], text[size]
-		return text[size+1:]
-	case text != "" && strings.IndexByte(aligns, text[0]) >= 0:
-		s.align = text[0]
-		return text[1:]
-	}
-	return text
-}
-
-// digits reads a number of at most maxWidth; or when there is none.
-func digits(text string, or int) (int, string, error) {
-	end := 0
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	if end == 0 {
-		return or, text, nil
-	}
-	n, err := strconv.Atoi(text[:end])
-	if err != nil || n > maxWidth {
-		return 0, "", bad("the width %.16s is too large", text)
-	}
-	return n, text[end:], nil
 }
 
 func formatValue(value any, text string) (string, error) {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -41,11 +42,14 @@ func StringFormat() *node.Class {
 					values[name] = formattable(call.Args[valuesPrefix+name])
 				}
 			}
-			text, err := python.Format(template, values)
+			text, err := python.Format(template, values, maxLength)
+			if errors.Is(err, python.ErrTooLong) {
+				return node.Result{}, tooLong()
+			}
 			if err != nil {
 				return node.Result{}, fault.New(fault.Invalid, "template", "the template cannot be filled: %s", err)
 			}
-			return bounded(text, nil)
+			return one(text, nil)
 		},
 	}
 }
