@@ -73,7 +73,11 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	}
 	class, _ := w.v.Classes.Lookup(from.Class)
 	if ref.slot < 0 || ref.slot >= len(class.Outputs) {
-		f.raised = errors.New("IndexError: tuple index out of range")
+		kind := "tuple" // in which a class keeps its outputs
+		if class.SchemaV3() {
+			kind = "list"
+		}
+		f.raised = fmt.Errorf("IndexError: %s index out of range", kind)
 		return
 	}
 	received := class.Outputs[ref.slot].Type

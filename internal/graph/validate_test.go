@@ -136,6 +136,12 @@ func TestNodeErrors(t *testing.T) {
 	}
 }
 
+func TestSlotOutOfRangeOfTheNewerSchema(t *testing.T) {
+	t.Parallel()
+	e := refused(t, `{"1":{"class_type":"Show","inputs":{"source":["1",1]}}}`)
+	require.Equal(t, "list index out of range", e.NodeErrors[0].Errors[0].Details)
+}
+
 func TestMissingInputsKeyIsAnException(t *testing.T) {
 	t.Parallel()
 	e := refused(t, `{"1":{"class_type":"Save"}}`)
