@@ -72,7 +72,7 @@ $(BENCHES:%=bench/%): bench/%:
 
 .PHONY: histories
 histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use
-	$(GO) test ./workflows -count=1 -run History -update
+	$(GO) test ./test/durability -count=1 -run TestHistoriesOfRealRunsReplay -record
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code

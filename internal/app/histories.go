@@ -33,10 +33,11 @@ func (s *shell) historiesCommand() *cobra.Command {
 func (s *shell) exportCommand() *cobra.Command {
 	dir, name := ".", ""
 	cmd := &cobra.Command{
-		Use:   "export JOB...",
-		Short: "Save the workflow histories of jobs as JSON files",
-		Long: `Save the workflow history of each job's last run as DIR/JOB.json. Such a file
-replays with "millrace histories replay", also on another machine and without a server.`,
+		Use:   "export JOB|WORKFLOW...",
+		Short: "Save workflow histories as JSON files",
+		Long: `Save the workflow history of each job's first run, or of any workflow by its id, as
+DIR/ID.json. Such a file replays with "millrace histories replay", also on another
+machine and without a server.`,
 		Example: "  millrace histories export 79a79cef-619c-4beb-a25a-481e71169521 --dir workflows/testdata/histories --name simple",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
@@ -84,27 +85,27 @@ func (s *shell) temporal() (client.Client, error) {
 	return c, nil
 }
 
-// export saves the history of a job's first run.
-func export(ctx context.Context, c client.Client, text, dir, name string) (string, error) {
-	id, err := job.ParseID(text)
-	if err != nil {
-		return "", err
+// export saves the history of a job's first run, or of the workflow of that id.
+func export(ctx context.Context, c client.Client, id, dir, name string) (string, error) {
+	workflow := id
+	if parsed, err := job.ParseID(id); err == nil {
+		workflow = parsed.WorkflowID(1)
 	}
 	var history historypb.History
-	it := c.GetWorkflowHistory(ctx, id.WorkflowID(1), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := c.GetWorkflowHistory(ctx, workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		event, err := it.Next()
 		if err != nil {
-			return "", fault.Wrap(err, fault.NotFound, "", "Temporal has no history of job %s", id)
+			return "", fault.Wrap(err, fault.NotFound, "", "Temporal has no history of %s", id)
 		}
 		history.Events = append(history.Events, event)
 	}
 	raw, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history)
 	if err != nil {
-		return "", fmt.Errorf("encode the history of job %s: %w", id, err)
+		return "", fmt.Errorf("encode the history of %s: %w", id, err)
 	}
 	if name == "" {
-		name = string(id)
+		name = id
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err

@@ -1,0 +1,162 @@
+package durability_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+)
+
+var record = flag.Bool("record", false, "record the workflow histories that the replay tests use")
+
+// Runs of every kind, exported with the program's own command. They are replayed at once here, and
+// by the tests of package workflows for as long as they are kept.
+func TestHistoriesOfRealRunsReplay(t *testing.T) {
+	t.Parallel()
+	dir, addr := dataDir(t), freeAddress(t)
+	env := []string{"MILLRACE_SLOTS=4", "MILLRACE_DATA=" + dir}
+	p := &process{t: t, args: []string{"dev", "--addr", addr}, env: env, log: filepath.Join(dir, "dev.log")}
+	p.start()
+	t.Cleanup(p.stop)
+	s := &service{t: t, base: "http://" + addr, env: env}
+	s.ready()
+	runs := map[string]string{
+		"run-cheap": s.ended(cheap("cheap"), "completed"),
+		"run-long":  s.ended(long("long"), "completed"),
+		"run-lazy": s.ended(`{"prompt":{
+			"1":{"class_type":"StringConcatenate","inputs":{"string_a":"a","string_b":"b","delimiter":""}},
+			"2":{"class_type":"EmptyImage","inputs":{"width":4096,"height":4096,"batch_size":1,"color":5}},
+			"3":{"class_type":"GetImageSize","inputs":{"image":["2",0]}},
+			"4":{"class_type":"ComfySwitchNode","inputs":{"switch":true,"on_true":["1",0],"on_false":["3",0]}},
+			"5":{"class_type":"PreviewAny","inputs":{"source":["4",0]}}}}`, "completed"),
+		"run-branches": s.ended(branches(), "completed"),
+		"run-wide":     s.ended(wide(600), "completed"),
+		"run-failed": s.ended(`{"prompt":{
+			"1":{"class_type":"EmptyImage","inputs":{"width":16384,"height":16384,"batch_size":4,"color":5}},
+			"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`, "failed"),
+		"run-canceled": s.canceled(long("canceled")),
+	}
+	target := filepath.Join(dir, "histories")
+	if *record {
+		target = filepath.Join(root(), "workflows/testdata/histories")
+	}
+	runs["ingest"], runs["retention"] = s.ingested(), s.swept(dir)
+	for name, id := range runs {
+		s.command("histories", "export", id, "--dir", target, "--name", name)
+	}
+	out := s.command("histories", "replay", target)
+	require.NotContains(t, out, "diverges")
+	require.GreaterOrEqual(t, strings.Count(out, "replays "), len(runs))
+}
+
+// ingested uploads an asset and returns the workflow that looks into it, once that is done.
+func (s *service) ingested() string {
+	s.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	require.NoError(s.t, form.WriteField("content_type", "text/plain"))
+	require.NoError(s.t, form.WriteField("file_path", "note.txt"))
+	part, err := form.CreateFormFile("file", "note.txt")
+	require.NoError(s.t, err)
+	_, err = part.Write([]byte("a note"))
+	require.NoError(s.t, err)
+	require.NoError(s.t, form.Close())
+	resp, err := http.Post(s.base+"/api/v2/assets", form.FormDataContentType(), &body)
+	require.NoError(s.t, err)
+	defer resp.Body.Close()
+	var a struct{ ID string }
+	require.NoError(s.t, json.NewDecoder(resp.Body).Decode(&a))
+	return asset.ID(a.ID).WorkflowID()
+}
+
+// swept has the retention schedule run now and returns the workflow of that sweep; it also waits until
+// every other workflow is closed.
+func (s *service) swept(dir string) string {
+	s.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, "addresses.json"))
+	require.NoError(s.t, err)
+	var at struct {
+		Temporal string `json:"temporal_address"`
+	}
+	require.NoError(s.t, json.Unmarshal(raw, &at))
+	c, err := client.Dial(client.Options{HostPort: at.Temporal, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	require.NoError(s.t, err)
+	defer c.Close()
+	schedule := c.ScheduleClient().GetHandle(s.t.Context(), "retention-millrace")
+	require.NoError(s.t, schedule.Trigger(s.t.Context(), client.ScheduleTriggerOptions{}))
+	var id string
+	s.until(time.Minute, "the sweep is over and every run is closed", func() bool {
+		list, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
+		require.NoError(s.t, err)
+		open := false
+		for _, w := range list.GetExecutions() {
+			open = open || w.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && w.GetType().GetName() != "temporal-sys-scheduler-workflow"
+			if w.GetType().GetName() == "Retention" && w.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+				id = w.GetExecution().GetWorkflowId()
+			}
+		}
+		return id != "" && !open
+	})
+	return id
+}
+
+// ended runs a graph to that state and until its workflow is closed.
+func (s *service) ended(graph, state string) string {
+	s.t.Helper()
+	id := s.submit(graph)
+	s.until(2*time.Minute, "the run ends", func() bool { return s.state(id) == state })
+	return id
+}
+
+func (s *service) canceled(graph string) string {
+	s.t.Helper()
+	id := s.submit(graph)
+	s.until(time.Minute, "a node runs", func() bool {
+		_, body := s.call("GET", "/api/v2/jobs/"+id, "")
+		var job struct {
+			Progress *struct {
+				Node *string `json:"current_node"`
+			}
+		}
+		return json.Unmarshal([]byte(body), &job) == nil && job.Progress != nil && job.Progress.Node != nil
+	})
+	status, _ := s.call("POST", "/api/queue", fmt.Sprintf(`{"delete":[%q]}`, id))
+	require.Equal(s.t, http.StatusOK, status)
+	s.until(time.Minute, "the run ends", func() bool { return s.state(id) == "cancelled" })
+	return id
+}
+
+// branches has two expensive branches that meet.
+func branches() string {
+	return `{"prompt":{
+		"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":1,"color":1}},
+		"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":1.0}},
+		"3":{"class_type":"ImageSharpen","inputs":{"image":["1",0],"sharpen_radius":31,"sigma":1.0,"alpha":1.0}},
+		"4":{"class_type":"ImageBlend","inputs":{"image1":["2",0],"image2":["3",0],"blend_factor":0.5,"blend_mode":"normal"}},
+		"5":{"class_type":"SaveImage","inputs":{"images":["4",0],"filename_prefix":"branches"}}}}`
+}
+
+// wide is a graph of about that many cheap nodes.
+func wide(nodes int) string {
+	var b strings.Builder
+	for i := range nodes / 2 {
+		fmt.Fprintf(&b, `"a%d":{"class_type":"PrimitiveString","inputs":{"value":"v"}},"b%d":{"class_type":"PreviewAny","inputs":{"source":["a%d",0]}},`, i, i, i)
+	}
+	return `{"prompt":{` + strings.TrimSuffix(b.String(), ",") + `}}`
+}
