@@ -98,7 +98,7 @@ func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
 	ctx, account := c.Request.Context(), caller(c).Account
 	var in *asset.Incoming
 	var early error
-	fr := formReader{file: "file", limit: s.opts.MaxUpload, fields: assetFields}
+	fr := formReader{file: "file", limit: s.opts.MaxUpload, idle: s.opts.UploadIdle, fields: assetFields}
 	fr.open = func(fields map[string][]string) (io.Writer, error) {
 		var u uploadSpec
 		early = u.read(fields)

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -30,8 +31,9 @@ var (
 
 // formReader describes a multipart request with one file.
 type formReader struct {
-	file   string // name of the file part
-	limit  int64  // bytes of the file
+	file   string        // name of the file part
+	limit  int64         // bytes of the file
+	idle   time.Duration // how long the client may send nothing
 	fields map[string]occurrence
 	// open is called once, when the file part begins, with the fields that came before it.
 	open func(fields map[string][]string) (io.Writer, error)
@@ -67,8 +69,9 @@ func (fr formReader) read(c *gin.Context) (*form, error) {
 	if err := fr.boundBody(c); err != nil {
 		return nil, err
 	}
+	conn := http.NewResponseController(c.Writer)
 	buf, _ := readers.Get().(*bufio.Reader)
-	buf.Reset(c.Request.Body)
+	buf.Reset(watchedBody{c.Request.Body, conn, fr.idle})
 	defer func() { buf.Reset(nil); readers.Put(buf) }()
 	body := c.Request.Body
 	c.Request.Body = struct {
@@ -84,7 +87,7 @@ func (fr formReader) read(c *gin.Context) (*form, error) {
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
-			return f, nil
+			return f, finishBody(conn, buf)
 		}
 		if err != nil {
 			return nil, badForm(err)
@@ -96,6 +99,34 @@ func (fr formReader) read(c *gin.Context) (*form, error) {
 			return nil, err
 		}
 	}
+}
+
+// watchedBody gives up on a client that sends nothing for too long: it would keep a connection, a
+// goroutine and a file for ever.
+type watchedBody struct {
+	io.Reader
+	conn *http.ResponseController
+	idle time.Duration
+}
+
+// Read implements io.Reader.
+func (b watchedBody) Read(p []byte) (int, error) {
+	if err := b.conn.SetReadDeadline(time.Now().Add(b.idle)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return b.Reader.Read(p)
+}
+
+// finishBody reads what follows the form, which net/http would wait for without end, and lifts the
+// deadline: the connection goes on.
+func finishBody(conn *http.ResponseController, body io.Reader) error {
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		return badForm(err)
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
 }
 
 // boundBody refuses a body that announces more than the limit and cuts off one that lies.

@@ -29,6 +29,7 @@ const (
 	defaultSockets   = 2000
 	defaultStreams   = 64
 	defaultRetention = 30 * 24 * time.Hour
+	defaultIdle      = 30 * time.Second
 )
 
 // Options are the tunables of the API. The zero value serves mode none.
@@ -42,6 +43,7 @@ type Options struct {
 	MaxPrompt      int64          // bytes of a submission, default 16 MiB
 	MaxUpload      int64          // bytes of an uploaded file, default 100 MiB
 	MaxImage       int64          // bytes of an image uploaded by the cloud routes, default 50 MiB
+	UploadIdle     time.Duration  // how long a client may stop in the middle of an upload, default 30 seconds
 	JobRetention   time.Duration  // from submission to expires_at, default 30 days
 	MaxSockets     int            // WebSockets of one account on this process, default 2,000
 	MaxStreams     int            // event streams of one account on this process, default 64
@@ -111,6 +113,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxStreams == 0 {
 		o.MaxStreams = defaultStreams
+	}
+	if o.UploadIdle == 0 {
+		o.UploadIdle = defaultIdle
 	}
 	if o.JobRetention == 0 {
 		o.JobRetention = defaultRetention

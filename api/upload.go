@@ -98,7 +98,7 @@ func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.
 func (s *fileServer) receiveImage(c *gin.Context) (imageUpload, error) {
 	var up imageUpload
 	fields := map[string]occurrence{"type": once, "subfolder": once, "overwrite": once, "original_ref": once}
-	fr := formReader{file: "image", limit: s.opts.MaxImage, fields: fields, open: func(map[string][]string) (io.Writer, error) {
+	fr := formReader{file: "image", limit: s.opts.MaxImage, idle: s.opts.UploadIdle, fields: fields, open: func(map[string][]string) (io.Writer, error) {
 		var err error
 		up.w, err = s.Files.Create(c.Request.Context())
 		return up.w, err
