@@ -47,7 +47,7 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.retention, "retention", 72*time.Hour, "how long closed workflows are kept, for a namespace made now")
 	f.IntVar(&o.maxConns, "max-conns", 20, "PostgreSQL connections per store")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or fatal")
-	f.StringVar(&o.logFile, "log-file", "", "file for the log; empty = standard error")
+	f.StringVar(&o.logFile, "log-file", "", "file for the log, which is kept below 20 MB with two earlier ones; empty = standard error")
 	f.BoolVar(&o.tethered, "exit-with-stdin", false, "stop when standard input ends, as it does with the process that started this one")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -80,10 +80,11 @@ func main() {
 
 // run prepares the databases, serves until ctx ends and stops cleanly.
 func run(ctx context.Context, o options) error {
-	if err := prepareSchema(ctx, o); err != nil {
+	logger := newLogger(o)
+	if err := prepareSchema(ctx, o, logger); err != nil {
 		return err
 	}
-	stopServer, err := startServer(o)
+	stopServer, err := startServer(o, logger)
 	if err != nil {
 		return err
 	}
@@ -91,12 +92,9 @@ func run(ctx context.Context, o options) error {
 	if err := registerNamespace(ctx, o); err != nil {
 		return err
 	}
-	stopUI, err := startUI(o)
-	if err != nil {
-		return err
-	}
+	ui, stopUI := startUI(o, logger)
 	defer stopUI()
-	fmt.Printf("ready frontend=%s ui=%s\n", o.frontend, o.ui)
+	fmt.Printf("ready frontend=%s ui=%s\n", o.frontend, ui)
 	<-ctx.Done()
 	return nil
 }

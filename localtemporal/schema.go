@@ -3,103 +3,126 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/tools/common/schema"
 	"go.temporal.io/server/tools/sql"
 )
 
 // plugin is the server's PostgreSQL driver.
 const plugin = "postgres12_pgx"
 
-// stores are the two databases with the schema that each has in the server.
-func (o options) stores() map[string]string {
-	return map[string]string{
-		o.database:                 "postgresql/v12/temporal",
-		o.database + "_visibility": "postgresql/v12/visibility",
+// store is one of the server's databases, with the schema it has there.
+type store struct{ database, schema string }
+
+func (o options) stores() []store {
+	return []store{
+		{o.database, "postgresql/v12/temporal"},
+		{o.database + "_visibility", "postgresql/v12/visibility"},
 	}
 }
 
 // prepareSchema creates the databases when they are missing and brings their schema to the
 // version of this server.
-func prepareSchema(ctx context.Context, o options) error {
-	for db, schema := range o.stores() {
-		created, err := createDatabase(ctx, o, db)
+func prepareSchema(ctx context.Context, o options, logger log.Logger) error {
+	admin, err := o.connect(ctx, "postgres")
+	if err != nil {
+		return err
+	}
+	defer admin.Close(context.WithoutCancel(ctx))
+	for _, s := range o.stores() {
+		var exists bool
+		err := admin.QueryRow(ctx, `select exists (select from pg_database where datname = $1)`, s.database).Scan(&exists)
+		switch {
+		case err != nil:
+		case exists:
+			err = o.updateSchema(s, logger)
+		default:
+			err = o.createStore(ctx, admin, s, logger)
+		}
 		if err != nil {
-			return fmt.Errorf("database %s: %w", db, err)
-		}
-		if created {
-			if err := o.sqlTool(db, "setup-schema", "-v", "0.0"); err != nil {
-				return fmt.Errorf("set up the schema of %s: %w", db, err)
-			}
-		}
-		if err := o.sqlTool(db, "update-schema", "--schema-name", schema); err != nil {
-			return fmt.Errorf("update the schema of %s: %w", db, err)
+			return fmt.Errorf("database %s: %w", s.database, err)
 		}
 	}
 	return nil
 }
 
-// createDatabase reports whether the database still needs its first schema: it is new, or an
-// earlier start was interrupted between the two.
-func createDatabase(ctx context.Context, o options, name string) (bool, error) {
-	admin, err := pgx.Connect(ctx, o.dsn("postgres"))
-	if err != nil {
-		return false, err
-	}
-	defer admin.Close(context.WithoutCancel(ctx))
-	var exists bool
-	if err := admin.QueryRow(ctx, `select exists (select from pg_database where datname = $1)`, name).Scan(&exists); err != nil {
-		return false, err
-	}
-	if !exists {
-		if _, err := admin.Exec(ctx, `create database `+pgx.Identifier{name}.Sanitize()); err != nil {
-			return false, err
+// createStore gives a new database its schema under another name and then its own: the statements
+// are no transaction, and of a start that was killed among them no later one could make anything.
+func (o options) createStore(ctx context.Context, admin *pgx.Conn, s store, logger log.Logger) error {
+	unfinished := store{s.database + "_unfinished", s.schema}
+	name := pgx.Identifier{unfinished.database}.Sanitize()
+	for _, statement := range []string{`drop database if exists ` + name + ` with (force)`, `create database ` + name} {
+		if _, err := admin.Exec(ctx, statement); err != nil {
+			return err
 		}
-		return true, nil
 	}
-	db, err := pgx.Connect(ctx, o.dsn(name))
-	if err != nil {
-		return false, err
+	if err := o.setUpSchema(unfinished, logger); err != nil {
+		return err
 	}
-	defer db.Close(context.WithoutCancel(ctx))
-	var versioned bool
-	err = db.QueryRow(ctx, `select to_regclass('schema_version') is not null`).Scan(&versioned)
-	return !versioned, err
+	if err := o.renameVersion(ctx, unfinished, s); err != nil {
+		return err
+	}
+	_, err := admin.Exec(ctx, `alter database `+name+` rename to `+pgx.Identifier{s.database}.Sanitize())
+	return err
 }
 
-func (o options) dsn(database string) string {
-	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable", o.postgresHost, o.postgresPort, o.postgresUser, database)
+// renameVersion prepares a database for its new name, under which the server looks its version up.
+func (o options) renameVersion(ctx context.Context, from, to store) error {
+	db, err := o.connect(ctx, from.database)
+	if err != nil {
+		return err
+	}
+	defer db.Close(context.WithoutCancel(ctx))
+	_, err = db.Exec(ctx, `update schema_version set db_name = $1 where db_name = $2`, to.database, from.database)
+	return err
+}
+
+// setUpSchema makes the tables of an empty database.
+func (o options) setUpSchema(s store, logger log.Logger) error {
+	db, err := sql.NewConnection(o.sql(s.database), logger)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := schema.NewSetupSchemaTask(db, &schema.SetupConfig{InitialVersion: "0.0"}, logger).Run(); err != nil {
+		return fmt.Errorf("set up the schema: %w", err)
+	}
+	return update(db, s, logger)
+}
+
+// updateSchema brings a database that an earlier server may have made to this one's schema.
+func (o options) updateSchema(s store, logger log.Logger) error {
+	db, err := sql.NewConnection(o.sql(s.database), logger)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return update(db, s, logger)
+}
+
+func update(db *sql.Connection, s store, logger log.Logger) error {
+	if err := schema.NewUpdateSchemaTask(db, &schema.UpdateConfig{SchemaName: s.schema}, logger).Run(); err != nil {
+		return fmt.Errorf("update the schema: %w", err)
+	}
+	return nil
+}
+
+// connect opens a connection of our own. The parts are set one by one: a path may hold anything.
+func (o options) connect(ctx context.Context, database string) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig("sslmode=disable")
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL settings in the environment: %w", err)
+	}
+	c.Host, c.Port, c.User, c.Password, c.Database = o.postgresHost, uint16(o.postgresPort), o.postgresUser, os.Getenv("PGPASSWORD"), database
+	return pgx.ConnectConfig(ctx, c)
 }
 
 // attributes are the driver's connection parameters; a host among them wins over the address,
 // which is how a Unix socket gets through.
 func (o options) attributes() map[string]string {
 	return map[string]string{"host": o.postgresHost, "port": strconv.Itoa(o.postgresPort)}
-}
-
-func (o options) sqlTool(database string, args ...string) error {
-	attributes := url.Values{}
-	for k, v := range o.attributes() {
-		attributes.Set(k, v)
-	}
-	base := []string{
-		"temporal-sql-tool", "--plugin", plugin, "--endpoint", "127.0.0.1", "--port", strconv.Itoa(o.postgresPort),
-		"--user", o.postgresUser, "--password", os.Getenv("PGPASSWORD"), "--database", database,
-		"--connect-attributes", attributes.Encode(),
-	}
-	// The tool prints each statement it runs; a failure ends the process with its message.
-	stdout := os.Stdout
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	os.Stdout = null
-	defer func() {
-		os.Stdout = stdout
-		null.Close() //nolint:errcheck // nothing was written
-	}()
-	return sql.RunTool(append(base, args...))
 }

@@ -50,14 +50,11 @@ func tuning() dynamicconfig.StaticClient {
 const shards = 4
 
 // startServer starts the four services and returns how to stop them.
-func startServer(o options) (stop func(), err error) {
+func startServer(o options, logger log.Logger) (stop func(), err error) {
 	ports, err := o.ports()
 	if err != nil {
 		return nil, err
 	}
-	logger := log.NewZapLogger(log.BuildZapLogger(log.Config{
-		Stdout: o.logFile == "", Level: o.logLevel, OutputFile: o.logFile, Format: "json",
-	}))
 	server, err := temporal.NewServer(
 		temporal.WithConfig(o.serverConfig(ports)),
 		temporal.ForServices(temporal.DefaultServices),

@@ -4,8 +4,12 @@ package localstack_test
 
 import (
 	"context"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
 func pingPostgres(ctx context.Context, dsn string) error {
@@ -14,4 +18,15 @@ func pingPostgres(ctx context.Context, dsn string) error {
 		return err
 	}
 	return conn.Close(ctx)
+}
+
+// postgresBin returns the directory of the programs that the tests' own server runs from.
+func postgresBin(t *testing.T) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), pgtest.Server(t))
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	var dir string
+	require.NoError(t, conn.QueryRow(t.Context(), `select setting from pg_config where name = 'BINDIR'`).Scan(&dir))
+	return dir
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 
@@ -138,7 +139,8 @@ func (s *Stack) launchPostgres(ctx context.Context) error {
 }
 
 // startTemporal chooses the addresses, the ones of the last run where they are free, and starts
-// the private Temporal. An address that somebody else takes in between is chosen anew.
+// the private Temporal. One that ends at once is started again: somebody else may have taken an
+// address, or an inner port, in between.
 func (s *Stack) startTemporal(ctx context.Context) error {
 	if s.opts.TemporalAddress != "" {
 		return nil
@@ -152,7 +154,8 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 		}
 		s.TemporalAddress, s.UIURL = s.state.Temporal, "http://"+s.state.UI
 		err := s.launchTemporal(ctx)
-		if err == nil || attempt == 3 || temporal.Free(s.state.Temporal) {
+		var ended *exec.ExitError
+		if attempt == 3 || !errors.As(err, &ended) {
 			return err
 		}
 	}

@@ -161,6 +161,51 @@ func TestKilledServersComeBackAtTheSameAddress(t *testing.T) {
 	t.Logf("Temporal worked on it after %s", time.Since(begin).Round(time.Millisecond))
 }
 
+func TestTemporalWaitsForPostgres(t *testing.T) {
+	t.Parallel()
+	opts := options(t, tempDir(t))
+	programs := filepath.Join(filepath.Dir(opts.DataDir), "bin")
+	bin := postgresBin(t)
+	require.NoError(t, os.Symlink(bin, programs))
+	opts.PostgresBin = programs
+	attempts := make(chan string, 64)
+	opts.Log = slog.New(attemptHandler{opts.Log.Handler(), attempts})
+	s := start(t, opts)
+	postgres, temporal := s.PIDs()
+
+	require.NoError(t, os.Remove(programs))
+	require.NoError(t, syscall.Kill(temporal, syscall.SIGKILL))
+	require.NoError(t, syscall.Kill(postgres, syscall.SIGKILL))
+	for ofTemporal, ofPostgres := 0, 0; ofPostgres < 4; {
+		switch name := <-attempts; name {
+		case "Temporal":
+			ofTemporal++ // the second is when it was found dead before PostgreSQL was
+			require.LessOrEqual(t, ofTemporal, 2, "it must not be tried without its database")
+		default:
+			ofPostgres++
+		}
+	}
+	require.NoError(t, os.Symlink(bin, programs))
+	eventually(t, time.Minute, func(ctx context.Context) error { return pingPostgres(ctx, s.DatabaseURL) })
+	eventually(t, time.Minute, func(ctx context.Context) error { return describe(ctx, s.TemporalAddress) })
+}
+
+// attemptHandler tells which servers are started again.
+type attemptHandler struct {
+	slog.Handler
+	attempts chan<- string
+}
+
+func (h attemptHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "server" && r.Level == slog.LevelWarn {
+			h.attempts <- a.Value.String()
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
+}
+
 func TestServerThatCannotBeStartedAgainIsReported(t *testing.T) {
 	t.Parallel()
 	opts := options(t, tempDir(t))

@@ -78,11 +78,31 @@ func (s *Stack) restartPostgres(ctx context.Context) (server, error) {
 	return s.postgres(), nil
 }
 
+// restartTemporal waits for PostgreSQL first: the attempts of a Temporal without its database would
+// only use up its failures.
 func (s *Stack) restartTemporal(ctx context.Context) (server, error) {
+	if err := s.awaitPostgres(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.launchTemporal(ctx); err != nil {
 		return nil, err
 	}
 	return s.temporal, nil
+}
+
+// awaitPostgres returns when the private PostgreSQL runs, as far as is known. One that is given up
+// is reported, which ends ctx.
+func (s *Stack) awaitPostgres(ctx context.Context) error {
+	for {
+		select {
+		case <-s.postgres().Done():
+		default:
+			return nil
+		}
+		if !pause(ctx, firstWait) {
+			return context.Cause(ctx)
+		}
+	}
 }
 
 func (s *Stack) giveUp(err error) {

@@ -4,48 +4,83 @@ package temporal
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 )
 
-// openLog begins a new log and keeps the one before.
-func openLog(name string) (*os.File, error) {
+// outputFile is beside the server's log: what the program says itself, and the trace of a panic.
+func outputFile(log string) string { return strings.TrimSuffix(log, ".log") + ".out" }
+
+// openOutput begins a new output file and keeps the one before.
+func openOutput(log string) (*os.File, error) {
+	name := outputFile(log)
 	if err := os.Rename(name, name+".1"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("Temporal log: %w", err)
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o640)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("Temporal log: %w", err)
 	}
 	return f, nil
 }
 
-// tailBytes is how much of the log's end is searched for what the server said last.
-const tailBytes = 4 << 10
+// size returns that of a file, 0 when there is none.
+func size(name string) (int64, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("Temporal log: %w", err)
+	}
+	return info.Size(), nil
+}
 
-// complaint returns the last thing the program itself gave as its reason to end, or "".
-func complaint(name string) string {
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // read only
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return ""
-	}
-	b := make([]byte, min(size, tailBytes))
-	if _, err := f.ReadAt(b, size-int64(len(b))); err != nil {
-		return ""
-	}
+// tailBytes is how much of a file's end is searched for what the server said last.
+const tailBytes = 16 << 10
+
+// complaint returns the reason the server gave for its end, or "": its own last words, or the
+// fatal line of its log from the offset on.
+func complaint(log string, begin int64) string {
 	last := ""
-	for line := range bytes.Lines(b) {
+	for line := range bytes.Lines(tail(outputFile(log), 0)) {
 		if own, ok := strings.CutPrefix(strings.TrimSpace(string(line)), Name+": "); ok {
 			last = own
 		}
 	}
+	if last != "" {
+		return last
+	}
+	for line := range bytes.Lines(tail(log, begin)) {
+		var entry struct{ Level, Msg, Error string }
+		if json.Unmarshal(line, &entry) == nil && entry.Level == "fatal" { // the first line may be cut
+			last = entry.Msg + ": " + entry.Error
+		}
+	}
 	return last
+}
+
+// tail returns the end of a file, from the offset on at most. Without one there is nothing to say.
+func tail(name string, begin int64) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // read only
+	end, err := size(name)
+	if err != nil {
+		return nil
+	}
+	if begin > end { // begun anew meanwhile
+		begin = 0
+	}
+	begin = max(begin, end-tailBytes)
+	b := make([]byte, end-begin)
+	if _, err := f.ReadAt(b, begin); err != nil {
+		return nil
+	}
+	return b
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Address   string // HOST:PORT of the gRPC frontend
 	UIAddress string // HOST:PORT of the Web UI; "" = none
 	Namespace string // made when missing
-	LogFile   string // the log of the run before is kept as LogFile.1
+	LogFile   string // JSON lines, kept below 20 MB with two earlier ones beside it
 }
 
 // Postgres is where the databases are.
@@ -58,15 +58,20 @@ const stopWait = 15 * time.Second
 type Server struct {
 	process *child.Process
 	log     string
+	begin   int64 // of this run's lines in the log
 }
 
 // Start returns when the server answers and its namespace can be used.
 func Start(ctx context.Context, opts Options) (*Server, error) {
-	log, err := openLog(opts.LogFile)
+	log, err := openOutput(opts.LogFile)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the child has its own copy
+	begin, err := size(opts.LogFile)
+	if err != nil {
+		return nil, err
+	}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -78,7 +83,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := errors.Join(err, in.Close()); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
-	s := &Server{process: process, log: opts.LogFile}
+	s := &Server{process: process, log: opts.LogFile, begin: begin}
 	if err := s.awaitReady(ctx, out); err != nil {
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
@@ -93,7 +98,7 @@ func (o Options) arguments() []string {
 	return []string{
 		"-postgres-host", o.Postgres.Host, "-postgres-port", strconv.Itoa(o.Postgres.Port), "-postgres-user", o.Postgres.User,
 		"-database", database, "-frontend-addr", o.Address, "-ui-addr", o.UIAddress, "-namespace", o.Namespace,
-		"-exit-with-stdin",
+		"-log-file", o.LogFile, "-exit-with-stdin",
 	}
 }
 
@@ -139,7 +144,7 @@ func (s *Server) Err() error {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	if why := complaint(s.log); why != "" {
+	if why := complaint(s.log, s.begin); why != "" {
 		return fmt.Errorf("the Temporal server ended with %w: %s (log: %s)", err, why, s.log)
 	}
 	return fmt.Errorf("the Temporal server ended with %w; its log is %s", err, s.log)

@@ -1,0 +1,183 @@
+//go:build unix
+
+package temporal_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+// options are those of a server on databases of its own, which are dropped at the end.
+func options(t *testing.T) temporal.Options {
+	t.Helper()
+	host, port, user, password := pgtest.Address(t)
+	address, err := temporal.FreeAddress("")
+	require.NoError(t, err)
+	database := "mrtemporal_" + strings.ToLower(rand.Text()[:8])
+	t.Cleanup(func() {
+		for _, suffix := range []string{"", "_visibility", "_unfinished", "_visibility_unfinished"} {
+			execute(t, "drop database if exists "+database+suffix+" with (force)")
+		}
+	})
+	return temporal.Options{
+		Binary: temporaltest.Binary(t), Postgres: temporal.Postgres{Host: host, Port: port, User: user, Password: password},
+		Database: database, Address: address, Namespace: "default", LogFile: filepath.Join(t.TempDir(), "temporal.log"),
+	}
+}
+
+func start(t *testing.T, opts temporal.Options) {
+	t.Helper()
+	begin := time.Now()
+	s, err := temporal.Start(t.Context(), opts)
+	require.NoError(t, err)
+	t.Logf("started in %s", time.Since(begin).Round(time.Millisecond))
+	t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
+}
+
+func execute(t *testing.T, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), pgtest.Server(t))
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(context.Background(), statement)
+	require.NoError(t, err)
+}
+
+// The statements of the schema are no transaction: what a kill among them leaves must not be taken
+// for a database.
+func TestKilledSchemaSetupIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	for _, tables := range []int{0, 2, 12} {
+		t.Run(fmt.Sprintf("after %d tables", tables), func(t *testing.T) {
+			t.Parallel()
+			opts := options(t)
+			cmd := exec.CommandContext(t.Context(), opts.Binary,
+				"-postgres-host", opts.Postgres.Host, "-postgres-port", strconv.Itoa(opts.Postgres.Port),
+				"-postgres-user", opts.Postgres.User, "-database", opts.Database, "-frontend-addr", opts.Address)
+			cmd.Env = append(os.Environ(), "PGPASSWORD="+opts.Postgres.Password)
+			require.NoError(t, cmd.Start())
+			awaitTables(t, opts.Postgres, opts.Database+"_unfinished", tables)
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+			start(t, opts)
+		})
+	}
+}
+
+// awaitTables returns when the database exists with at least so many tables.
+func awaitTables(t *testing.T, server temporal.Postgres, database string, tables int) {
+	t.Helper()
+	config, err := pgx.ParseConfig(pgtest.Server(t))
+	require.NoError(t, err)
+	config.Database = database
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	count := func() (n int) {
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			return -1 // not there yet
+		}
+		defer conn.Close(context.Background())
+		if err := conn.QueryRow(ctx, `select count(*) from pg_tables where schemaname = 'public'`).Scan(&n); err != nil {
+			return -1
+		}
+		return n
+	}
+	for count() < tables {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s on %s never had %d tables", database, server.Host, tables)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestUnusableUIAddressLeavesTheServer(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, taken.Close()) })
+	opts := options(t)
+	opts.UIAddress = taken.Addr().String()
+	start(t, opts)
+	log, err := os.ReadFile(opts.LogFile)
+	require.NoError(t, err)
+	require.Contains(t, string(log), "no Web UI")
+}
+
+func TestUIIsServed(t *testing.T) {
+	t.Parallel()
+	opts := options(t)
+	ui, err := temporal.FreeAddress("")
+	require.NoError(t, err)
+	opts.UIAddress = ui
+	start(t, opts)
+	require.NoError(t, get(t.Context(), "http://"+ui+"/namespaces/default/workflows"))
+}
+
+// get asks until there is an answer: the UI is not part of what a start waits for.
+func get(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				return fmt.Errorf("%s: %s", url, response.Status)
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func TestFailedStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, taken.Close()) })
+	cases := map[string]struct {
+		change func(*temporal.Options)
+		want   string
+	}{
+		"taken address": {func(o *temporal.Options) { o.Address = taken.Addr().String() }, "address already in use"},
+		"no PostgreSQL": {func(o *temporal.Options) { o.Postgres.Host = "/nonexistent" }, "no such file or directory"},
+		"no program":    {func(o *temporal.Options) { o.Binary = "/nonexistent" }, "no such file or directory"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := options(t)
+			c.change(&opts)
+			_, err := temporal.Start(t.Context(), opts)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "\n", "one line")
+		})
+	}
+}
