@@ -194,7 +194,7 @@ func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res 
 	c.values[unit] = res.Outputs
 	if c.keep[unit] {
 		for _, value := range res.Outputs {
-			ref, err := c.g.Values.Put(ctx, value)
+			ref, err := c.g.Values.Put(ctx, c.params.Job, value)
 			if err != nil {
 				return err
 			}

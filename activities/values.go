@@ -6,12 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/zeebo/blake3"
+
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 )
 
@@ -49,8 +53,17 @@ func NewValues(store blob.Store, budget, maxBytes int64) *Values {
 	return &Values{store: store, maxBytes: maxBytes, budget: budget, recent: list.New(), byRef: map[string]*list.Element{}}
 }
 
-// Put stores a value and returns its reference: inline for small scalars, otherwise a blob.
-func (v *Values) Put(ctx context.Context, value node.Value) (string, error) {
+// ownerBytes stand before each stored value and tell its job: equal values of two jobs are two blobs,
+// so that the one that ends first does not take the other's away.
+const ownerBytes = 16
+
+func ownerOf(id job.ID) []byte {
+	sum := blake3.Sum256([]byte(id))
+	return sum[:ownerBytes]
+}
+
+// Put stores a value of a job and returns its reference: inline for small scalars, otherwise a blob.
+func (v *Values) Put(ctx context.Context, owner job.ID, value node.Value) (string, error) {
 	if ref, ok := inline(value); ok {
 		return ref, nil
 	}
@@ -59,6 +72,9 @@ func (v *Values) Put(ctx context.Context, value node.Value) (string, error) {
 		return "", fmt.Errorf("store a value: %w", err)
 	}
 	defer w.Abort()
+	if _, err := w.Write(ownerOf(owner)); err != nil {
+		return "", fmt.Errorf("store a value: %w", err)
+	}
 	if err := node.EncodeValue(w, value); err != nil {
 		return "", fmt.Errorf("store a value: %w", err)
 	}
@@ -115,7 +131,10 @@ func (v *Values) load(ctx context.Context, name string) (node.Value, error) {
 		return nil, fmt.Errorf("read value %s: %w", name, err)
 	}
 	defer r.Close()
-	value, err := node.DecodeValue(r, v.maxBytes)
+	var value node.Value
+	if _, err = io.CopyN(io.Discard, r, ownerBytes); err == nil {
+		value, err = node.DecodeValue(r, v.maxBytes)
+	}
 	if err != nil {
 		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the value %s is damaged", name)
 	}
@@ -123,8 +142,7 @@ func (v *Values) load(ctx context.Context, name string) (node.Value, error) {
 	return value, nil
 }
 
-// Forget deletes values that no node will read again, as far as they are blobs. A running job that
-// happens to hold the same value finds it missing and makes it again.
+// Forget deletes values that no node of their job will read again, as far as they are blobs.
 func (v *Values) Forget(ctx context.Context, refs []string) error {
 	for _, name := range refs {
 		ref, err := blob.ParseRef(name)
