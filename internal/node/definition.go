@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Definition is a class as clients read it from object_info (node graph semantics, section 2).
+// Definition is a class as clients read it from object_info (node graph semantics, section 2). Classes
+// of the older schema leave out what does not apply, those of the newer one show it as null.
 type Definition struct {
 	Input          Sections            `json:"input"`
 	InputOrder     map[string][]string `json:"input_order"`
@@ -16,7 +18,7 @@ type Definition struct {
 	Output         []Type              `json:"output"`
 	OutputIsList   []bool              `json:"output_is_list"`
 	OutputName     []string            `json:"output_name"`
-	OutputTooltips []string            `json:"output_tooltips,omitempty"`
+	OutputTooltips []string            `json:"output_tooltips,omitempty"` // "" = none
 	Name           string              `json:"name"`
 	DisplayName    string              `json:"display_name"`
 	Description    string              `json:"description"`
@@ -27,6 +29,54 @@ type Definition struct {
 	SearchAliases  []string            `json:"search_aliases"`
 	Deprecated     bool                `json:"deprecated,omitempty"`
 	Experimental   bool                `json:"experimental,omitempty"`
+
+	matches  []string // by output: its match template, "" = none
+	schemaV3 bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Definition) MarshalJSON() ([]byte, error) {
+	type older Definition
+	if !d.schemaV3 {
+		if empty(d.OutputTooltips) {
+			d.OutputTooltips = nil
+		}
+		return json.Marshal(older(d))
+	}
+	newer := struct {
+		older
+		OutputTooltips []*string `json:"output_tooltips"`
+		Matches        []*string `json:"output_matchtypes"`
+		SearchAliases  []string  `json:"search_aliases"`
+		Deprecated     bool      `json:"deprecated"`
+		Experimental   bool      `json:"experimental"`
+		DevOnly        bool      `json:"dev_only"`
+		APINode        bool      `json:"api_node"`
+		PriceBadge     any       `json:"price_badge"`
+		Essentials     any       `json:"essentials_category"`
+	}{older: older(d), OutputTooltips: orNull(d.OutputTooltips), Deprecated: d.Deprecated, Experimental: d.Experimental}
+	if !empty(d.matches) {
+		newer.Matches = orNull(d.matches)
+	}
+	if len(d.SearchAliases) > 0 {
+		newer.SearchAliases = d.SearchAliases
+	}
+	return json.Marshal(newer)
+}
+
+func empty(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return text != "" })
+}
+
+// orNull has null in the place of empty texts.
+func orNull(texts []string) []*string {
+	out := make([]*string, len(texts))
+	for i := range texts {
+		if texts[i] != "" {
+			out[i] = &texts[i]
+		}
+	}
+	return out
 }
 
 // Sections are the inputs of a definition; in JSON each section is an object in definition order.
@@ -147,7 +197,7 @@ func (c *Class) define(offers *offered) (Definition, error) {
 		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},
 		Name: c.Name, DisplayName: c.DisplayName, Description: c.Description, PythonModule: c.Module,
 		Category: c.Category, OutputNode: c.OutputNode, Intermediate: c.Intermediate,
-		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental,
+		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, schemaV3: c.SchemaV3(),
 	}
 	if d.DisplayName == "" {
 		d.DisplayName = c.Name
@@ -187,7 +237,6 @@ func (d *Definition) addInput(in Input, schemaV3 bool, offers *offered) error {
 }
 
 func (d *Definition) addOutputs(outputs []Output) {
-	tips := false
 	for _, out := range outputs {
 		name := out.Name
 		if name == "" {
@@ -197,10 +246,7 @@ func (d *Definition) addOutputs(outputs []Output) {
 		d.OutputIsList = append(d.OutputIsList, out.IsList)
 		d.OutputName = append(d.OutputName, name)
 		d.OutputTooltips = append(d.OutputTooltips, out.Tooltip)
-		tips = tips || out.Tooltip != ""
-	}
-	if !tips {
-		d.OutputTooltips = nil
+		d.matches = append(d.matches, out.MatchTemplate)
 	}
 }
 

@@ -38,7 +38,9 @@ func definitions(t *testing.T, files node.Files, names ...string) string {
 				{Name: "any", Type: "COMFY_MATCHTYPE_V3", MatchTemplate: "t"},
 				{Name: "id", Type: "UNIQUE_ID", Section: node.Hidden},
 			},
+			Outputs: []node.Output{{Type: node.Int, Tooltip: "How many."}, {Type: "COMFY_MATCHTYPE_V3", Name: "same", MatchTemplate: "t"}},
 		},
+		&node.Class{Name: "Plain", Module: "comfy_extras.nodes_new", SearchAliases: []string{"simple"}, Run: run, Outputs: []node.Output{{Type: node.Int}}},
 	)
 	require.NoError(t, err)
 	defs, err := r.Definitions(t.Context(), files, names...)
@@ -63,10 +65,17 @@ func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 	const newer = `"Newer":{"input":{"required":{` +
 		`"pick":["COMBO",{"multiselect":false,"options":["a"],"tooltip":"Which."}],` +
 		`"any":["COMFY_MATCHTYPE_V3",{"template":{"allowed_types":"*","template_id":"t"}}]},"hidden":{"id":["UNIQUE_ID"]}},` +
-		`"input_order":{"hidden":["id"],"required":["pick","any"]},"is_input_list":true,"output":[],"output_is_list":[],"output_name":[],` +
+		`"input_order":{"hidden":["id"],"required":["pick","any"]},"is_input_list":true,` +
+		`"output":["INT","COMFY_MATCHTYPE_V3"],"output_is_list":[false,false],"output_name":["INT","same"],` +
 		`"name":"Newer","display_name":"Newer","description":"","python_module":"comfy_extras.nodes_new","category":"c","output_node":false,` +
-		`"has_intermediate_output":false,"search_aliases":[],"experimental":true}`
-	require.Equal(t, "{"+older+","+newer+"}", definitions(t, nodetest.NewFiles()))
+		`"has_intermediate_output":false,"output_tooltips":["How many.",null],"output_matchtypes":[null,"t"],"search_aliases":null,` +
+		`"deprecated":false,"experimental":true,"dev_only":false,"api_node":false,"price_badge":null,"essentials_category":null}`
+	const plain = `"Plain":{"input":{"required":{}},"input_order":{"required":[]},"is_input_list":false,` +
+		`"output":["INT"],"output_is_list":[false],"output_name":["INT"],` +
+		`"name":"Plain","display_name":"Plain","description":"","python_module":"comfy_extras.nodes_new","category":"","output_node":false,` +
+		`"has_intermediate_output":false,"output_tooltips":[null],"output_matchtypes":null,"search_aliases":["simple"],` +
+		`"deprecated":false,"experimental":false,"dev_only":false,"api_node":false,"price_badge":null,"essentials_category":null}`
+	require.Equal(t, "{"+older+","+newer+","+plain+"}", definitions(t, nodetest.NewFiles()))
 	require.Equal(t, "{"+newer+"}", definitions(t, nodetest.NewFiles(), "Unknown", "Newer"))
 	require.Contains(t, definitions(t, nil), `"file":[[],{"image_upload":true}]`)
 }

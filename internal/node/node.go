@@ -71,6 +71,8 @@ type Output struct {
 	Name    string // "" = the type's name
 	IsList  bool
 	Tooltip string
+
+	MatchTemplate string // template id of a COMFY_MATCHTYPE_V3 output; "" = none
 }
 
 // Folder is a namespace of files as the cloud contract names it.

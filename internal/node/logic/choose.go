@@ -22,7 +22,7 @@ func Switch() *node.Class {
 			branch("on_false", "Passed on when the switch is off."),
 			branch("on_true", "Passed on when the switch is on."),
 		},
-		Outputs: []node.Output{{Type: matched, Name: "output"}},
+		Outputs: []node.Output{{Type: matched, Name: "output", MatchTemplate: "switch"}},
 		LazyNeeds: func(args node.Args) []string {
 			return []string{chosen(args)}
 		},

@@ -63,6 +63,11 @@ func (s *suite) declaration(t *testing.T) {
 		_, ok := c.Input(name)
 		require.True(t, ok, name)
 	}
+	for _, out := range c.Outputs {
+		require.Equal(t, out.Type == "COMFY_MATCHTYPE_V3", out.MatchTemplate != "", "output %s", out.Name)
+		shares := func(in node.Input) bool { return in.MatchTemplate == out.MatchTemplate }
+		require.True(t, out.MatchTemplate == "" || slices.ContainsFunc(c.Inputs, shares), "no input has the template of output %s", out.Name)
+	}
 	lazy := slices.ContainsFunc(c.Inputs, func(in node.Input) bool { return in.Lazy })
 	require.False(t, c.LazyNeeds != nil && !lazy, "LazyNeeds without a lazy input")
 	if c.LazyNeeds != nil {
