@@ -1,0 +1,140 @@
+package durability_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// X-22: a cancel that races the completion ends in one state, and every slot is freed once.
+func TestCancelRacingCompletion(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	const racers, rounds = 8, 20
+	var mu sync.Mutex
+	ends := map[string]int{}
+	var group sync.WaitGroup
+	for r := range racers {
+		group.Go(func() {
+			for i := range rounds {
+				id := c.submit(cheap(fmt.Sprintf("race-%d-%d", r, i)))
+				// Spread over what a cheap job takes, so that cancels meet every stage of it.
+				<-time.After(time.Duration(rand.Int64N(int64(60 * time.Millisecond))))
+				c.call("POST", "/api/queue", fmt.Sprintf(`{"delete":[%q]}`, id))
+				end := c.final(id)
+				mu.Lock()
+				ends[end]++
+				mu.Unlock()
+				require.Equal(t, end, c.state(id), "a final state stays")
+				if end == "cancelled" {
+					c.nothingAfterTheEnd(id)
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("how %d races ended: %v", racers*rounds, ends)
+	require.Equal(t, racers*rounds, ends["completed"]+ends["cancelled"])
+	require.NotZero(t, ends["cancelled"])
+	c.checkLanes()
+	c.checkViews()
+}
+
+func (s *service) final(id string) string {
+	s.t.Helper()
+	var end string
+	s.until(time.Minute, "job "+id+" ends", func() bool {
+		end = s.state(id)
+		return end == "completed" || end == "cancelled" || end == "failed"
+	})
+	return end
+}
+
+// nothingAfterTheEnd expects the fact that ended the job to be its stream's last, and one of its kind.
+func (c *cluster) nothingAfterTheEnd(id string) {
+	facts := c.facts(id)
+	require.Equal(c.t, job.TypeCanceled, facts[len(facts)-1])
+	require.Equal(c.t, 1, strings.Count(strings.Join(facts, " "), job.TypeCanceled))
+}
+
+func (c *cluster) facts(id string) []string {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
+	require.NoError(c.t, err)
+	defer conn.Close(c.t.Context())
+	rows, err := conn.Query(c.t.Context(), `select type from events where stream = $1 order by version`, job.ID(id).Stream())
+	require.NoError(c.t, err)
+	types, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(c.t, err)
+	return types
+}
+
+// X-19: a start intent that is carried out again, also under an execution that the engine takes for
+// new because it has forgotten the first one, runs nothing.
+func TestARepeatedStartRunsNothing(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	id := c.submit(cheap("once"))
+	c.await([]string{id}, "completed")
+	before := c.facts(id)
+
+	conn, err := pgx.Connect(t.Context(), c.stack.DatabaseURL)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	ref := job.RunRef{Job: job.ID(id), Account: "local", Run: 1}
+	payload, err := json.Marshal(ref)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `insert into outbox (workflow_id, kind, payload, due_at) values ($1, 'start_run_graph', $2, now())`,
+		ref.Job.WorkflowID(1), payload)
+	require.NoError(t, err)
+	c.until(time.Minute, "the intent is carried out", func() bool {
+		var waiting int
+		require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from outbox`).Scan(&waiting))
+		return waiting == 0
+	})
+
+	engine, err := client.Dial(client.Options{HostPort: c.stack.TemporalAddress})
+	require.NoError(t, err)
+	defer engine.Close()
+	for _, other := range []string{"forgotten-1", "forgotten-2"} {
+		run, err := engine.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: other, TaskQueue: "millrace"},
+			workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+		require.NoError(t, err)
+		require.NoError(t, run.Get(t.Context(), nil))
+	}
+	require.Equal(t, before, c.facts(id))
+	c.checkOutputs(map[string]string{"once": id})
+}
+
+// X-24: a workflow that was closed from outside leaves no job behind.
+func TestATerminatedWorkflowEndsItsJob(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	id := c.submit(long("terminated"))
+	c.until(time.Minute, "the job runs", func() bool { return c.state(id) == "in_progress" && len(c.facts(id)) > 3 })
+	engine, err := client.Dial(client.Options{HostPort: c.stack.TemporalAddress})
+	require.NoError(t, err)
+	defer engine.Close()
+	require.NoError(t, engine.TerminateWorkflow(t.Context(), job.ID(id).WorkflowID(1), "", "by an operator"))
+	require.Equal(t, "failed", func() string {
+		var end string
+		c.until(3*time.Minute, "the sweeper ends it", func() bool { end = c.state(id); return end == "failed" })
+		return end
+	}())
+	status, body := c.call("GET", "/api/v2/jobs/"+id, "")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "the run was lost")
+	c.checkLanes()
+}
