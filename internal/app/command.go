@@ -22,11 +22,12 @@ type shell struct {
 	cfg      config.Config
 	cfgErr   error
 	out, err io.Writer
+	lookup   func(string) (string, bool)
 }
 
 // Command returns the whole command line. lookup reads the environment (os.LookupEnv).
 func Command(stdout, stderr io.Writer, lookup func(string) (string, bool)) *cobra.Command {
-	s := &shell{out: stdout, err: stderr}
+	s := &shell{out: stdout, err: stderr, lookup: lookup}
 	s.cfg, s.cfgErr = config.Load(lookup)
 	root := &cobra.Command{
 		Use:   "millrace",
@@ -50,6 +51,7 @@ Start with:  millrace dev`,
 	root.PersistentFlags().StringVar(&s.cfg.LogFormat, "log-format", s.cfg.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
 	root.AddCommand(s.devCommand(), s.serveCommand(), s.migrateCommand(), s.viewsCommand(),
 		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.nodesCommand(), s.versionCommand())
+	root.AddCommand(s.jobsCommand(), s.doctorCommand())
 	return root
 }
 

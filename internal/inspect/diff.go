@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,10 +110,8 @@ type graphNode struct {
 
 func graphDifferences(a, b json.RawMessage) ([]Difference, error) {
 	var ga, gb map[string]graphNode
-	for raw, into := range map[*json.RawMessage]*map[string]graphNode{&a: &ga, &b: &gb} {
-		if err := json.Unmarshal(Redact(*raw), into); err != nil {
-			return nil, fmt.Errorf("read a graph: %w", err)
-		}
+	if err := errors.Join(json.Unmarshal(Redact(a), &ga), json.Unmarshal(Redact(b), &gb)); err != nil {
+		return nil, fmt.Errorf("read a graph: %w", err)
 	}
 	out := []Difference{}
 	for _, id := range keysOf(ga, gb) {

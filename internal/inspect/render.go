@@ -77,7 +77,11 @@ func (p *Printer) State(h History, of int) {
 		p.Field("at", remark(j), Notice)
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.Metadata)) {
-		p.Field("metadata", key+" = "+j.Metadata[key], Plain)
+		value := j.Metadata[key]
+		if secretName.MatchString(key) {
+			value = "[redacted]"
+		}
+		p.Field("metadata", key+" = "+value, Plain)
 	}
 	p.outputs(j)
 	p.failed(j)

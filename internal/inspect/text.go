@@ -120,7 +120,9 @@ func (p *Printer) Field(name, value string, style Style) {
 }
 
 // Line writes a line of plain text, or an empty one.
-func (p *Printer) Line(text string, style Style) { p.printf("%s\n", p.paint(clip(Clean(text), width), style)) }
+func (p *Printer) Line(text string, style Style) {
+	p.printf("%s\n", p.paint(clip(Clean(text), width), style))
+}
 
 // Clean replaces what a terminal would obey or what hides other text: control characters, line
 // ends and marks of writing direction.

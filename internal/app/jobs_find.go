@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// shortestID is how many characters of an id a person must give.
+const shortestID = 4
+
+// idRange returns the least and the greatest job id that begin with text, which may be a whole id or
+// the name of its stream. All ids have their hyphens in the same places and only lower-case hex digits
+// otherwise, so every collation of a database orders them alike.
+func idRange(text string) (from, to job.ID, err error) {
+	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, "job-")), "-", "")
+	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return "", "", fmt.Errorf("%q is not a job id or the first %d or more characters of one", inspect.Clean(text), shortestID)
+	}
+	padded := func(with string) job.ID {
+		d := digits + strings.Repeat(with, 32-len(digits))
+		return job.ID(d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:])
+	}
+	return padded("0"), padded("f"), nil
+}
+
+// findJobSQL reads a range of the primary key.
+const findJobSQL = `select id from streams where id >= $1 and id <= $2 order by id limit 2`
+
+// findJob returns the one job whose id begins with text.
+func findJob(ctx context.Context, pool *pgxpool.Pool, text string) (job.ID, error) {
+	from, to, err := idRange(text)
+	if err != nil {
+		return "", err
+	}
+	rows, err := pool.Query(ctx, findJobSQL, from.Stream(), to.Stream())
+	if err != nil {
+		return "", postgres.Classify(err, "look for the job")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return "", postgres.Classify(err, "look for the job")
+	}
+	switch len(found) {
+	case 0:
+		return "", fault.New(fault.NotFound, "job_not_found", "there is no job %s", text)
+	case 1:
+		id, _ := job.IDOfStream(found[0])
+		return id, nil
+	default:
+		return "", fault.New(fault.Conflict, "", "%s is the beginning of several jobs: give more of the id (%s, %s, …)",
+			text, strings.TrimPrefix(found[0], "job-"), strings.TrimPrefix(found[1], "job-"))
+	}
+}
+
+// historyPage is how many facts one query reads.
+const historyPage = 1000
+
+// history reads the facts of the job whose id begins with text.
+func history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.History, error) {
+	types, err := eventTypes()
+	if err != nil {
+		return inspect.History{}, err
+	}
+	id, err := findJob(ctx, pool, text)
+	if err != nil {
+		return inspect.History{}, err
+	}
+	var all []eventlog.Recorded
+	for {
+		page, err := postgres.ReadStream(ctx, pool, id.Stream(), int64(len(all)), historyPage)
+		if err != nil {
+			return inspect.History{}, err
+		}
+		all = append(all, page...)
+		if len(page) < historyPage {
+			return inspect.Read(types, all)
+		}
+	}
+}
+
+// side adds the submission to a history. A large one is a blob in the data directory: without that
+// directory here, graphs are not compared.
+func (s *shell) side(ctx context.Context, pool *pgxpool.Pool, h inspect.History) (inspect.Side, error) {
+	side := inspect.Side{History: h}
+	doc, ok := h.Document()
+	if !ok {
+		return side, nil
+	}
+	var blobs blob.Store
+	if doc.Blob != "" {
+		var err error
+		if blobs, err = s.existingBlobs(ctx, pool); errors.Is(err, errNoDataDir) {
+			return side, nil
+		} else if err != nil {
+			return side, err
+		}
+	}
+	source, err := doc.Load(ctx, blobs)
+	if fault.Is(err, fault.NotFound) {
+		return side, nil
+	}
+	if err != nil {
+		return side, err
+	}
+	side.Source = &source
+	return side, nil
+}
+
+// existingBlobs opens the blob store, but makes none.
+func (s *shell) existingBlobs(ctx context.Context, pool *pgxpool.Pool) (blob.Store, error) {
+	if _, err := os.Stat(blobDir(s.cfg)); s.cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoDataDir
+	}
+	return (&instance{cfg: s.cfg, pool: pool, log: slog.New(slog.DiscardHandler)}).openBlobs(ctx)
+}

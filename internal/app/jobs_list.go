@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// jobFilter is what `jobs list` was asked for.
+type jobFilter struct {
+	states  []string
+	account string // name or id; "" = all
+	since   string // duration before now, or time
+	limit   int
+}
+
+// maxListed bounds one listing.
+const maxListed = 10_000
+
+func (s *shell) listJobs() *cobra.Command {
+	f := jobFilter{limit: 20}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List jobs, newest first", Args: cobra.NoArgs,
+		Example: "  millrace jobs list --status failed,canceled --since 24h --account acme",
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			now, err := databaseTime(ctx, pool)
+			if err != nil {
+				return err
+			}
+			names, err := accountNames(ctx, pool)
+			if err != nil {
+				return err
+			}
+			found, err := f.find(ctx, pool, names, now)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(found)
+			}
+			p := s.printer()
+			p.Jobs(found, names, now)
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringSliceVar(&f.states, "status", nil, "queued, running, canceling, succeeded, failed, canceled, expired; any of several")
+	cmd.Flags().StringVar(&f.account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().StringVar(&f.since, "since", "", "submitted in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
+	cmd.Flags().IntVar(&f.limit, "limit", f.limit, "how many at most")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// accountNames maps ids of accounts to their names.
+func accountNames(ctx context.Context, pool *pgxpool.Pool) (map[string]string, error) {
+	all, err := postgres.NewAccounts(pool).Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(all))
+	for _, a := range all {
+		names[a.ID] = a.Name
+	}
+	return names, nil
+}
+
+// listSQL reads the newest jobs of each account through the indexes (account, submitted) or (account,
+// state, submitted), and merges them. Accounts are found by skipping from one to the next in the same index.
+const listSQL = `with recursive a (id) as (
+		(select account from ` + jobs.Name + ` where $1 = '' order by account limit 1)
+		union all
+		select (select account from ` + jobs.Name + ` where account > a.id order by account limit 1) from a where a.id is not null
+	), chosen as (select id from a where id is not null union all select $1 where $1 <> '')
+	select j.job from chosen cross join lateral (%s) j order by j.submitted desc limit $3`
+
+// find returns the jobs that f selects as the view has them, newest first.
+func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[string]string, now time.Time) ([]job.Job, error) {
+	if f.limit < 1 || f.limit > maxListed {
+		return nil, fmt.Errorf("--limit must be between 1 and %d, not %d", maxListed, f.limit)
+	}
+	account, err := f.accountID(names)
+	if err != nil {
+		return nil, err
+	}
+	since, err := parseSince(f.since, now)
+	if err != nil {
+		return nil, err
+	}
+	from, err := positionAt(ctx, pool, since)
+	if err != nil {
+		return nil, err
+	}
+	sql, args, err := f.sql(account, from, since)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "list jobs")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (j job.Job, err error) {
+		var raw []byte
+		if err := row.Scan(&raw); err != nil {
+			return j, err
+		}
+		return j, json.Unmarshal(raw, &j)
+	})
+	return found, postgres.Classify(err, "list jobs")
+}
+
+// sql reads, for each state that is asked for, the newest of each account.
+func (f jobFilter) sql(account string, from int64, since time.Time) (string, []any, error) {
+	const newest = `(select submitted, job from ` + jobs.Name + ` where account = chosen.id%s and submitted >= $2 and created_at >= $4
+		order by submitted desc limit $3)`
+	args := []any{account, from, f.limit, since}
+	if len(f.states) == 0 {
+		return fmt.Sprintf(listSQL, fmt.Sprintf(newest, "")), args, nil
+	}
+	var parts []string
+	for _, name := range f.states {
+		if !slices.Contains(allStates, job.State(name)) {
+			return "", nil, fmt.Errorf("there is no state %q; there are: %s", name, stateNames())
+		}
+		args = append(args, name)
+		parts = append(parts, fmt.Sprintf(newest, fmt.Sprintf(" and state = $%d", len(args))))
+	}
+	return fmt.Sprintf(listSQL, strings.Join(parts, " union all ")), args, nil
+}
+
+var allStates = []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
+
+func stateNames() string {
+	names := make([]string, len(allStates))
+	for i, state := range allStates {
+		names[i] = string(state)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (f jobFilter) accountID(names map[string]string) (string, error) {
+	if f.account == "" {
+		return "", nil
+	}
+	for id, name := range names {
+		if name == f.account || id == f.account {
+			return id, nil
+		}
+	}
+	return "", fmt.Errorf("there is no account %q; see `millrace accounts list`", inspect.Clean(f.account))
+}
+
+// parseSince reads a duration before now or a time; "" is the beginning.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Unix(0, 0).UTC(), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	p, err := inspect.ParsePoint(text)
+	if err != nil || p.Version > 0 {
+		return time.Time{}, fmt.Errorf("--since takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", inspect.Clean(text))
+	}
+	return p.Time, nil
+}
+
+// commitSlack is how far times may fall back along the log: a writer may wait between taking its
+// position and its time no longer than its transaction may stay idle (15 s).
+const commitSlack = time.Minute
+
+// positionAt returns a position before which nothing was recorded after at. It halves the log by its primary
+// key, so that a listing of the last hour reads nothing older.
+func positionAt(ctx context.Context, pool *pgxpool.Pool, at time.Time) (int64, error) {
+	var low, high int64
+	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&high); err != nil {
+		return 0, postgres.Classify(err, "read the head of the log")
+	}
+	if at.Unix() <= 0 {
+		return 0, nil
+	}
+	for at = at.Add(-commitSlack); low < high; {
+		middle := low + (high-low)/2
+		var position int64
+		var recorded time.Time
+		err := pool.QueryRow(ctx, `select position, recorded_at from events where position > $1 order by position limit 1`, middle).Scan(&position, &recorded)
+		if err != nil {
+			return 0, postgres.Classify(err, "look for a time in the log")
+		}
+		if recorded.Before(at) {
+			low = position
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
