@@ -153,7 +153,7 @@ func (d *draft) fill(n *Node, pixels FilePixels) error {
 		}
 		d.constants[in.Name] = value
 		if name, ok := value.(string); ok && in.Folder != "" && pixels != nil {
-			d.loaded = max(d.loaded, pixels(name))
+			d.loaded = min(max(d.loaded, pixels(name)), maxPixels)
 		}
 	}
 	return nil
@@ -209,11 +209,17 @@ func (b *builder) add(id string, d *draft) error {
 	return nil
 }
 
+// maxPixels bounds estimates. No value is that large, and products with it overflow no integer.
+const maxPixels = 1 << 40
+
 // estimate bounds a node's values and run time from its constants and what comes in.
 func (n *PlanNode) estimate(class *node.Class, upstream int64) {
 	n.Pixels = upstream
 	if class.Pixels != nil {
 		n.Pixels = class.Pixels(n.Constants, upstream)
+	}
+	if n.Pixels < 0 || n.Pixels > maxPixels { // negative: the product of constants overflowed
+		n.Pixels = maxPixels
 	}
 	if class.Cost != nil {
 		n.Cost = class.Cost(max(upstream, n.Pixels))

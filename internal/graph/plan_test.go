@@ -139,3 +139,22 @@ func TestPlanRefusesWhatDoesNotFit(t *testing.T) {
 		require.Equal(t, fault.Invalid, fault.KindOf(err), name)
 	}
 }
+
+// TestEstimatesNeverOverflow multiplies a size along a chain, as repeated batches do.
+func TestEstimatesNeverOverflow(t *testing.T) {
+	t.Parallel()
+	r, err := node.NewRegistry(&node.Class{
+		Name: "Repeat", Run: nothing, OutputNode: true, Outputs: []node.Output{{Type: node.Image}},
+		Inputs: []node.Input{{Name: "in", Type: node.Image, Section: node.Optional}},
+		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, 1<<30) * (1<<20 + 1) },
+		Cost:   func(pixels int64) time.Duration { return time.Duration(pixels) * 1000 },
+	})
+	require.NoError(t, err)
+	g := parse(t, `{"1":{"class_type":"Repeat","inputs":{}},"2":{"class_type":"Repeat","inputs":{"in":["1",0]}},"3":{"class_type":"Repeat","inputs":{"in":["2",0]}}}`)
+	plan, err := graph.BuildPlan(g, r, []string{"3"}, nil)
+	require.NoError(t, err)
+	for _, n := range plan.Nodes {
+		require.Equal(t, int64(1<<40), n.Pixels)
+		require.Equal(t, (1<<40)*time.Microsecond, n.Cost)
+	}
+}

@@ -25,7 +25,7 @@ func (v *Validator) Validate(ctx context.Context, g *Graph, files node.Files, ta
 	if len(outputs) == 0 {
 		return nil, noOutputs()
 	}
-	w := &walk{ctx: ctx, v: v, g: g, files: files, results: map[string]*result{}, places: map[string]int{}}
+	w := &walk{ctx: ctx, v: v, g: g, files: remember(files), results: map[string]*result{}, places: map[string]int{}}
 	var good, bad []string
 	for _, id := range outputs {
 		if w.output(id) {

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -209,6 +210,40 @@ func TestFilesOfAFolderAreOptions(t *testing.T) {
 	require.NoError(t, err)
 	e := refused(t, `{"1":{"class_type":"Offer","inputs":{"file":"b.png"}}}`)
 	require.Equal(t, "file: 'b.png' not in ['a.png']", e.NodeErrors[0].Errors[0].Details)
+}
+
+// counted counts the looks at files.
+type counted struct {
+	shelf
+	looks *int
+}
+
+func (c counted) Stat(ctx context.Context, name string) (node.Info, error) {
+	*c.looks++
+	return c.shelf.Stat(ctx, name)
+}
+
+func (c counted) List(ctx context.Context, folder node.Folder, limit int) ([]string, error) {
+	*c.looks++
+	return c.shelf.List(ctx, folder, limit)
+}
+
+func TestEachFileIsLookedAtOnce(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"0":{"class_type":"Offer","inputs":{"file":"a.png"}}`)
+	for i := range 20 {
+		fmt.Fprintf(&b, `,"a%d":{"class_type":"Load","inputs":{"image":"a.png"}},"b%d":{"class_type":"Save","inputs":{"images":["a%d",0]}}`, i, i, i)
+		fmt.Fprintf(&b, `,"c%d":{"class_type":"Load","inputs":{"image":"gone"}},"d%d":{"class_type":"Save","inputs":{"images":["c%d",0]}}`, i, i, i)
+		fmt.Fprintf(&b, `,"e%d":{"class_type":"Offer","inputs":{"file":"a.png"}}`, i)
+	}
+	looks := 0
+	v := graph.Validator{Classes: classes(t)}
+	accepted, err := v.Validate(t.Context(), parse(t, b.String()+"}"), counted{shelf{names: []string{"a.png"}}, &looks}, nil)
+	require.NoError(t, err)
+	require.Len(t, accepted.Outputs, 41)
+	require.Len(t, accepted.NodeErrors, 20)
+	require.Equal(t, 3, looks)
 }
 
 func TestBadOutputsAreDroppedWhenOneIsGood(t *testing.T) {
