@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/node/standard"
 )
 
-//go:generate sh -c "go run ../../cmd/millrace nodes --markdown > ../../docs/nodes.md"
+//go:generate sh -c "go run ../../cmd/millrace nodes --markdown > ../../docs/nodes.md.new && mv ../../docs/nodes.md.new ../../docs/nodes.md || { rm -f ../../docs/nodes.md.new; exit 1; }"
 
 func (s *shell) nodesCommand() *cobra.Command {
 	markdown := false
