@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/node/python"
 )
 
 // asciiJSON renders JSON as the reference writes it into files: keys in their order,
-// ", " and ": " between parts, everything beyond ASCII escaped, numbers untouched.
+// ", " and ": " between parts, everything beyond ASCII escaped, numbers in their shortest form.
 func asciiJSON(raw json.RawMessage) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -55,10 +55,12 @@ func (w *jsonWriter) token(t json.Token) {
 		w.open = append(w.open, level{object: v == '{'})
 		w.out.WriteString(v.String())
 	case string:
-		w.text(v)
+		w.out.WriteString(python.JSONString(v))
 	case nil:
 		w.out.WriteString("null")
-	default: // json.Number, bool
+	case json.Number:
+		w.out.WriteString(python.JSONNumber(v))
+	default: // bool
 		fmt.Fprint(&w.out, v)
 	}
 }
@@ -78,26 +80,4 @@ func (w *jsonWriter) separate() {
 		w.out.WriteString(", ")
 	}
 	l.tokens++
-}
-
-func (w *jsonWriter) text(s string) {
-	w.out.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			w.out.WriteByte('\\')
-			w.out.WriteRune(r)
-		case r >= ' ' && r < 0x7f || r == 0x7f:
-			w.out.WriteRune(r)
-		case strings.ContainsRune("\n\r\t\b\f", r):
-			w.out.WriteByte('\\')
-			w.out.WriteByte("nrtbf"[strings.IndexRune("\n\r\t\b\f", r)])
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			fmt.Fprintf(&w.out, `\u%04x\u%04x`, hi, lo)
-		default:
-			fmt.Fprintf(&w.out, `\u%04x`, r)
-		}
-	}
-	w.out.WriteByte('"')
 }

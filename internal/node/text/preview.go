@@ -1,9 +1,7 @@
 package text
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/python"
@@ -36,14 +34,7 @@ func shown(value node.Value) string {
 	case nil, bool, int64, float64, string:
 		return python.Str(v)
 	case map[string]any, []any:
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "    ")
-		if err := e.Encode(v); err != nil {
-			return node.Describe(v)
-		}
-		return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		return python.JSON(v, 4)
 	default:
 		return node.Describe(v)
 	}

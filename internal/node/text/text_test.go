@@ -33,7 +33,7 @@ func TestPreviewShowsAnything(t *testing.T) {
 	require.NoError(t, err)
 	tests := map[string]node.Value{
 		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, "IMAGE 1×2×3×3": im,
-		"{\n    \"a\": [\n        1,\n        \"<ä>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
+		"{\n    \"a\": [\n        1,\n        \"<\\u00e4>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
 	}
 	for want, value := range tests {
 		res, err := run(t, "PreviewAny", node.Args{"source": value})

@@ -1,0 +1,114 @@
+package python
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf16"
+)
+
+// JSON renders a value as json.dumps does with that many spaces a level. Objects have their keys in
+// alphabetical order; what no JSON has becomes a string as Str renders it.
+func JSON(value any, indent int) string {
+	var b strings.Builder
+	writeJSON(&b, value, "\n", strings.Repeat(" ", indent))
+	return b.String()
+}
+
+func writeJSON(b *strings.Builder, value any, line, indent string) {
+	switch v := value.(type) {
+	case []any:
+		writeParts(b, "[]", len(v), line, indent, func(i int, line string) { writeJSON(b, v[i], line, indent) })
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(v))
+		writeParts(b, "{}", len(keys), line, indent, func(i int, line string) {
+			b.WriteString(JSONString(keys[i]) + ": ")
+			writeJSON(b, v[keys[i]], line, indent)
+		})
+	default:
+		b.WriteString(jsonScalar(v))
+	}
+}
+
+// writeParts writes the parts of a list or an object between its brackets, each on a line of its own.
+func writeParts(b *strings.Builder, brackets string, n int, line, indent string, part func(i int, line string)) {
+	if n == 0 {
+		b.WriteString(brackets)
+		return
+	}
+	b.WriteString(brackets[:1])
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(line + indent)
+		part(i, line+indent)
+	}
+	b.WriteString(line + brackets[1:])
+}
+
+func jsonScalar(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return fmt.Sprint(v)
+	case int, int64:
+		return Repr(v)
+	case float64:
+		return jsonFloat(v)
+	case json.Number:
+		return JSONNumber(v)
+	default:
+		return JSONString(Str(v))
+	}
+}
+
+// JSONNumber renders a number as Python writes it after reading it.
+func JSONNumber(n json.Number) string {
+	if f, err := n.Float64(); strings.ContainsAny(string(n), ".eE") && (err == nil || math.IsInf(f, 0)) {
+		return jsonFloat(f)
+	}
+	return number(n)
+}
+
+func jsonFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	default:
+		return Float(f)
+	}
+}
+
+// JSONString renders a string as json.dumps does: everything but printable ASCII is escaped.
+func JSONString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r >= ' ' && r <= '~':
+			b.WriteRune(r)
+		case strings.ContainsRune("\n\r\t\b\f", r):
+			b.WriteByte('\\')
+			b.WriteByte("nrtbf"[strings.IndexRune("\n\r\t\b\f", r)])
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
