@@ -12,6 +12,10 @@ import (
 
 // Jobs writes a listing. names maps accounts to what operators call them, where they differ.
 func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
+	if len(jobs) == 0 {
+		p.Line("no job matches", Faint)
+		return
+	}
 	rows := make([][]Cell, len(jobs))
 	for i, j := range jobs {
 		name := names[j.Account]

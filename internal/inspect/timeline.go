@@ -49,7 +49,7 @@ type NodeSpan struct {
 	Node    string    `json:"node"`
 	Class   string    `json:"class,omitempty"`
 	State   string    `json:"state"`
-	Began   time.Time `json:"began"`
+	Began   time.Time `json:"began"` // of the attempt that ended it
 	Ended   time.Time `json:"ended"`
 	Took    Millis    `json:"took"` // as its worker measured; otherwise between its facts
 	Attempt int       `json:"attempt,omitempty"`
@@ -146,7 +146,8 @@ func (c *spanCollector) see(f Fact) {
 		if s.Took = Millis(time.Duration(e.Millis) * time.Millisecond); e.Cached {
 			s.State = NodeCached
 		}
-		if measured := f.At.Add(-time.Duration(s.Took)); measured.Before(s.Began) { // the facts came together
+		// The facts of quick nodes are recorded together, and a retry records no second start.
+		if measured := f.At.Add(-time.Duration(s.Took)); s.Retried || measured.Before(s.Began) {
 			s.Began = measured
 		}
 	case job.NodeFailedV1:
