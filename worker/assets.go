@@ -56,10 +56,11 @@ type AssetWorker struct {
 func NewAssets(c client.Client, ingest *activities.Ingest, retention *activities.Retention, opts AssetOptions) *AssetWorker {
 	opts.setDefaults()
 	w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
-		MaxConcurrentActivityExecutionSize: opts.Concurrent + 1, // one place for the sweep
-		MaxConcurrentWorkflowTaskPollers:   2,                   // the least there can be
-		MaxConcurrentActivityTaskPollers:   1,
-		WorkerStopTimeout:                  opts.StopAfter,
+		MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one place for the sweep
+		MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not crowd out uploads
+		MaxConcurrentWorkflowTaskPollers:        2,                   // the least there can be
+		MaxConcurrentActivityTaskPollers:        1,
+		WorkerStopTimeout:                       opts.StopAfter,
 	})
 	RegisterAssetWorkflows(w)
 	for name, fn := range map[string]any{

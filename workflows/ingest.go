@@ -31,19 +31,31 @@ var scanning = workflow.ActivityOptions{
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
+// verifyHere is the size up to which bytes are verified within the workflow task: hashing them takes
+// tens of milliseconds, less than scheduling an activity costs the engine.
+const verifyHere = 16 << 20
+
+// verify has the stored bytes read again and hashed.
+func verify(ctx workflow.Context, ref asset.IngestRef) error {
+	var a *activities.Ingest
+	if ref.Size <= verifyHere {
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, bookkeeping), a.VerifyAsset, ref).Get(ctx, nil)
+	}
+	options := workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute + time.Duration(ref.Size/readingRate)*time.Second,
+		RetryPolicy:         &untilItWorks,
+	}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.VerifyAsset, ref).Get(ctx, nil)
+}
+
 // IngestAsset looks into an asset after its upload was answered: the stored bytes are read again and
 // hashed, then scanned. Nothing waits for it, and a scan that comes to no verdict is recorded as such.
 func IngestAsset(ctx workflow.Context, p IngestAssetParams) error {
 	var a *activities.Ingest
-	verifying := workflow.ActivityOptions{
-		StartToCloseTimeout: time.Minute + time.Duration(p.Size/readingRate)*time.Second,
-		RetryPolicy:         &untilItWorks,
-	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, verifying), a.VerifyAsset, p.IngestRef).Get(ctx, nil)
-	if err != nil {
+	if err := verify(ctx, p.IngestRef); err != nil {
 		return err
 	}
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, scanning), a.ScanAsset, p.IngestRef).Get(ctx, nil)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, scanning), a.ScanAsset, p.IngestRef).Get(ctx, nil)
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
 	}

@@ -83,9 +83,11 @@ func clean(context.Context) (asset.Scan, error) { return asset.Scan{Verdict: ass
 
 func TestIngestVerifiesThenScans(t *testing.T) {
 	t.Parallel()
-	r := ingest(t, clean, nil)
-	require.Equal(t, []asset.VerifiedV1{{OK: true, Size: 5000}}, r.verified)
-	require.Equal(t, []asset.Scan{{Verdict: asset.Clean}}, r.scans)
+	for _, size := range []int64{5000, 1 << 30} { // verified within the workflow task, and by an activity
+		r := ingest(t, clean, func(r *records, _ *mem.Store) { r.asset.Size = size })
+		require.Equal(t, []asset.VerifiedV1{{OK: true, Size: 5000}}, r.verified)
+		require.Equal(t, []asset.Scan{{Verdict: asset.Clean}}, r.scans)
+	}
 }
 
 func TestIngestRecordsDamageAndScansNothing(t *testing.T) {

@@ -49,7 +49,7 @@ func seedSome(ctx context.Context, pool *pgxpool.Pool, store *postgres.EventStor
 	appends, rows := make([]eventlog.Append, count), make([][]any, count)
 	for i := range count {
 		id := asset.NewID()
-		path, tags := "seed/"+string(id), []string{fmt.Sprintf("seed-%d", (first+i)%100)}
+		path, tags := "seed/"+string(id), []string{fmt.Sprintf("seed-%d", (first+i)%10)}
 		hash := blob.Sum([]byte(id))
 		fact := asset.CreatedV1{
 			Origin: asset.Uploaded, Hash: hash, Size: 1, ContentType: "a/b", FilePath: &path, Tags: tags,

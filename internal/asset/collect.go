@@ -19,7 +19,9 @@ type References interface {
 type Unreferenced struct{}
 
 // Referenced implements References.
-func (Unreferenced) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) { return nil, nil }
+func (Unreferenced) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) {
+	return nil, nil
+}
 
 // Collection is what a collector did.
 type Collection struct {
