@@ -86,7 +86,15 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 
 func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) (bool, error) {
 	c.current = &job.NodeRef{Node: pn.ID, Class: pn.Class}
-	c.facts.add(pn.ID, job.TypeNodeStarted, job.NodeStartedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: c.attempt})
+	begun, err := c.begun(ctx, pn)
+	if err != nil {
+		return false, err
+	}
+	if begun >= maxBegun {
+		return c.failed(ctx, unit, pn, inv, fault.New(fault.Exhausted, "worker_lost",
+			"workers were lost %d times while they ran this node; it may need more memory than they have", begun))
+	}
+	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1})
 	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
 	}
@@ -100,6 +108,42 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return false, err
 	}
 	return true, c.executed(ctx, unit, pn, res, files.Saved(), time.Since(began))
+}
+
+const (
+	// dearNode is the cost from which the beginnings of a node are counted: one read of the log is
+	// nothing beside it, and what can exhaust a worker is not cheap.
+	dearNode = time.Second
+	// maxBegun is how often a node may begin without an end. A node that takes its worker down with it
+	// would otherwise take all of them, in turn and for ever.
+	maxBegun = 5
+)
+
+// begun counts how often the log says that the node began, 0 for a cheap one.
+func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
+	if pn.Cost < dearNode {
+		return 0, nil
+	}
+	count, after := 0, int64(0)
+	for {
+		page, err := c.g.Events.ReadStream(ctx, c.params.Job.Stream(), after, foldPage)
+		if err != nil {
+			return 0, fmt.Errorf("read job %s: %w", c.params.Job, err)
+		}
+		for _, rec := range page {
+			after = rec.Version
+			data, err := c.g.Types.Decode(rec.Type, rec.Data)
+			if err != nil {
+				return 0, err
+			}
+			if e, ok := data.(job.NodeStartedV1); ok && e.Node == pn.ID && e.Run == c.params.Run {
+				count++
+			}
+		}
+		if len(page) < foldPage {
+			return count, nil
+		}
+	}
 }
 
 // saveTexts makes files of the texts that a node shows and does not save, where the job came in by

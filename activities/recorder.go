@@ -23,12 +23,15 @@ type recorder struct {
 	since   time.Time
 }
 
-func (r *recorder) add(node, eventType string, data any) {
+func (r *recorder) add(node, eventType string, data any) { r.addNth(node, 0, eventType, data) }
+
+// addNth adds the fact that something happened to a node for the nth time, from 0.
+func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 	if len(r.pending) == 0 {
 		r.since = time.Now()
 	}
 	r.pending = append(r.pending, eventlog.Event{
-		ID: job.FactID(r.ref.Job, r.ref.Run, node, 0, eventType), Type: eventType, Data: data,
+		ID: job.FactID(r.ref.Job, r.ref.Run, node, nth, eventType), Type: eventType, Data: data,
 	})
 }
 

@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -66,8 +68,13 @@ func heartbeat(ctx context.Context) {
 	}
 }
 
-func (g *Graph) run(ctx context.Context, p RunParams) (RunResult, error) {
+func (g *Graph) run(ctx context.Context, p RunParams) (res RunResult, err error) {
 	attempt := activity.GetInfo(ctx).Attempt
+	defer func() {
+		if r := recover(); r != nil { // of a class outside its own run: a bug, which trying again for ever does not mend
+			err = asActivityError(fmt.Errorf("panic: %v\n%s", r, debug.Stack()), attempt)
+		}
+	}()
 	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
 		return RunResult{}, asActivityError(err, attempt)

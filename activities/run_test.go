@@ -200,3 +200,29 @@ func TestFactsOfNodesThatRunAgainMayStandBehindNewOnes(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, b.facts(t), 6)
 }
+
+// A node that takes its worker down with it must not take all of them: after a few beginnings without
+// an end it has failed.
+func TestANodeThatKeepsLosingItsWorkerFails(t *testing.T) {
+	t.Parallel()
+	dear, _ := waiting()
+	dear.Run = func(context.Context, *node.Call) (node.Result, error) {
+		return node.Result{}, errors.New("it must not run again")
+	}
+	b := newBench(t, `{"1":{"class_type":"Wait","inputs":{}}}`, []string{"1"}, dear)
+	plan := b.begin(t)
+	for range 5 {
+		b.append(t, job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "1", Class: "Wait"})
+	}
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Equal(t, "1", res.Failed)
+	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
+	require.NoError(t, err)
+	last, err := b.log.Decode(recorded[len(recorded)-1])
+	require.NoError(t, err)
+	failed, ok := last.(job.NodeFailedV1)
+	require.True(t, ok)
+	require.Equal(t, "OOMError", failed.Failure.ExceptionType)
+	require.Contains(t, failed.Failure.Message, "lost 5 times")
+}

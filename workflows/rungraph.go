@@ -78,6 +78,10 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 		r.fail(ctx, "the run could not be planned", err)
 		return
 	}
+	if replan && plan.Skip {
+		r.stopped = true // the job ended meanwhile; what is left is to say so, which changes nothing
+		return
+	}
 	r.plan, r.stale = plan, false
 	r.sched = graph.NewScheduler(plan.Shape)
 }
