@@ -63,6 +63,14 @@ test: postgres bin/millrace-temporal ## vet and test both modules, with real Pos
 test/race: postgres bin/millrace-temporal ## the tests under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(ARGS) ./...
 
+# Where goroutines meet, and quick enough for every change.
+RACE_CORE := ./activities ./workflows ./internal/eventlog ./internal/graph ./internal/job ./internal/outbox \
+	./internal/raster ./internal/stream/... ./projections/fanout
+
+.PHONY: test/core
+test/core: ## the concurrent core under the race detector
+	CGO_ENABLED=1 $(GO) test -race $(RACE_CORE)
+
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other
 
