@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/child"
 )
@@ -24,7 +25,7 @@ func (c *Cluster) initialize(ctx context.Context) error {
 		return fmt.Errorf("%s is no PostgreSQL data directory (it has no PG_VERSION): restore it, or remove it to begin anew", c.data())
 	}
 	unfinished := c.data() + ".init"
-	if err := os.RemoveAll(unfinished); err != nil {
+	if err := removeLeftover(ctx, unfinished); err != nil {
 		return fmt.Errorf("clean up an interrupted first start: %w", err)
 	}
 	if err := c.initdb(ctx, unfinished); err != nil {
@@ -34,6 +35,17 @@ func (c *Cluster) initialize(ctx context.Context) error {
 		return fmt.Errorf("create the PostgreSQL data: %w", err)
 	}
 	return syncDir(c.dir)
+}
+
+// removeLeftover removes what an interrupted initdb left. One that was killed a moment ago may have
+// a server of its own that still writes until it finds its input ended.
+func removeLeftover(ctx context.Context, dir string) error {
+	for attempt := 1; ; attempt++ {
+		err := os.RemoveAll(dir)
+		if err == nil || attempt == 50 || !pause(ctx, 50*time.Millisecond) {
+			return err
+		}
+	}
 }
 
 func (c *Cluster) initdb(ctx context.Context, dir string) error {
