@@ -23,9 +23,13 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 			name = j.Account
 		}
 		rows[i] = []Cell{
-			{Text: string(j.ID)}, {Text: string(j.State), Style: styleOf(string(j.State))}, {Text: clip(Clean(name), 14)},
-			{Text: j.SubmittedAt.UTC().Format("01-02 15:04:05")}, {Text: took(j, now), Right: true},
-			{Text: fmt.Sprintf("%d/%d", j.NodesDone, j.NodesTotal), Right: true}, {Text: remark(j)},
+			{Text: string(j.ID)},
+			{Text: string(j.State), Style: styleOf(string(j.State))},
+			{Text: clip(Clean(name), 14)},
+			{Text: j.SubmittedAt.UTC().Format("01-02 15:04:05")},
+			{Text: took(j, now), Right: true},
+			{Text: fmt.Sprintf("%d/%d", j.NodesDone, j.NodesTotal), Right: true},
+			{Text: remark(j)},
 		}
 	}
 	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
@@ -134,8 +138,12 @@ func (p *Printer) Events(h History) {
 	said := ""
 	for _, f := range h.Facts {
 		rows = append(rows, []Cell{
-			{Text: fmt.Sprint(f.Version), Right: true}, {Text: fmt.Sprint(f.Position), Right: true}, {Text: f.At.Format("15:04:05.000")},
-			{Text: string(f.State), Style: styleOf(string(f.State))}, {Text: shortType(f.Type), Style: Bold}, {Text: f.summary()},
+			{Text: fmt.Sprint(f.Version), Right: true},
+			{Text: fmt.Sprint(f.Position), Right: true},
+			{Text: f.At.Format("15:04:05.000")},
+			{Text: string(f.State), Style: styleOf(string(f.State))},
+			{Text: shortType(f.Type), Style: Bold},
+			{Text: f.summary()},
 		})
 		if cause := f.because(); cause != said {
 			said = cause

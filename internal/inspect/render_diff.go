@@ -59,9 +59,13 @@ func (p *Printer) nodeDifferences(all []NodeDifference) {
 	rows := make([][]Cell, len(all))
 	for i, d := range all {
 		rows[i] = []Cell{
-			{Text: clip(Clean(d.Node), 12)}, {Text: clip(Clean(d.Class), 22)},
-			{Text: orDash(d.StateA), Style: styleOf(d.StateA)}, {Text: span(d.TookA), Right: true},
-			{Text: orDash(d.StateB), Style: styleOf(d.StateB)}, {Text: span(d.TookB), Right: true}, {Text: change(d)},
+			{Text: clip(Clean(d.Node), 12)},
+			{Text: clip(Clean(d.Class), 22)},
+			{Text: orDash(d.StateA), Style: styleOf(d.StateA)},
+			{Text: span(d.TookA), Right: true},
+			{Text: orDash(d.StateB), Style: styleOf(d.StateB)},
+			{Text: span(d.TookB), Right: true},
+			{Text: change(d)},
 		}
 	}
 	p.Line("", Plain)

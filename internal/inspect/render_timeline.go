@@ -38,9 +38,13 @@ func (p *Printer) spans(t Timeline) {
 			state += ", retried"
 		}
 		rows[i] = []Cell{
-			{Text: clip(Clean(n.Node), 12)}, {Text: clip(Clean(n.Class), 22)}, {Text: state, Style: styleOf(n.State)},
-			{Text: span(n.Took), Right: true}, {Text: "+" + Span(n.Began.Sub(t.SubmittedAt)), Right: true},
-			{Text: fmt.Sprintf("%d/%d", n.Run, max(1, n.Attempt))}, {Text: bar(t, n), Style: styleOf(n.State)},
+			{Text: clip(Clean(n.Node), 12)},
+			{Text: clip(Clean(n.Class), 22)},
+			{Text: state, Style: styleOf(n.State)},
+			{Text: span(n.Took), Right: true},
+			{Text: "+" + Span(n.Began.Sub(t.SubmittedAt)), Right: true},
+			{Text: fmt.Sprintf("%d/%d", n.Run, max(1, n.Attempt))},
+			{Text: bar(t, n), Style: styleOf(n.State)},
 		}
 		if n.Worker != t.Worker && n.Worker != "" {
 			rows[i][6].Text = strings.TrimRight(rows[i][6].Text, " ") + " " + n.Worker
