@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,16 +43,31 @@ func flock(f *os.File, mode int) error {
 	}
 }
 
-// makeShard creates the blob's shard folder and puts its name on stable storage.
+// makeFolders creates the first level of shard folders at once, so that a new blob has one folder less
+// to create and to sync.
+func (s *Store) makeFolders() error {
+	for i := range 256 {
+		if err := os.MkdirAll(filepath.Join(s.blobs(), hex.EncodeToString([]byte{byte(i)})), 0o700); err != nil {
+			return fmt.Errorf("create the blob store: %w", err)
+		}
+	}
+	return syncDirs(s.blobs())
+}
+
+// makeShard creates the blob's shard folder and puts its name on stable storage. Whoever finds it there
+// already syncs its parent all the same while it is empty: its maker may not have come that far.
 func (s *Store) makeShard(ref blob.Ref) error {
 	dir := s.shard(ref)
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > 0 {
+			return classify(ref, "read the folder of", err)
+		}
+	} else if err != nil {
 		return classify(ref, "create the folder of", err)
 	}
-	return syncDirs(filepath.Dir(dir), s.blobs())
+	return syncDirs(filepath.Dir(dir))
 }
 
 func syncDirs(dirs ...string) error {

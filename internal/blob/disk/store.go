@@ -53,6 +53,9 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 			return nil, fmt.Errorf("create the blob store: %w", err)
 		}
 	}
+	if err := s.makeFolders(); err != nil {
+		return nil, err
+	}
 	var err error
 	if s.staging, err = openStaging(filepath.Join(root, "staging")); err != nil {
 		return nil, err
