@@ -54,8 +54,10 @@ func (s *site) append(t *testing.T, id job.ID, account, name string, data any) {
 // finish appends the life of a job and folds the view.
 func (s *site) finish(t *testing.T, id job.ID, account, end string, fact any) {
 	t.Helper()
-	s.append(t, id, account, job.TypeSubmitted, job.SubmittedV1{Surface: job.SurfaceV2, Targets: []string{"1"}, NodesTotal: 1,
-		Document: job.Document{Inline: `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"token":"hunter2"}}}}`}})
+	s.append(t, id, account, job.TypeSubmitted, job.SubmittedV1{
+		Surface: job.SurfaceV2, Targets: []string{"1"}, NodesTotal: 1,
+		Document: job.Document{Inline: `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"token":"hunter2"}}}}`},
+	})
 	s.append(t, id, account, job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	s.append(t, id, account, job.TypeStarted, job.StartedV1{Run: 1, NodesTotal: 1, Worker: "w"})
 	s.append(t, id, account, end, fact)

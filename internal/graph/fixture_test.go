@@ -30,18 +30,28 @@ func manyOptions(n int) []string {
 func classes(t testing.TB) *node.Registry {
 	t.Helper()
 	r, err := node.NewRegistry(
-		&node.Class{Name: "Image", Module: "nodes", Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}}, Run: nothing,
+		&node.Class{
+			Name: "Image", Module: "nodes", Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}}, Run: nothing,
 			Pixels: func(node.Args, int64) int64 { return 1 << 20 },
-			Cost:   func(p int64) time.Duration { return time.Duration(p) * 100 }},
-		&node.Class{Name: "Text", Module: "nodes", Outputs: []node.Output{{Type: node.String}}, Run: nothing,
-			Inputs: []node.Input{{Name: "value", Type: node.String}}},
+			Cost:   func(p int64) time.Duration { return time.Duration(p) * 100 },
+		},
+		&node.Class{
+			Name: "Text", Module: "nodes", Outputs: []node.Output{{Type: node.String}}, Run: nothing,
+			Inputs: []node.Input{{Name: "value", Type: node.String}},
+		},
 		&node.Class{Name: "Wild", Module: "nodes", Outputs: []node.Output{{Type: node.Any}, {Type: "COMFY_MATCHTYPE_V3"}, {Type: "STRING,INT"}}, Run: nothing},
-		&node.Class{Name: "Save", Module: "nodes", OutputNode: true, Run: nothing, Outputs: []node.Output{{Type: node.Image}},
-			Inputs: []node.Input{{Name: "images", Type: node.Image}, {Name: "prompt", Type: "PROMPT", Section: node.Hidden}}},
-		&node.Class{Name: "Show", Module: "comfy_extras.nodes_show", OutputNode: true, Run: nothing, Outputs: []node.Output{{Type: node.String}},
-			Inputs: []node.Input{{Name: "source", Type: node.Any}}},
-		&node.Class{Name: "Through", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}},
-			Inputs: []node.Input{{Name: "in", Type: node.Any, Section: node.Optional}}},
+		&node.Class{
+			Name: "Save", Module: "nodes", OutputNode: true, Run: nothing, Outputs: []node.Output{{Type: node.Image}},
+			Inputs: []node.Input{{Name: "images", Type: node.Image}, {Name: "prompt", Type: "PROMPT", Section: node.Hidden}},
+		},
+		&node.Class{
+			Name: "Show", Module: "comfy_extras.nodes_show", OutputNode: true, Run: nothing, Outputs: []node.Output{{Type: node.String}},
+			Inputs: []node.Input{{Name: "source", Type: node.Any}},
+		},
+		&node.Class{
+			Name: "Through", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}},
+			Inputs: []node.Input{{Name: "in", Type: node.Any, Section: node.Optional}},
+		},
 		&node.Class{Name: "Both", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}}, Inputs: []node.Input{
 			{Name: "a", Type: node.Any, Section: node.Optional}, {Name: "b", Type: node.Any, Section: node.Optional},
 		}},
@@ -57,7 +67,8 @@ func classes(t testing.TB) *node.Registry {
 		&node.Class{Name: "SetV3", Module: "comfy_extras.nodes_set", OutputNode: true, Run: nothing, Inputs: []node.Input{
 			{Name: "pick", Type: node.Combo, Options: []string{"a"}},
 		}},
-		&node.Class{Name: "Load", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Image}},
+		&node.Class{
+			Name: "Load", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Image}},
 			Inputs:  []node.Input{{Name: "image", Type: node.Combo, Folder: node.FolderInput}},
 			Checked: []string{"image"},
 			Check: func(ctx context.Context, files node.Files, constants node.Args) error {
@@ -70,10 +81,14 @@ func classes(t testing.TB) *node.Registry {
 					return fault.New(fault.Invalid, "", "Invalid image file: %s", name)
 				}
 				return err
-			}},
-		&node.Class{Name: "Offer", Module: "nodes", OutputNode: true, Run: nothing,
-			Inputs: []node.Input{{Name: "file", Type: node.Combo, Folder: node.FolderOutput}}},
-		&node.Class{Name: "Switch", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}},
+			},
+		},
+		&node.Class{
+			Name: "Offer", Module: "nodes", OutputNode: true, Run: nothing,
+			Inputs: []node.Input{{Name: "file", Type: node.Combo, Folder: node.FolderOutput}},
+		},
+		&node.Class{
+			Name: "Switch", Module: "nodes", Run: nothing, Outputs: []node.Output{{Type: node.Any}},
 			Inputs: []node.Input{
 				{Name: "on", Type: node.Boolean},
 				{Name: "no", Type: node.Any, Lazy: true, Section: node.Optional},
@@ -84,7 +99,8 @@ func classes(t testing.TB) *node.Registry {
 					return []string{"yes"}
 				}
 				return []string{"no"}
-			}},
+			},
+		},
 	)
 	require.NoError(t, err)
 	return r

@@ -26,7 +26,8 @@ func (p *Printer) SideBySide(h History, steps []Step) {
 	for _, f := range h.Facts {
 		lines = append(lines, line{f.At, []Cell{
 			{Text: f.At.Format("15:04:05.000")},
-			{Text: clip(Clean(fmt.Sprintf("%d %s %s", f.Version, shortType(f.Type), subject(f.decoded))), 42), Style: Bold}, {},
+			{Text: clip(Clean(fmt.Sprintf("%d %s %s", f.Version, shortType(f.Type), subject(f.decoded))), 42), Style: Bold},
+			{},
 		}})
 	}
 	for _, s := range steps {

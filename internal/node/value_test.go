@@ -31,8 +31,14 @@ func TestValuesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	values := []node.Value{
 		nil, true, false, int64(0), int64(math.MinInt64), int64(math.MaxInt64), 0.0, 1.0, math.Copysign(0, -1), math.Inf(1), math.SmallestNonzeroFloat64,
-		"", "ä\x00\xff", map[string]any{}, map[string]any{"a": int64(1), "b": 1.0, "c": []any{nil, true, "x", int64(1) << 60, 1e300}}, []any{},
-		node.List{}, node.List{"a", node.List{int64(1)}, map[string]any{"k": 2.0}}, picture(t), node.List{picture(t), picture(t)},
+		"", "ä\x00\xff",
+		map[string]any{},
+		map[string]any{"a": int64(1), "b": 1.0, "c": []any{nil, true, "x", int64(1) << 60, 1e300}},
+		[]any{},
+		node.List{},
+		node.List{"a", node.List{int64(1)}, map[string]any{"k": 2.0}},
+		picture(t),
+		node.List{picture(t), picture(t)},
 	}
 	for _, v := range values {
 		raw := encode(t, v)

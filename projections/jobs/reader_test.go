@@ -122,8 +122,13 @@ func requireSameReads(t *testing.T, want, got *log) {
 		require.Equal(t, positionA, positionB)
 	}
 	for _, q := range []jobs.Query{
-		{}, {Limit: 1}, {Before: 5}, {States: []job.State{job.Queued}}, {States: []job.State{job.Succeeded, job.Failed}},
-		{Metadata: map[string]string{"team": "blue"}}, {Metadata: map[string]string{"team": "red"}},
+		{},
+		{Limit: 1},
+		{Before: 5},
+		{States: []job.State{job.Queued}},
+		{States: []job.State{job.Succeeded, job.Failed}},
+		{Metadata: map[string]string{"team": "blue"}},
+		{Metadata: map[string]string{"team": "red"}},
 	} {
 		a, err := want.reader.List(t.Context(), "acme", q)
 		require.NoError(t, err)

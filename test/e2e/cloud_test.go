@@ -63,8 +63,10 @@ func TestARunIsToldTheSameOnEverySurface(t *testing.T) {
 	// One namespace of jobs (D-01).
 	job := c.json("GET", "/api/v2/jobs/"+id, "")
 	require.Equal(t, "succeeded", job["status"])
-	require.Equal(t, map[string]any{"value": 1.0, "nodes_done": 5.0, "nodes_total": 5.0, "current_node": nil, "current_node_class": nil,
-		"step": nil, "steps": nil, "message": nil}, job["progress"])
+	require.Equal(t, map[string]any{
+		"value": 1.0, "nodes_done": 5.0, "nodes_total": 5.0, "current_node": nil, "current_node_class": nil,
+		"step": nil, "steps": nil, "message": nil,
+	}, job["progress"])
 	outputs := job["outputs"].([]any)
 	require.NotEmpty(t, outputs)
 	saved := outputs[0].(map[string]any)

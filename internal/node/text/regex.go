@@ -87,79 +87,23 @@ func regexOptions(in *node.Reader) regexp2.RegexOptions {
 // expression is a compiled pattern with the names of its groups.
 type expression struct {
 	*regexp2.Regexp
-	groups map[string]int
-	count  int
+	advancing *regexp2.Regexp // matches the same, but nothing empty where the search begins
+	pattern
 }
 
-// compile translates a pattern from Python's syntax: named groups keep their place in the count.
-func compile(pattern string, options regexp2.RegexOptions) (*expression, error) {
-	translated, groups, count := translate(pattern)
-	re, err := regexp2.Compile(translated, options)
+func compile(source string, options regexp2.RegexOptions) (*expression, error) {
+	p, err := translate(source)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "regex", "the regular expression is not valid: %s", err)
+		return nil, err
 	}
-	re.MatchTimeout = maxSearch
-	return &expression{Regexp: re, groups: groups, count: count}, nil
-}
-
-// translate writes named groups as plain ones and references to them as numbers; the engine would
-// count named groups after all others.
-func translate(pattern string) (string, map[string]int, int) {
-	var b strings.Builder
-	groups, count, inClass := map[string]int{}, 0, false
-	for i := 0; i < len(pattern); i++ {
-		rest := pattern[i:]
-		switch {
-		case rest[0] == '\\' && len(rest) > 1:
-			b.WriteString(escape(rest[:2], inClass))
-			i++
-		case inClass:
-			inClass = rest[0] != ']'
-			b.WriteByte(rest[0])
-		case rest[0] == '[':
-			size := classStart(rest)
-			b.WriteString(rest[:size])
-			i, inClass = i+size-1, true
-		case strings.HasPrefix(rest, "(?P<"):
-			if name, _, ok := strings.Cut(rest[4:], ">"); ok {
-				count++
-				groups[name] = count
-				b.WriteByte('(')
-				i += 4 + len(name)
-			}
-		case strings.HasPrefix(rest, "(?P="):
-			if name, _, ok := strings.Cut(rest[4:], ")"); ok {
-				b.WriteString(reference(groups[name]))
-				i += 4 + len(name)
-			}
-		default:
-			if rest[0] == '(' && !strings.HasPrefix(rest, "(?") {
-				count++
-			}
-			b.WriteByte(rest[0])
+	re := &expression{pattern: p}
+	for text, compiled := range map[string]**regexp2.Regexp{p.text: &re.Regexp, "(?:" + p.text + `)(?!\G)`: &re.advancing} {
+		if *compiled, err = regexp2.Compile(text, options); err != nil {
+			return nil, badPattern("%s", err)
 		}
+		(*compiled).MatchTimeout = maxSearch
 	}
-	return b.String(), groups, count
-}
-
-// classStart is the length of a class's opening: a bracket that follows at once is a literal.
-func classStart(rest string) int {
-	size := 1
-	if strings.HasPrefix(rest[size:], "^") {
-		size++
-	}
-	if strings.HasPrefix(rest[size:], "]") {
-		size++
-	}
-	return size
-}
-
-// escape translates the escapes that differ: \Z is the very end.
-func escape(pair string, inClass bool) string {
-	if pair == `\Z` && !inClass {
-		return `\z`
-	}
-	return pair
+	return re, nil
 }
 
 // piece is a part of a replacement: literal text, or a group when text is empty.
@@ -192,7 +136,7 @@ func (re *expression) replace(ctx context.Context, s string, parts []piece, coun
 			return "", tooLong()
 		}
 		end = match.Index + match.Length
-		match, err = re.FindNextMatch(match)
+		match, err = re.after(match, runes)
 	}
 	if err != nil {
 		return "", tooSlow(err)
@@ -202,6 +146,16 @@ func (re *expression) replace(ctx context.Context, s string, parts []piece, coun
 		return "", tooLong()
 	}
 	return b.String(), nil
+}
+
+// after finds the next match. Behind an empty one another may begin at the same place, if it is not
+// empty, too.
+func (re *expression) after(match *regexp2.Match, runes []rune) (*regexp2.Match, error) {
+	end := match.Index + match.Length
+	if match.Length == 0 {
+		return re.advancing.FindRunesMatchStartingAt(runes, end)
+	}
+	return re.FindRunesMatchStartingAt(runes, end)
 }
 
 func tooSlow(cause error) error {

@@ -7,9 +7,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// reference writes a reference to a group so that digits behind it do not join it.
-func reference(group int) string { return `(?:\` + strconv.Itoa(group) + `)` }
-
 // template reads a replacement: \1 and \g<1> or \g<name> are groups, \n and its like are
 // control characters, every other escaped letter is refused as Python does.
 func (re *expression) template(text string) ([]piece, error) {
