@@ -13,6 +13,8 @@ TOOLS         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/millrace-tools
 GOLANGCI      := $(TOOLS)/golangci-lint-v2.15.0/golangci-lint
 WORKFLOWCHECK := $(TOOLS)/workflowcheck-v0.6.0/workflowcheck
 
+S3SERVER      := $(TOOLS)/versitygw-v1.8.0/versitygw
+
 TEMPORAL_SOURCES := $(wildcard localtemporal/*.go) localtemporal/go.mod localtemporal/go.sum
 BENCHES          := $(patsubst bench/%/main.go,%,$(wildcard bench/*/main.go))
 
@@ -53,10 +55,10 @@ postgres:
 	else echo "PostgreSQL is missing, and neither apt-get nor brew is here: install PostgreSQL 14 or later" >&2; exit 1; fi
 
 .PHONY: test
-test: postgres bin/millrace-temporal ## vet and test both modules, with real PostgreSQL and Temporal (ARGS="-run …")
+test: postgres bin/millrace-temporal $(S3SERVER) ## vet and test both modules, with real PostgreSQL, Temporal and S3 server (ARGS="-run …")
 	$(GO) vet ./...
 	cd localtemporal && $(GO) vet ./...
-	$(GO) test $(ARGS) ./...
+	MILLRACE_TEST_S3_SERVER=$(S3SERVER) $(GO) test -timeout 20m $(ARGS) ./...
 	cd localtemporal && $(GO) test $(ARGS) ./...
 
 .PHONY: test/race
@@ -114,6 +116,9 @@ clean: ## remove what was built
 
 $(GOLANGCI):
 	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(lastword $(subst golangci-lint-,,$(notdir $(@D))))
+
+$(S3SERVER):
+	GOBIN=$(@D) $(GO) install github.com/versity/versitygw/cmd/versitygw@$(lastword $(subst versitygw-,,$(notdir $(@D))))
 
 $(WORKFLOWCHECK):
 	GOBIN=$(@D) $(GO) install go.temporal.io/sdk/contrib/tools/workflowcheck@$(lastword $(subst workflowcheck-,,$(notdir $(@D))))
