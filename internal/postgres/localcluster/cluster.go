@@ -148,7 +148,8 @@ func (c *Cluster) arguments() []string {
 	for _, setting := range []string{
 		"listen_addresses=", "unix_socket_permissions=0700", "max_connections=" + strconv.Itoa(connections),
 		"shared_buffers=128MB", "timezone=UTC", "log_timezone=UTC", "log_line_prefix=%m [%p] %q%d ", "logging_collector=off",
-		"jit=off", // our statements are short: compiling one costs more than running it
+		"log_error_verbosity=terse", // without the rows that an error was about: they are our clients'
+		"jit=off",                   // our statements are short: compiling one costs more than running it
 	} {
 		args = append(args, "-c", setting)
 	}
