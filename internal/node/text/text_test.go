@@ -109,3 +109,28 @@ func TestTemplatesTakeAnyValue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "IMAGE 1×2×3×3 {'k': [1, None]} 1.0", res.Outputs[0])
 }
+
+func TestHugePatternsAreRefused(t *testing.T) {
+	t.Parallel()
+	nested := func(n int) string { return strings.Repeat("(?:", n) + "a" + strings.Repeat(")*+", n) }
+	for pattern, good := range map[string]bool{
+		nested(500): true, nested(501): false, strings.Repeat("a", 64<<10): true, strings.Repeat("a", 64<<10+1): false,
+	} {
+		_, err := run(t, "RegexReplace", node.Args{"string": "aa", "regex_pattern": pattern, "replace": ""})
+		require.Equal(t, good, err == nil)
+		require.True(t, good || fault.KindOf(err) == fault.Invalid)
+	}
+}
+
+// FuzzRegexReplace holds that no pattern panics and that what is refused is refused as bad input.
+func FuzzRegexReplace(f *testing.F) {
+	for _, seed := range [][3]string{{`(?P<n>a)(?P=n){,2}+[^]\--x[]`, `\g<n>\1`, "aab"}, {`(?x) a # b`, "", "a"}, {`(?(1)a|b)(c)\x4`, `\`, "c"}, {"[", "", ""}, {`\`, "", ""}} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, pattern, replace, s string) {
+		_, err := run(t, "RegexReplace", node.Args{"string": s, "regex_pattern": pattern, "replace": replace})
+		if err != nil {
+			require.Contains(t, []fault.Kind{fault.Invalid, fault.Exhausted}, fault.KindOf(err), err)
+		}
+	})
+}

@@ -1,0 +1,234 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// pattern is a regular expression of Python's syntax in that of the engine. Named groups became
+// plain ones, since the engine would count them after all others.
+type pattern struct {
+	text   string
+	groups map[string]int // by name
+	count  int            // of groups
+}
+
+// translate reads a regular expression as Python's re does, refuses what it refuses, and writes it
+// for the engine, which spells some things differently and gives others a meaning they do not have.
+// It differs where the engine does more (expressions of any width behind (?<=) or knows other pairs
+// of upper and lower case beyond ASCII.
+func translate(source string) (pattern, error) {
+	if len(source) > maxPattern {
+		return pattern{}, badPattern("it is longer than %d bytes", maxPattern)
+	}
+	t := &translator{source: source, atom: none, groups: map[string]int{}, closed: []bool{true}}
+	for t.at < len(source) {
+		if err := t.next(); err != nil {
+			return pattern{}, err
+		}
+		if len(t.open) > maxOpen {
+			return pattern{}, badPattern("groups are nested deeper than %d levels", maxOpen)
+		}
+	}
+	if len(t.open) > 0 {
+		return pattern{}, badPattern("a parenthesis is not closed")
+	}
+	if t.asked >= len(t.closed) {
+		return pattern{}, badPattern("there is no group %d", t.asked)
+	}
+	return pattern{text: string(t.out), groups: t.groups, count: len(t.closed) - 1}, nil
+}
+
+// Bounds of a pattern: the engine works on it recursively.
+const (
+	maxPattern = 64 << 10 // bytes
+	maxOpen    = 500      // groups within groups
+)
+
+func badPattern(format string, args ...any) error {
+	return fault.New(fault.Invalid, "regex", "the regular expression is not valid: "+format, args...)
+}
+
+// none says that there is nothing to repeat.
+const none = -1
+
+type translator struct {
+	source string
+	at     int
+	out    []byte
+	atom   int // where in out that begins which a quantifier would repeat
+	open   []openGroup
+	groups map[string]int
+	closed []bool // by group number
+	asked  int    // highest group number in a condition
+	spaced bool   // white space and comments are left out
+	prefix int    // length of the flags at the beginning of out
+}
+
+// openGroup is a parenthesis that is not closed yet.
+type openGroup struct {
+	start  int // in out
+	number int // 0 = captures nothing
+	spaced bool
+}
+
+// next translates one item.
+func (t *translator) next() error {
+	r, size := utf8.DecodeRuneInString(t.source[t.at:])
+	switch {
+	case t.spaced && strings.ContainsRune(" \t\n\r\v\f", r):
+		t.at++
+	case t.spaced && r == '#':
+		t.skipPast("\n")
+	case r == '\\':
+		return t.escape()
+	case r == '[':
+		return t.class()
+	case r == '(':
+		return t.group()
+	case r == ')':
+		return t.close()
+	case r == '.':
+		t.at++
+		t.atom = len(t.out)
+		t.out = append(t.out, '.')
+	case r == '|' || r == '^' || r == '$':
+		t.at++
+		t.out, t.atom = append(t.out, byte(r)), none
+	case strings.ContainsRune("*+?{", r):
+		return t.quantifier()
+	default:
+		t.at += size
+		t.literal(r)
+	}
+	return nil
+}
+
+// literal writes a character that stands for itself.
+func (t *translator) literal(r rune) {
+	t.atom = len(t.out)
+	t.out = appendLiteral(t.out, r)
+}
+
+func appendLiteral(out []byte, r rune) []byte {
+	if r < utf8.RuneSelf && strings.ContainsRune(`\.+*?()|[]{}^$#-`, r) {
+		out = append(out, '\\')
+	}
+	return utf8.AppendRune(out, r)
+}
+
+// skipPast leaves out everything up to and with the mark.
+func (t *translator) skipPast(mark string) bool {
+	skipped, _, found := strings.Cut(t.source[t.at:], mark)
+	t.at = min(t.at+len(skipped)+len(mark), len(t.source))
+	return found
+}
+
+// quantifier translates a repetition, also one that never gives back what it took.
+func (t *translator) quantifier() error {
+	text := t.source[t.at : t.at+1]
+	if text == "{" {
+		interval, size, err := readInterval(t.source[t.at:])
+		if err != nil {
+			return err
+		}
+		if size == 0 { // no interval: the brace stands for itself
+			t.at++
+			t.literal('{')
+			return nil
+		}
+		t.at += size
+		text = interval
+	} else {
+		t.at++
+	}
+	if t.atom == none {
+		return badPattern("there is nothing to repeat before %s", text)
+	}
+	switch {
+	case strings.HasPrefix(t.source[t.at:], "+"):
+		t.at++
+		atomic := "(?>" + string(t.out[t.atom:]) + text + ")"
+		t.out = append(t.out[:t.atom], atomic...)
+	case strings.HasPrefix(t.source[t.at:], "?"):
+		t.at++
+		t.out = append(t.out, text+"?"...)
+	default:
+		t.out = append(t.out, text...)
+	}
+	t.atom = none
+	return nil
+}
+
+// maxRepeat is the largest bound of an interval; the engine has 31 bits.
+const maxRepeat = 1 << 30
+
+// readInterval reads {m}, {m,}, {,n} or {m,n}; size is 0 when there is none.
+func readInterval(text string) (interval string, size int, err error) {
+	inner, _, closed := strings.Cut(text[1:], "}")
+	low, high, ranged := strings.Cut(inner, ",")
+	if !closed || inner == "" || strings.Trim(low+high, "0123456789") != "" {
+		return "", 0, nil
+	}
+	from, to := 0, 0
+	if low != "" {
+		if from, err = strconv.Atoi(low); err != nil || from > maxRepeat {
+			return "", 0, badPattern("the repetition {%.32s} is too large", inner)
+		}
+	}
+	interval = "{" + strconv.Itoa(from)
+	if ranged {
+		interval += ","
+	}
+	if high != "" {
+		if to, err = strconv.Atoi(high); err != nil || to > maxRepeat || to < from {
+			return "", 0, badPattern("the repetition {%.32s} is too large or ends before it begins", inner)
+		}
+		interval += strconv.Itoa(to)
+	}
+	return interval + "}", len(inner) + 2, nil
+}
+
+// close ends a group.
+func (t *translator) close() error {
+	if len(t.open) == 0 {
+		return badPattern("a parenthesis is closed that was not opened")
+	}
+	g := t.open[len(t.open)-1]
+	t.open = t.open[:len(t.open)-1]
+	t.closed[g.number] = true
+	t.at++
+	t.out, t.atom, t.spaced = append(t.out, ')'), g.start, g.spaced
+	return nil
+}
+
+// begin opens a group that the engine writes with that prefix.
+func (t *translator) begin(prefix string, size, number int) {
+	t.open = append(t.open, openGroup{start: len(t.out), number: number, spaced: t.spaced})
+	t.at += size
+	t.out, t.atom = append(t.out, prefix...), none
+}
+
+// capture opens the next numbered group.
+func (t *translator) capture(size int) int {
+	t.closed = append(t.closed, false)
+	number := len(t.closed) - 1
+	t.begin("(", size, number)
+	return number
+}
+
+// reference refers to what a group matched. It is wrapped, so that digits behind it do not join it.
+func (t *translator) reference(number int) error {
+	if number >= len(t.closed) {
+		return badPattern("there is no group %d yet", number)
+	}
+	if !t.closed[number] {
+		return badPattern("group %d is not closed where it is referred to", number)
+	}
+	t.atom = len(t.out)
+	t.out = append(t.out, `(?:\`+strconv.Itoa(number)+`)`...)
+	return nil
+}

@@ -1,0 +1,182 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// shorthands are the escapes for sets of characters, the same in both syntaxes.
+const shorthands = "dDsSwW"
+
+// escape translates a backslash outside a class.
+func (t *translator) escape() error {
+	rest := t.source[t.at+1:]
+	if rest == "" {
+		return badPattern("it ends with a backslash")
+	}
+	switch c := rest[0]; {
+	case strings.IndexByte("AbBZ", c) >= 0: // places have nothing to repeat
+		t.at += 2
+		if c == 'Z' {
+			c = 'z' // the very end
+		}
+		t.out, t.atom = append(t.out, '\\', c), none
+		return nil
+	case strings.IndexByte(shorthands, c) >= 0:
+		t.at += 2
+		t.atom = len(t.out)
+		t.out = append(t.out, '\\', c)
+		return nil
+	case c >= '1' && c <= '9' && octal(rest) == 0:
+		size := 1
+		if len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' {
+			size = 2
+		}
+		number, err := strconv.Atoi(rest[:size])
+		if err != nil {
+			return badPattern("the reference %.2q is no number", rest)
+		}
+		t.at += 1 + size
+		return t.reference(number)
+	}
+	r, size, err := character(rest)
+	if err != nil {
+		return err
+	}
+	t.at += 1 + size
+	t.literal(r)
+	return nil
+}
+
+// character reads what follows a backslash as one character and returns its length.
+func character(rest string) (rune, int, error) {
+	c := rest[0]
+	if n := octal(rest); n > 0 {
+		code, err := strconv.ParseUint(rest[:n], 8, 16)
+		if err != nil || code > 0o377 {
+			return 0, 0, badPattern(`there is no character \%s`, rest[:n])
+		}
+		return rune(code), n, nil
+	}
+	if i := strings.IndexByte(controlLetters, c); i >= 0 {
+		return rune(controlChars[i]), 1, nil
+	}
+	if digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]; digits > 0 {
+		if len(rest) > digits {
+			if code, err := strconv.ParseUint(rest[1:1+digits], 16, 32); err == nil && code <= utf8.MaxRune {
+				return rune(code), 1 + digits, nil
+			}
+		}
+		return 0, 0, badPattern(`the escape \%.9s is incomplete`, rest)
+	}
+	if letter := c | 0x20; letter >= 'a' && letter <= 'z' || c >= '0' && c <= '9' {
+		return 0, 0, badPattern(`the escape \%c is not known`, c)
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	return r, size, nil
+}
+
+// class translates a set of characters in brackets. Whatever the engine would take for more than a
+// character, such as a set within the set, is escaped.
+func (t *translator) class() error {
+	t.atom = len(t.out)
+	t.out = append(t.out, '[')
+	t.at++
+	if strings.HasPrefix(t.source[t.at:], "^") {
+		t.out = append(t.out, '^')
+		t.at++
+	}
+	for first := true; ; first = false {
+		rest := t.source[t.at:]
+		switch {
+		case rest == "":
+			return badPattern("a bracket is not closed")
+		case rest[0] == ']' && !first:
+			t.at++
+			t.out = append(t.out, ']')
+			return nil
+		}
+		if err := t.classItem(); err != nil {
+			return err
+		}
+	}
+}
+
+// classItem translates a character, a shorthand or a range.
+func (t *translator) classItem() error {
+	low, err := t.classPart()
+	if err != nil {
+		return err
+	}
+	t.out = append(t.out, low.text...)
+	rest := t.source[t.at:]
+	if !strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "-]") || rest == "-" {
+		return nil
+	}
+	t.at++
+	high, err := t.classPart()
+	if err != nil {
+		return err
+	}
+	if low.isSet || high.isSet || low.char > high.char {
+		return badPattern("%s-%s is no range", low.text, high.text)
+	}
+	t.out = append(append(t.out, '-'), high.text...)
+	return nil
+}
+
+// classPart is a character or a shorthand in a class, and how the engine writes it.
+type classPart struct {
+	text  string
+	char  rune
+	isSet bool
+}
+
+func part(r rune) classPart {
+	if r == '-' { // behind a backslash it could not begin a range
+		return classPart{text: `\x2d`, char: r}
+	}
+	return classPart{text: string(appendLiteral(nil, r)), char: r}
+}
+
+func (t *translator) classPart() (classPart, error) {
+	rest := t.source[t.at:]
+	if rest == "" {
+		return classPart{}, badPattern("a bracket is not closed")
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	if r != '\\' {
+		t.at += size
+		return part(r), nil
+	}
+	if rest = rest[1:]; rest == "" {
+		return classPart{}, badPattern("it ends with a backslash")
+	}
+	if strings.IndexByte(shorthands, rest[0]) >= 0 {
+		t.at += 2
+		return classPart{text: t.source[t.at-2 : t.at], isSet: true}, nil
+	}
+	r, size, err := classCharacter(rest)
+	t.at += 1 + size
+	return part(r), err
+}
+
+// classCharacter is character within a class: b is a backspace, and digits are always octal.
+func classCharacter(rest string) (rune, int, error) {
+	if rest[0] == 'b' {
+		return '\b', 1, nil
+	}
+	n := 0
+	for n < min(3, len(rest)) && rest[n] >= '0' && rest[n] <= '7' {
+		n++
+	}
+	if n == 0 {
+		return character(rest)
+	}
+	code, err := strconv.ParseUint(rest[:n], 8, 16)
+	if err != nil || code > 0o377 {
+		return 0, 0, badPattern(`there is no character \%s`, rest[:n])
+	}
+	return rune(code), n, nil
+}
