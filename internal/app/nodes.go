@@ -44,7 +44,7 @@ func (s *shell) nodesCommand() *cobra.Command {
 func listNodes(out io.Writer, classes *node.Registry) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range classes.Classes() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Category, firstSentence(c.Description))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Category, firstSentence(c.Description)) //nolint:errcheck // flushed below
 	}
 	return w.Flush()
 }

@@ -22,7 +22,7 @@ func encode(t testing.TB, v node.Value) []byte {
 
 func picture(t testing.TB) *raster.Image {
 	t.Helper()
-	im, err := raster.NewImage8(2, 3, 4, 3, []uint8(bytes.Repeat([]byte{1, 2, 3, 4, 5, 6}, 12)))
+	im, err := raster.NewImage8(2, 3, 4, 3, bytes.Repeat([]byte{1, 2, 3, 4, 5, 6}, 12))
 	require.NoError(t, err)
 	return im
 }

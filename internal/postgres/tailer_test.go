@@ -308,7 +308,7 @@ func (l *tailing) readUntil(t testing.TB, end <-chan int64) []eventlog.Recorded 
 			return got
 		}
 		if last < 0 && page[len(page)-1].Stream == "end" {
-			last = <-end
+			<-end
 			return got
 		}
 	}

@@ -91,7 +91,7 @@ func encodeCost(pixels int64) time.Duration {
 func temporaryPrefix(call *node.Call) string {
 	h := fnv.New64a()
 	io.WriteString(h, call.NodeID) //nolint:errcheck // a hash cannot fail
-	io.WriteString(h, call.SubmittedAt.Format(time.RFC3339Nano))
+	io.WriteString(h, call.SubmittedAt.Format(time.RFC3339Nano)) //nolint:errcheck // as above
 	letters := []byte("ComfyUI_temp_.....")
 	for i, v := len(letters)-5, h.Sum64(); i < len(letters); i, v = i+1, v/26 {
 		letters[i] = byte('a' + v%26)

@@ -63,7 +63,7 @@ func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) 
 }
 
 func regexOptions(in *node.Reader) regexp2.RegexOptions {
-	options := regexp2.RegexOptions(regexp2.None)
+	var options regexp2.RegexOptions
 	for _, f := range []struct {
 		name   string
 		def    bool
