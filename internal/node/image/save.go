@@ -90,7 +90,7 @@ func encodeCost(pixels int64) time.Duration {
 // temporaryPrefix is "ComfyUI_temp_" and five letters, the same on every attempt of a call.
 func temporaryPrefix(call *node.Call) string {
 	h := fnv.New64a()
-	io.WriteString(h, call.NodeID) //nolint:errcheck // a hash cannot fail
+	io.WriteString(h, call.NodeID)                               //nolint:errcheck // a hash cannot fail
 	io.WriteString(h, call.SubmittedAt.Format(time.RFC3339Nano)) //nolint:errcheck // as above
 	letters := []byte("ComfyUI_temp_.....")
 	for i, v := len(letters)-5, h.Sum64(); i < len(letters); i, v = i+1, v/26 {
