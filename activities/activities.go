@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -56,7 +57,8 @@ type Deps struct {
 	Kicker    Kicker
 	Stops     *Stops
 	MaxPixels int64
-	Worker    string // name of this process in facts
+	FusedFor  time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
+	Worker    string        // name of this process in facts
 	Log       *slog.Logger
 }
 
@@ -68,6 +70,9 @@ type Graph struct {
 
 // NewGraph returns the activities over their dependencies.
 func NewGraph(deps Deps) *Graph {
+	if deps.FusedFor == 0 {
+		deps.FusedFor = fusedFor
+	}
 	return &Graph{Deps: deps, plans: newPlanCache()}
 }
 

@@ -27,6 +27,7 @@ type chain struct {
 	values  map[int][]node.Value // by unit and slot, of this batch and its inputs
 	refs    map[int][]string     // of inputs not read yet
 	keep    map[int]bool
+	until   time.Time // when the rest is left to another batch; zero = never
 	current *job.NodeRef
 	result  RunResult
 }
@@ -47,9 +48,15 @@ func newChain(g *Graph, plan *planned, p RunParams, attempt int) *chain {
 
 // run stops at the first failed node; nodes that lack an input are passed over.
 func (c *chain) run(ctx context.Context) error {
-	for _, unit := range c.params.Units {
+	for i, unit := range c.params.Units {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
+		}
+		if c.over() {
+			if err := c.handOver(ctx, c.params.Units[i:]); err != nil {
+				return err
+			}
+			break
 		}
 		goesOn, err := c.step(ctx, unit)
 		if err != nil {
@@ -237,16 +244,25 @@ func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res 
 	out := graph.UnitResult{Unit: unit, Status: graph.Done}
 	c.values[unit] = res.Outputs
 	if c.keep[unit] {
-		for _, value := range res.Outputs {
-			ref, err := c.g.Values.Put(ctx, c.params.Job, value)
-			if err != nil {
-				return err
-			}
-			out.Values = append(out.Values, ref)
+		var err error
+		if out.Values, err = c.store(ctx, res.Outputs); err != nil {
+			return err
 		}
 	}
 	c.result.Units = append(c.result.Units, out)
 	c.facts.add(pn.ID, job.TypeNodeExecuted, fact)
 	c.current = nil
 	return c.facts.flushIfDue(ctx, false)
+}
+
+// store keeps values where other batches find them.
+func (c *chain) store(ctx context.Context, values []node.Value) (refs []string, err error) {
+	for _, value := range values {
+		ref, err := c.g.Values.Put(ctx, c.params.Job, value)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
+	}
+	return refs, nil
 }

@@ -40,7 +40,7 @@ type RunResult struct {
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
 func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
-	return g.run(ctx, p)
+	return g.run(ctx, p, time.Now().Add(g.FusedFor))
 }
 
 // RunLong runs one or a few expensive nodes, as an activity with heartbeats.
@@ -48,7 +48,7 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go heartbeat(ctx)
-	return g.run(ctx, p)
+	return g.run(ctx, p, time.Time{})
 }
 
 // heartbeatEvery is a third of the heartbeat timeout: two may be lost before a worker counts as dead.
@@ -68,7 +68,7 @@ func heartbeat(ctx context.Context) {
 	}
 }
 
-func (g *Graph) run(ctx context.Context, p RunParams) (res RunResult, err error) {
+func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (res RunResult, err error) {
 	attempt := activity.GetInfo(ctx).Attempt
 	defer func() {
 		if r := recover(); r != nil { // of a class outside its own run: a bug, which trying again for ever does not mend
@@ -85,6 +85,7 @@ func (g *Graph) run(ctx context.Context, p RunParams) (res RunResult, err error)
 	watched, release := g.Stops.Watch(ctx, p.Job)
 	defer release()
 	c := newChain(g, plan, p, int(attempt))
+	c.until = until
 	err = c.run(watched)
 	switch {
 	case err == nil:

@@ -226,3 +226,41 @@ func TestANodeThatKeepsLosingItsWorkerFails(t *testing.T) {
 	require.Equal(t, "OOMError", failed.Failure.ExceptionType)
 	require.Contains(t, failed.Failure.Message, "lost 5 times")
 }
+
+// A chain that takes longer than it was planned to ends early, but goes on until a node is done, and
+// stores what the rest of it reads.
+func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Next", Module: "nodes", OutputNode: true, Inputs: []node.Input{{Name: "in", Type: node.Int, Section: node.Optional}},
+		Outputs: []node.Output{{Type: node.Int}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			before, _ := call.Args["in"].(int64)
+			return node.Result{Outputs: []node.Value{before + 1}}, nil
+		},
+	}
+	b := newBench(t, `{"1":{"class_type":"Next","inputs":{}},"2":{"class_type":"Next","inputs":{"in":["1",0]}},
+		"3":{"class_type":"Next","inputs":{"in":["2",0]}}}`, []string{"1", "2", "3"}, class)
+	b.activities.FusedFor = -time.Second
+	plan := b.begin(t)
+	sched, values, batches := graph.NewScheduler(plan.Shape), map[int][]string{}, 0
+	for next := sched.Next(); len(next) > 0; next = sched.Next() {
+		params := activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: next[0].Units, Keep: next[0].Keep}
+		for _, unit := range next[0].Needs {
+			params.Inputs = append(params.Inputs, activities.Input{Unit: unit, Values: values[unit]})
+		}
+		env := environment(t.Context())
+		env.RegisterActivity(b.activities.RunCheap)
+		value, err := env.ExecuteActivity(b.activities.RunCheap, params)
+		require.NoError(t, err)
+		var res activities.RunResult
+		require.NoError(t, value.Get(&res))
+		require.Len(t, res.Units, 1)
+		values[res.Units[0].Unit] = res.Units[0].Values
+		sched.Done(next[0].ID, res.Units)
+		batches++
+	}
+	require.True(t, sched.Finished())
+	require.Equal(t, 3, batches)
+	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2", "started 3", "executed 3"}, b.facts(t))
+}

@@ -241,7 +241,8 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 		st := &s.states[r.Unit]
 		switch r.Status {
 		case Done:
-			st.status, st.kept = done, slices.Contains(b.Keep, r.Unit)
+			// A batch that was cut short stores also what the rest of it would have read in memory.
+			st.status, st.kept = done, slices.Contains(b.Keep, r.Unit) || len(r.Values) > 0
 			s.stuck = 0
 			if st.runs++; st.runs > maxRepeats {
 				st.status = failed

@@ -147,6 +147,36 @@ func TestSchedulerSurvivesLossesAbandonedBatchesAndRestarts(t *testing.T) {
 	}
 }
 
+// TestSchedulerGoesOnBehindBatchesThatWereCutShort ends every batch behind its first few units, as a
+// worker does whose time for it is over, and stores what the others would have read.
+func TestSchedulerGoesOnBehindBatchesThatWereCutShort(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		w := newWorld(t, r, randomShape(r))
+		s := graph.NewScheduler(w.shape)
+		for next := s.Next(); len(next) > 0; next = s.Next() {
+			for _, b := range next {
+				results, _ := w.run(w.cut(b))
+				for i := range results {
+					results[i].Values = []string{"stored"}
+				}
+				s.Done(b.ID, results)
+			}
+		}
+		require.True(t, s.Finished(), "seed %d", seed)
+		for u, must := range w.reference() {
+			require.Equal(t, must, w.ran[u] == 1, "seed %d unit %d ran %d times", seed, u, w.ran[u])
+		}
+	}
+}
+
+func (w *world) cut(b graph.Batch) graph.Batch {
+	b.Units = b.Units[:1+w.r.IntN(len(b.Units))]
+	b.Keep = b.Units
+	return b
+}
+
 // drive runs until nothing is left, with so many mishaps on the way.
 func (w *world) drive(s *graph.Scheduler, mishaps int) *graph.Scheduler {
 	var flying []graph.Batch
