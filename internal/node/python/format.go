@@ -22,10 +22,20 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// Format fills a template as str.format does: {name}, {name!r}, {name:spec} and doubled braces.
-// Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices, positions
-// and nested fields are refused, and so is a result of more than limit bytes.
+// Format fills a template as str.format does: {name}, {name!r}, {name:spec}, fields in a spec, and
+// doubled braces. Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices
+// and positions are refused, and so is a result of more than limit bytes.
 func Format(template string, values map[string]any, limit int) (string, error) {
+	return format(template, values, limit, maxFields)
+}
+
+// maxFields bounds fields within fields.
+const maxFields = 2
+
+func format(template string, values map[string]any, limit, levels int) (string, error) {
+	if levels == 0 {
+		return "", bad("fields are nested too deep")
+	}
 	var b strings.Builder
 	for rest := template; rest != ""; {
 		if b.Len() > limit {
@@ -46,16 +56,16 @@ func Format(template string, values map[string]any, limit int) (string, error) {
 		case brace == '}':
 			return "", bad("a single '}' stands alone")
 		default:
-			field, after, closed := strings.Cut(rest, "}")
-			if !closed {
+			end := fieldEnd(rest)
+			if end < 0 {
 				return "", bad("a '{' is not closed")
 			}
-			text, err := formatField(field, values)
+			text, err := formatField(rest[:end], values, levels-1)
 			if err != nil {
 				return "", err
 			}
 			b.WriteString(text)
-			rest = after
+			rest = rest[end+1:]
 		}
 	}
 	if b.Len() > limit {
@@ -64,10 +74,26 @@ func Format(template string, values map[string]any, limit int) (string, error) {
 	return b.String(), nil
 }
 
-func formatField(field string, values map[string]any) (string, error) {
+// fieldEnd returns where the brace stands that closes a field, -1 if there is none.
+func fieldEnd(text string) int {
+	open := 1
+	for i := range len(text) {
+		switch text[i] {
+		case '{':
+			open++
+		case '}':
+			if open--; open == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func formatField(field string, values map[string]any, levels int) (string, error) {
 	head, spec, _ := strings.Cut(field, ":")
 	name, conversion, converted := strings.Cut(head, "!")
-	if strings.ContainsAny(name, ".[{") || strings.Contains(spec, "{") {
+	if strings.ContainsAny(name, ".[{") {
 		return "", bad("the field %.64q uses an attribute, an index or another field", field)
 	}
 	value, ok := values[name]
@@ -80,12 +106,23 @@ func formatField(field string, values map[string]any) (string, error) {
 			value = Str(value)
 		case "r":
 			value = Repr(value)
+		case "a":
+			value = ascii(Repr(value))
 		default:
 			return "", bad("unknown conversion %.8q", conversion)
 		}
 	}
+	if strings.ContainsAny(spec, "{}") {
+		var err error
+		if spec, err = format(spec, values, maxSpec, levels); err != nil {
+			return "", err
+		}
+	}
 	return formatValue(value, spec)
 }
+
+// maxSpec bounds the specification of one field.
+const maxSpec = 1 << 10
 
 func formatValue(value any, text string) (string, error) {
 	if text == "" {
@@ -114,7 +151,7 @@ func formatValue(value any, text string) (string, error) {
 }
 
 func (s spec) formatString(v string) (string, error) {
-	if s.kind != 0 && s.kind != 's' || s.align == '=' || s.group != "" || s.sign != '-' || s.alternate {
+	if s.kind != 0 && s.kind != 's' || s.align == '=' || s.group != "" || s.sign != 0 || s.unsigned || s.alternate {
 		return "", bad("text does not take this specification")
 	}
 	if s.precision >= 0 {
@@ -141,13 +178,13 @@ func (s spec) formatInt(v int64) (string, error) {
 	b, isInt := bases[s.kind]
 	switch {
 	case s.kind == 'c':
-		if v < 0 || v > utf8.MaxRune || s.sign != '-' {
+		if v < 0 || v > utf8.MaxRune || s.sign != 0 || s.unsigned || s.alternate || s.group != "" || s.precision >= 0 {
 			return "", bad("%d is no character", v)
 		}
 		return s.pad("", string(rune(v)), '<'), nil
 	case !isInt && s.kind != 's':
 		return s.formatFloat(float64(v))
-	case !isInt || s.precision >= 0 || s.group == "," && b.base != 10 || s.group != "" && s.kind == 'n':
+	case !isInt || s.unsigned || s.precision >= 0 || s.group == "," && b.base != 10 || s.group != "" && s.kind == 'n':
 		return "", bad("an integer does not take this specification")
 	}
 	size := strconv.FormatUint(magnitude(v), b.base)
@@ -184,7 +221,14 @@ func (s spec) formatFloat(v float64) (string, error) {
 	if i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
 		whole, rest = text[:i], text[i:]
 	}
-	return s.number(math.Signbit(v) && !math.IsNaN(v), "", whole, rest, 3), nil
+	negative := math.Signbit(v) && !math.IsNaN(v) && !(s.unsigned && isZero(text))
+	return s.number(negative, "", whole, rest, 3), nil
+}
+
+// isZero reports whether a number was rounded to nothing.
+func isZero(text string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return strings.Trim(mantissa, "0.%") == ""
 }
 
 // float renders a number that is not negative.
@@ -283,7 +327,7 @@ func (s spec) number(negative bool, prefix, whole, rest string, every int) strin
 	switch {
 	case negative:
 		sign = "-"
-	case s.sign != '-':
+	case s.sign == '+' || s.sign == ' ':
 		sign = string(s.sign)
 	}
 	head := sign + prefix

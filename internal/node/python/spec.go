@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// spec is a parsed format specification: [[fill]align][sign][#][0][width][group][.precision][type].
+// spec is a parsed format specification: [[fill]align][sign][z][#][0][width][group][.precision][type].
 type spec struct {
 	fill      string
 	align     byte // '<', '>', '^', '=', 0 = as the type has it
-	sign      byte // '+', '-', ' '
+	sign      byte // '+', '-', ' ', 0 = none given
+	unsigned  bool // a zero that comes from rounding has no sign
 	alternate bool
 	width     int
 	group     string // "", "," or "_"
@@ -20,7 +21,7 @@ type spec struct {
 }
 
 func parseSpec(text string) (spec, error) {
-	s := spec{sign: '-', precision: -1}
+	s := spec{precision: -1}
 	rest := s.parseAlign(text)
 	take := func(chars string) byte {
 		if rest == "" || strings.IndexByte(chars, rest[0]) < 0 {
@@ -30,9 +31,8 @@ func parseSpec(text string) (spec, error) {
 		rest = rest[1:]
 		return c
 	}
-	if c := take("+- "); c != 0 {
-		s.sign = c
-	}
+	s.sign = take("+- ")
+	s.unsigned = take("z") != 0
 	s.alternate = take("#") != 0
 	zeros := take("0") != 0 && s.fill == ""
 	switch {

@@ -134,3 +134,21 @@ func escaped(r, mark rune) string {
 		return fmt.Sprintf(`\U%08x`, r)
 	}
 }
+
+// ascii escapes what is beyond ASCII in a literal.
+func ascii(literal string) string {
+	var b strings.Builder
+	for _, r := range literal {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r <= 0xff:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
+}

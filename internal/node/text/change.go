@@ -146,7 +146,9 @@ func titled(s string) string {
 	return b.String()
 }
 
-func isCased(r rune) bool { return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) }
+func isCased(r rune) bool {
+	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase)
+}
 
 func title(char string) string { return cases.Title(language.Und).String(char) }
 

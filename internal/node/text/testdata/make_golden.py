@@ -153,5 +153,20 @@ for value in VALUES:
 for template in ["{a}", "{a}{b}", "{{a}}", "{{{a}}}", "{", "}", "a}b", "{a", "{c}", "{}", "{0}", "{a!r}", "{a!s}", "{b!r:>8}", "{a!x}", "{a!}", "plain", "", "{ a}", "{a }"]:
     case("StringFormat", {"f_string": template, "values.a": 1.5, "values.b": "it's"}, lambda: template.format(a=1.5, b="it's"))
 
+FILLS = ["", "<", "^", ">", "=", "*<", "0=", "é^", " ="]
+KINDS = ["", *"bcdeEfFgGnosxX%q"]
+for _ in range(800):
+    spec = "".join(rng.choice(c) for c in [FILLS, ["", "+", "-", " "], ["", "", "z"], ["", "#"], ["", "0"], ["", "5", "12"], ["", "", ",", "_"], ["", ".0", ".3"], KINDS])
+    template = "{a" + rng.choice(["", "", "!r", "!s", "!a"]) + ":" + spec + "}"
+    value = rng.choice(VALUES)
+    case("StringFormat", {"f_string": template, "values.a": value}, lambda: template.format(a=value))
+PIECES = ["{", "}", "{{", "}}", "a", ":", "!", "r", "0", "{a}", "{b}", "{a:{b}}", "{a:>{b}}", "{a:{b:{a}}}", "{a:{{}}}", "{a:{b}{b}}", "{a!r:{b}}", ":>5"]
+for _ in range(400):
+    template = "".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 5)))
+    case("StringFormat", {"f_string": template, "values.a": 7, "values.b": 3}, lambda: template.format(a=7, b=3))
+for s in ["Ⅴ ⅴ ⓐb", "ͅѵ ßı", "ǅ ﬁn 𐐨𐐀", "İi ıI ŉ", "O’NEIL d'arc"]:
+    for mode, f in {"UPPERCASE": str.upper, "lowercase": str.lower, "Capitalize": str.capitalize, "Title Case": str.title}.items():
+        case("CaseConverter", {"string": s, "mode": mode}, lambda: f(s))
+
 with open("golden.json", "w", encoding="utf-8") as f:
     f.write("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
