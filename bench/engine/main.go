@@ -1,7 +1,7 @@
 // Command engine measures the image engine against Pillow and NumPy on the pipeline
 // load PNG → Lanczos ×0.75 → blur r=10 → invert → save PNG level 4. Both sides run
 // the same bytes in a process of their own per repetition, one right after the other,
-// and report the time inside the process and its peak memory.
+// and report the time inside the process and its peak memory. Then the same runs as jobs of a service.
 //
 //	go run ./bench/engine -sizes 1024,4096 -pairs 5
 package main
@@ -37,13 +37,17 @@ func main() {
 	script := flag.String("script", "bench/engine/pillow.py", "the other side")
 	once := flag.String("once", "", "run our side once: INPUT,OUTPUT")
 	flag.Parse()
-	err := error(nil)
-	if *once != "" {
-		err = ours(*once)
-	} else {
-		err = compare(*sizes, *pairs, *python, *script)
+	run := func() error {
+		if *once != "" {
+			return ours(*once)
+		}
+		pictures, err := compare(*sizes, *pairs, *python, *script)
+		if err != nil {
+			return err
+		}
+		return asJobs(context.Background(), pictures, *pairs)
 	}
-	if err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/engine:", err)
 		os.Exit(1)
 	}
@@ -143,45 +147,47 @@ func paint(w io.Writer, side int) error {
 	return codec.EncodePNG(context.Background(), w, im, 0, codec.PNGOptions{Level: 6})
 }
 
-func compare(sizes string, pairs int, python, script string) error {
+func compare(sizes string, pairs int, python, script string) ([]picture, error) {
 	dir, err := os.MkdirTemp("", "millrace-bench-engine")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var pictures []picture
 	fmt.Printf("%s, %d CPUs, %d interleaved pairs, ms min/median\n", runtime.Version(), runtime.NumCPU(), pairs)
 	for text := range strings.SplitSeq(sizes, ",") {
 		side, err := strconv.Atoi(text)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		in := filepath.Join(dir, text+".png")
 		var buf bytes.Buffer
 		if err := paint(&buf, side); err != nil {
-			return err
+			return nil, err
 		}
 		if err := os.WriteFile(in, buf.Bytes(), 0o600); err != nil {
-			return err
+			return nil, err
 		}
 		var a, b []sample
 		for range pairs {
 			s, err := child(self, "-once", in+","+filepath.Join(dir, "ours.png"))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			o, err := child(python, script, in, filepath.Join(dir, "other.png"))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			a, b = append(a, s), append(b, o)
 		}
 		report(side, buf.Len(), a, b)
+		pictures = append(pictures, picture{side: side, png: buf.Bytes(), other: spread(b, "total")[0]})
 	}
-	return nil
+	return pictures, nil
 }
 
 func child(name string, args ...string) (s sample, err error) {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/bench/stand"
+)
+
+// picture is an input of the pipeline.
+type picture struct {
+	side  int
+	png   []byte
+	other float64 // the least milliseconds the other side took in all
+}
+
+// asJobs runs the same pipeline as whole jobs of a service: submitted over HTTP, until a GET says that
+// the saved file is there.
+func asJobs(ctx context.Context, pictures []picture, repeats int) (err error) {
+	s, err := stand.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Serve(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("\nthe same as a job, from POST to the completed state\n")
+	for _, p := range pictures {
+		name := fmt.Sprintf("%d.png", p.side)
+		if err := upload(ctx, s.Base, name, p.png); err != nil {
+			return err
+		}
+		var millis []float64
+		for range repeats + 1 {
+			took, err := runJob(ctx, s.Base, name, p.side*3/4)
+			if err != nil {
+				return err
+			}
+			millis = append(millis, float64(took.Microseconds())/1000)
+		}
+		millis = millis[1:] // the first warms the service
+		slices.Sort(millis)
+		fmt.Printf("%d²   %8.1f %8.1f ms min/median   %.2fx the speed of pillow+numpy alone\n", p.side, millis[0], millis[len(millis)/2], p.other/millis[0])
+	}
+	fmt.Printf("peak MB of the whole service %d\n", s.ServiceMemory())
+	return nil
+}
+
+func upload(ctx context.Context, base, name string, png []byte) error {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("image", name)
+	if err != nil {
+		return err
+	}
+	if _, err := part.Write(png); err != nil {
+		return err
+	}
+	if err := form.Close(); err != nil {
+		return err
+	}
+	return call(ctx, http.MethodPost, base+"/api/upload/image", form.FormDataContentType(), &body, nil)
+}
+
+func runJob(ctx context.Context, base, name string, side int) (time.Duration, error) {
+	graph := fmt.Sprintf(`{"prompt":{
+		"1":{"class_type":"LoadImage","inputs":{"image":%q}},
+		"2":{"class_type":"ImageScale","inputs":{"image":["1",0],"upscale_method":"lanczos","width":%d,"height":%d,"crop":"disabled"}},
+		"3":{"class_type":"ImageBlur","inputs":{"image":["2",0],"blur_radius":10,"sigma":1.0}},
+		"4":{"class_type":"ImageInvert","inputs":{"image":["3",0]}},
+		"5":{"class_type":"SaveImage","inputs":{"images":["4",0],"filename_prefix":"bench"}}}}`, name, side, side)
+	var submitted struct {
+		ID string `json:"prompt_id"`
+	}
+	began := time.Now()
+	if err := call(ctx, http.MethodPost, base+"/api/prompt", "application/json", strings.NewReader(graph), &submitted); err != nil {
+		return 0, err
+	}
+	for {
+		var now struct{ Status string }
+		if err := call(ctx, http.MethodGet, base+"/api/job/"+submitted.ID+"/status", "", http.NoBody, &now); err != nil {
+			return 0, err
+		}
+		switch now.Status {
+		case "completed":
+			return time.Since(began), nil
+		case "failed", "cancelled":
+			return 0, fmt.Errorf("job %s is %s", submitted.ID, now.Status)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func call(ctx context.Context, method, url, contentType string, body io.Reader, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", contentType)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, raw)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
+}
