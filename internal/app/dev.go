@@ -64,6 +64,7 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return err
 	}
 	defer leave()
+	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		select {
@@ -76,7 +77,7 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	group.Go(func() error {
 		return serve(ctx, cfg, allRoles, log, func(base string) { banner(out, cfg, base, stack.UIURL) })
 	})
-	return ignoreStop(group.Wait())
+	return stopped(asked, group.Wait(), log)
 }
 
 // banner tells a new user where everything is, with a request to paste.

@@ -100,6 +100,7 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 			return err
 		}
 	}
+	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	if err := in.openBus(ctx, group); err != nil {
 		return err
@@ -115,7 +116,19 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 			ready("http://" + listener.Addr().String())
 		}
 	}
-	return ignoreStop(group.Wait())
+	return stopped(asked, group.Wait(), log)
+}
+
+// stopped is how a process ends: cleanly when it was asked to, whatever its parts ran into while they
+// were stopped, and with its first error otherwise.
+func stopped(asked context.Context, err error, log *slog.Logger) error {
+	if asked.Err() == nil {
+		return err
+	}
+	if ignoreStop(err) != nil {
+		log.Warn("while stopping", "error", err)
+	}
+	return nil
 }
 
 func ignoreStop(err error) error {
