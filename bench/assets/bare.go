@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/zeebo/blake3"
-	"golang.org/x/sys/unix"
 )
 
 // bareProgram is this program again, as the bare server.
@@ -112,7 +111,7 @@ func bareStore(r io.Reader, dir string) error {
 	if _, err := io.CopyBuffer(io.MultiWriter(f, h), struct{ io.Reader }{r}, buf); err != nil {
 		return err
 	}
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
+	if err := datasync(f); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), filepath.Join(dir, fmt.Sprintf("%x", h.Sum(nil)))); err != nil {
