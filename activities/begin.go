@@ -35,7 +35,7 @@ func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 }
 
 func (g *Graph) begin(ctx context.Context, p BeginParams) (BeginResult, error) {
-	state, err := g.foldJob(ctx, p.RunRef)
+	state, doc, err := g.readJob(ctx, p.RunRef)
 	if err != nil {
 		return BeginResult{}, err
 	}
@@ -45,7 +45,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	if state.State == job.Canceling {
 		return BeginResult{Canceled: true}, nil
 	}
-	plan, err := g.plan(ctx, p.RunRef)
+	plan, err := g.planFrom(ctx, p.RunRef, state, doc)
 	if err != nil {
 		return BeginResult{}, err
 	}
@@ -79,16 +79,24 @@ const foldPage = 500
 
 // foldJob folds a job's whole stream. A job of another account is NotFound.
 func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
-	var state job.Job
+	state, _, err := g.readJob(ctx, ref)
+	return state, err
+}
+
+// readJob is foldJob with the place of the submission, which the stream begins with.
+func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (state job.Job, doc job.Document, err error) {
 	for {
 		page, err := g.Events.ReadStream(ctx, ref.Job.Stream(), state.Version, foldPage)
 		if err != nil {
-			return job.Job{}, fmt.Errorf("read job %s: %w", ref.Job, err)
+			return job.Job{}, doc, fmt.Errorf("read job %s: %w", ref.Job, err)
 		}
 		for _, rec := range page {
 			data, err := g.Types.Decode(rec.Type, rec.Data)
 			if err != nil {
-				return job.Job{}, err
+				return job.Job{}, doc, err
+			}
+			if e, ok := data.(job.SubmittedV1); ok {
+				doc = e.Document
 			}
 			state = job.Fold(state, rec, data)
 		}
@@ -97,7 +105,7 @@ func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
 		}
 	}
 	if state.Version == 0 || state.Account != ref.Account {
-		return job.Job{}, fault.New(fault.NotFound, "not_found", "job %s is not in the log of account %s", ref.Job, ref.Account)
+		return job.Job{}, doc, fault.New(fault.NotFound, "not_found", "job %s is not in the log of account %s", ref.Job, ref.Account)
 	}
-	return state, nil
+	return state, doc, nil
 }

@@ -29,7 +29,19 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if p := g.plans.get(ref.Job); p != nil {
 		return p, nil
 	}
-	source, err := g.Sources.Load(ctx, ref.Account, ref.Job)
+	state, doc, err := g.readJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return g.planFrom(ctx, ref, state, doc)
+}
+
+// planFrom is plan for a job that was just read.
+func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc job.Document) (*planned, error) {
+	if p := g.plans.get(ref.Job); p != nil {
+		return p, nil
+	}
+	source, err := doc.Load(ctx, g.Sources.Blobs)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +50,6 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 		return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
 	}
 	if err := g.Assets.ResolveAssets(ctx, ref.Account, parsed); err != nil {
-		return nil, err
-	}
-	state, err := g.foldJob(ctx, ref)
-	if err != nil {
 		return nil, err
 	}
 	plan, err := graph.BuildPlan(parsed, g.Classes, state.Targets, g.filePixels(ctx, ref))

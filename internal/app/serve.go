@@ -83,6 +83,7 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
+	tuneMemory()
 	if err := postgres.Migrate(ctx, cfg.DatabaseURL, func(format string, args ...any) {
 		log.Info("schema", "change", fmt.Sprintf(format, args...))
 	}); err != nil {

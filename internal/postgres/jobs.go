@@ -179,7 +179,7 @@ func (s *Jobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 		if err != nil {
 			return err
 		}
-		admitted, intents, err := s.admit(ctx, tx, e.Account, int64(e.Bounds.Slots)-(l.running-freed))
+		admitted, intents, err := s.admit(ctx, tx, e.Account, min(l.queued, int64(e.Bounds.Slots)-(l.running-freed)))
 		if err != nil {
 			return err
 		}
