@@ -1,0 +1,73 @@
+package call
+
+import (
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Fold applies one recorded event of the call's stream to the state before it and returns the state
+// after. It never fails on a decoded event: types it does not know only move the version, and an
+// event at or below the folded version changes nothing, so delivering twice is harmless.
+func Fold(before Call, rec eventlog.Recorded, data any) Call {
+	if rec.Version <= before.Version {
+		return before
+	}
+	after := before
+	after.Version, after.Position = rec.Version, rec.Position
+	at := rec.RecordedAt.UTC()
+	after.UpdatedAt = at
+	after.apply(rec, data, at)
+	return after
+}
+
+func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
+	switch e := data.(type) {
+	case AcceptedV1:
+		c.accepted(rec, e, at)
+	case AdmittedV1:
+		c.State, c.Run, c.AdmittedAt = Admitted, e.Run, &at
+	case DispatchingV1:
+		c.State, c.Token, c.Worker, c.SentAt = Dispatching, e.Token, e.Worker, &at
+	case ProviderAcceptedV1:
+		c.State, c.Handle = Running, e.Handle
+	case AnsweredV1:
+		c.State, c.Answer = Answered, &e.Answer
+	case HostedV1:
+		c.Answer, c.Hosted = &e.Answer, len(e.Assets)
+	case CancelRequestedV1:
+		c.Canceling = true
+	case DeadlineExceededV1, ClientDisconnectedV1:
+		c.LetGo = true
+	case ExpiredV1:
+		c.Expired = true
+	default:
+		c.ended(data, at)
+	}
+}
+
+func (c *Call) accepted(rec eventlog.Recorded, e AcceptedV1, at time.Time) {
+	id, _ := IDOfStream(rec.Stream)
+	c.ID, c.Account, c.State = id, rec.Account, Parked
+	c.Mode, c.API, c.Model, c.Provider = e.Mode, e.API, e.Model, e.Provider
+	c.Keyed, c.Options, c.Request, c.Held = e.Keyed, e.Options, e.Request, e.Held
+	c.AcceptedAt = at
+}
+
+// ended applies the facts that end a call. A late one replaces an unknown outcome.
+func (c *Call) ended(data any, at time.Time) {
+	switch e := data.(type) {
+	case SucceededV1:
+		c.State, c.Answer, c.Replayable, c.Failure = Succeeded, &e.Answer, e.Replayable, nil
+		c.Charged, c.EndedAt = &e.Charged, &at
+	case FailedV1:
+		c.State, c.Failure = Failed, &e.Failure
+		c.Charged, c.EndedAt = &e.Charged, &at
+	case CanceledV1:
+		c.State, c.Charged, c.EndedAt = Canceled, &e.Charged, &at
+	case OutcomeUnknownV1:
+		c.State, c.Failure, c.EndedAt = Unknown, &e.Failure, &at
+	case ReconciledV1:
+		c.Charged = &e.Charged
+	}
+}

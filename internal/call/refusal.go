@@ -1,0 +1,105 @@
+package call
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The error types of the router contract: fifteen for list, detail, schema and run routes, and
+// four that appear on the queued routes only.
+const (
+	InvalidInput        = "invalid_input"
+	PolicyViolation     = "content_policy_violation"
+	ProviderError       = "provider_error"
+	ProviderTimeout     = "provider_timeout"
+	InsufficientCredits = "insufficient_credits"
+	ModelNotFound       = "model_not_found"
+	Unauthorized        = "unauthorized"
+	Forbidden           = "forbidden"
+	ConcurrencyLimit    = "concurrency_limit_exceeded"
+	ClientDisconnected  = "client_disconnected"
+	InternalError       = "internal_error"
+	DeadlineExceeded    = "deadline_exceeded"
+	NotEnabled          = "not_enabled"
+	ServiceUnavailable  = "service_unavailable"
+	RateLimited         = "rate_limited"
+
+	CancelledType    = "cancelled"          // queued routes only
+	QueueTimeout     = "queue_timeout"      // queued routes only
+	RequestNotFound  = "request_not_found"  // queued routes only
+	QueueBacklogFull = "queue_backlog_full" // queued routes only
+)
+
+// Spend is where the account stands against its ceiling on committed spend, in whole USD cents.
+// Current leaves out a call that is being refused; Remaining is never negative.
+type Spend struct{ Limit, Current, Remaining int64 }
+
+// Refusal is every way a call does not answer with the model's result. It is public as it stands.
+type Refusal struct {
+	Status         int
+	Type           string // error_type
+	Detail         string
+	Validation     json.RawMessage // the detail array of a 422; then Detail is not shown
+	RetryAfter     int             // seconds, at least 1; 0 = none
+	Spend          *Spend          // set when the spend gate refused
+	UpstreamStatus int             // 0 = the failure is not the provider's
+	UpstreamDetail string
+	RefusalSubject string
+	Replayed       bool // answered from an idempotency record
+	cause          error
+}
+
+// Refuse returns a refusal with that status, error type and public detail.
+func Refuse(status int, errorType, format string, args ...any) *Refusal {
+	return &Refusal{Status: status, Type: errorType, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Error returns the public detail followed by the cause, for logs.
+func (r *Refusal) Error() string {
+	if r.cause == nil {
+		return r.Type + ": " + r.Detail
+	}
+	return r.Type + ": " + r.Detail + ": " + r.cause.Error()
+}
+
+// Unwrap returns the cause, which is not public.
+func (r *Refusal) Unwrap() error { return r.cause }
+
+// retrySoon is what a caller is told to wait for a part of ours that is away: a restart takes seconds.
+const retrySoon = 2
+
+// RefusalOf returns err as the contract shows it: itself when it is a refusal, 503 when a part of
+// ours is away, and 500 otherwise. Internal text stays behind.
+func RefusalOf(err error) *Refusal {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	switch fault.KindOf(err) {
+	case fault.Unavailable, fault.Canceled:
+		r = Refuse(503, ServiceUnavailable, "a part of the service is temporarily unavailable; send the same request again")
+		r.RetryAfter = retrySoon
+	case fault.Exhausted:
+		r = Refuse(503, ServiceUnavailable, "the service has no room for this call now; send the same request again")
+		r.RetryAfter = retrySoon
+	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Unauthenticated, fault.Denied:
+		r = Refuse(500, InternalError, "the router failed; the operator's log has the details")
+	}
+	r.cause = err
+	return r
+}
+
+// refusal renders a recorded failure.
+func (f Failure) refusal() *Refusal {
+	r := &Refusal{
+		Status: f.Status, Type: f.Type, Detail: f.Detail, UpstreamStatus: f.UpstreamStatus,
+		UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
+	}
+	if f.Validation != "" {
+		r.Validation = json.RawMessage(f.Validation)
+	}
+	return r
+}
