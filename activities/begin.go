@@ -3,10 +3,10 @@ package activities
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -25,16 +25,21 @@ type BeginResult struct {
 	Canceled bool // the user gave up before the run began
 	PlanHash string
 	Shape    graph.Shape
+	First    *RunResult `json:",omitempty"` // how the scheduler's first batch went, where Begin ran it
+	Ended    bool       `json:",omitempty"` // the run was that batch, and its end is recorded
 }
 
 // Begin plans a run and records that it started. A run that another execution began is
-// skipped: the engine forgets closed workflow ids, the log does not.
+// skipped: the engine forgets closed workflow ids, the log does not. Where nothing but one fused batch
+// can start, Begin runs it, and ends a run that is nothing else: a small job then costs one activity
+// and one append.
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
-	res, err := g.begin(ctx, p)
-	return res, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	attempt := activity.GetInfo(ctx).Attempt
+	res, err := g.begin(ctx, p, attempt)
+	return res, asActivityError(err, attempt)
 }
 
-func (g *Graph) begin(ctx context.Context, p BeginParams) (BeginResult, error) {
+func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginResult, error) {
 	state, doc, err := g.readJob(ctx, p.RunRef)
 	if err != nil {
 		return BeginResult{}, err
@@ -49,29 +54,43 @@ func (g *Graph) begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	if err != nil {
 		return BeginResult{}, err
 	}
-	if !p.Replan {
-		if err := g.recordStart(ctx, p, len(plan.Nodes)); err != nil {
-			return BeginResult{}, err
-		}
+	res := BeginResult{PlanHash: plan.hash, Shape: plan.Shape()}
+	if p.Replan {
+		return res, nil
 	}
-	return BeginResult{PlanHash: plan.hash, Shape: plan.Shape()}, nil
+	facts := g.newRecorder(p.RunRef)
+	g.addStart(facts, p, len(plan.Nodes))
+	// A later attempt runs no nodes: whatever kept the first one from its end should not do so again.
+	if sched, first, ok := graph.StartFused(res.Shape); ok && attempt == 1 {
+		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep}, 1, facts)
+		return g.runFirst(ctx, c, sched, first.ID, res)
+	}
+	if err := facts.flush(ctx); err != nil {
+		return BeginResult{}, fmt.Errorf("record the start of job %s: %w", p.Job, err)
+	}
+	return res, nil
 }
 
-// recordStart appends the facts of a started run. Nothing is cached yet: the list is empty.
-func (g *Graph) recordStart(ctx context.Context, p BeginParams, nodes int) error {
-	started := job.StartedV1{Run: p.Run, NodesTotal: nodes, Worker: g.Worker, Execution: p.Execution}
-	_, err := g.Events.Append(ctx, eventlog.Append{
-		Stream: p.Job.Stream(), Account: p.Account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{
-			{ID: job.FactID(p.Job, p.Run, "", 0, job.TypeStarted), Type: job.TypeStarted, Data: started},
-			{ID: job.FactID(p.Job, p.Run, "", 0, job.TypeNodesCached), Type: job.TypeNodesCached, Data: job.NodesCachedV1{Run: p.Run, Nodes: []string{}}},
-		},
-		Meta: eventlog.Meta{Actor: g.Worker},
-	})
+// addStart adds the facts of a started run. Nothing is cached yet: the list is empty.
+func (g *Graph) addStart(facts *recorder, p BeginParams, nodes int) {
+	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: nodes, Worker: g.Worker, Execution: p.Execution})
+	facts.add("", job.TypeNodesCached, job.NodesCachedV1{Run: p.Run, Nodes: []string{}})
+}
+
+// runFirst runs the first batch behind the facts of the start. When the run succeeded with it, the
+// facts that still wait are appended together with its end.
+func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult) (BeginResult, error) {
+	c.until = time.Now().Add(g.FusedFor)
+	first, err := g.runChain(ctx, c)
 	if err != nil {
-		return fmt.Errorf("record the start of job %s: %w", p.Job, err)
+		return BeginResult{}, err
 	}
-	return nil
+	sched.Done(batch, first.Units)
+	if first.Failed == "" && !first.Stopped && sched.Finished() {
+		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.facts)
+	}
+	res.First = &first
+	return res, c.facts.flush(ctx)
 }
 
 // foldPage is how many events are read at once when a stream is folded.

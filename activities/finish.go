@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,10 +36,11 @@ type FinishParams struct {
 // Finish records the end of a run, frees its slot and starts the jobs that were waiting for it.
 // A run that ended otherwise in the meantime stays as it ended.
 func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
-	return asActivityError(g.finish(ctx, p), activity.GetInfo(ctx).Attempt)
+	return asActivityError(g.finish(ctx, p, g.newRecorder(p.RunRef)), activity.GetInfo(ctx).Attempt)
 }
 
-func (g *Graph) finish(ctx context.Context, p FinishParams) error {
+// finish ends a run; facts that wait to be appended go before the end.
+func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) error {
 	ending, err := g.ending(ctx, p)
 	if err != nil {
 		return err
@@ -46,7 +48,14 @@ func (g *Graph) finish(ctx context.Context, p FinishParams) error {
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return err
 	}
+	ending.Before = facts.pending
 	ended, err := g.Jobs.End(ctx, ending)
+	if errors.Is(err, job.ErrRecordedInPart) { // by an execution that came to nothing
+		if err = facts.flush(ctx); err == nil {
+			ending.Before = nil
+			ended, err = g.Jobs.End(ctx, ending)
+		}
+	}
 	if err != nil {
 		return err
 	}

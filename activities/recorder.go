@@ -23,6 +23,8 @@ type recorder struct {
 	since   time.Time
 }
 
+func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, ref: ref} }
+
 func (r *recorder) add(node, eventType string, data any) { r.addNth(node, 0, eventType, data) }
 
 // addNth adds the fact that something happened to a node for the nth time, from 0.

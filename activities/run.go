@@ -68,13 +68,8 @@ func heartbeat(ctx context.Context) {
 	}
 }
 
-func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (res RunResult, err error) {
+func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResult, error) {
 	attempt := activity.GetInfo(ctx).Attempt
-	defer func() {
-		if r := recover(); r != nil { // of a class outside its own run: a bug, which trying again for ever does not mend
-			err = asActivityError(fmt.Errorf("panic: %v\n%s", r, debug.Stack()), attempt)
-		}
-	}()
 	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
 		return RunResult{}, asActivityError(err, attempt)
@@ -82,10 +77,24 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (res RunR
 	if plan.hash != p.PlanHash {
 		return RunResult{}, temporal.NewNonRetryableApplicationError("the graph is planned differently by this version", ErrPlanChanged, nil)
 	}
-	watched, release := g.Stops.Watch(ctx, p.Job)
-	defer release()
-	c := newChain(g, plan, p, int(attempt))
+	c := newChain(g, plan, p, int(attempt), g.newRecorder(p.RunRef))
 	c.until = until
+	res, err := g.runChain(ctx, c)
+	if err == nil {
+		err = c.facts.flush(ctx)
+	}
+	return res, asActivityError(err, attempt)
+}
+
+// runChain runs a batch and leaves its last facts to be appended by the caller.
+func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err error) {
+	defer func() {
+		if r := recover(); r != nil { // of a class outside its own run: a bug, which trying again for ever does not mend
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	watched, release := g.Stops.Watch(ctx, c.params.Job)
+	defer release()
 	err = c.run(watched)
 	switch {
 	case err == nil:
@@ -95,7 +104,7 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (res RunR
 	case watched.Err() != nil:
 		return RunResult{}, g.interrupted(ctx, c)
 	default:
-		return RunResult{}, asActivityError(err, attempt)
+		return RunResult{}, err
 	}
 }
 
@@ -116,7 +125,7 @@ func (g *Graph) stopped(ctx context.Context, c *chain) (RunResult, error) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := c.facts.flush(flush); err != nil {
-		return RunResult{}, asActivityError(err, activity.GetInfo(ctx).Attempt)
+		return RunResult{}, err
 	}
 	c.result.Stopped, c.result.At = true, c.current
 	return c.result, nil

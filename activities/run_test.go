@@ -103,11 +103,12 @@ func environment(ctx context.Context) *testsuite.TestActivityEnvironment {
 	return env
 }
 
+// begin plans the run and runs nothing.
 func (b *bench) begin(t *testing.T) activities.BeginResult {
 	t.Helper()
 	env := environment(t.Context())
 	env.RegisterActivity(b.activities.Begin)
-	value, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	value, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x", Replan: true})
 	require.NoError(t, err)
 	var plan activities.BeginResult
 	require.NoError(t, value.Get(&plan))

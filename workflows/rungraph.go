@@ -36,7 +36,7 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 	} else {
 		r.begin(ctx, false)
 	}
-	if r.plan.Skip {
+	if r.plan.Skip || r.plan.Ended {
 		return nil
 	}
 	outcome, err := r.run(ctx)
@@ -84,6 +84,12 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 	}
 	r.plan, r.stale = plan, false
 	r.sched = graph.NewScheduler(plan.Shape)
+	if plan.First != nil {
+		for _, b := range r.sched.Next() { // the one batch that Begin ran
+			r.settle(ctx, b, plan.First, nil)
+		}
+		r.plan.First = nil
+	}
 }
 
 func (r *graphRun) resume(from *Resumption) {

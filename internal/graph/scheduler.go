@@ -95,6 +95,16 @@ func NewScheduler(shape Shape) *Scheduler {
 	return s
 }
 
+// StartFused returns a scheduler whose one running batch is fused, or false when the shape starts
+// otherwise: that batch can run at once, where the run is planned.
+func StartFused(shape Shape) (*Scheduler, Batch, bool) {
+	s := NewScheduler(shape)
+	if first := s.Next(); len(first) == 1 && first[0].Local {
+		return s, first[0], true
+	}
+	return nil, Batch{}, false
+}
+
 // Next returns the batches that can start now. Each is running until Done or Abandon is called for it.
 func (s *Scheduler) Next() []Batch {
 	if s.stuck >= maxStuck {

@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"errors"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
@@ -47,10 +49,15 @@ type Ending struct {
 	Run     int
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
 	Fact    any
+	Before  []eventlog.Event // facts of the run that are appended with its end, before it
 	Bounds  Bounds
 	Actor   string
 	Reason  string
 }
+
+// ErrRecordedInPart refuses an Ending some of whose facts before the end are in the log, and the end
+// is not: they must be appended on their own first.
+var ErrRecordedInPart = errors.New("some of the facts are recorded already")
 
 // Ended is the outcome of an ending: the intents of the jobs it admitted.
 type Ended struct {
@@ -79,7 +86,7 @@ type Store interface {
 	// Submit records the job, admitted or queued. fault codes: queue_full (Exhausted),
 	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the id is taken).
 	Submit(ctx context.Context, n NewJob) (Admission, error)
-	// End records the end of a run, frees its slot and admits who waits.
+	// End records the end of a run, frees its slot and admits who waits. It may answer ErrRecordedInPart.
 	End(ctx context.Context, e Ending) (Ended, error)
 	// Cancel cancels waiting jobs at once and asks running ones to stop.
 	Cancel(ctx context.Context, r CancelRequest) (Cancellation, error)

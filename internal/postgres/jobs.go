@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -37,44 +37,53 @@ const lockLane = `insert into job_lanes (account) values ($1)
 	on conflict (account) do update set last_number = job_lanes.last_number + $2
 	returning last_number, queued, running`
 
-// enter locks the account's lane and advances its counter by step.
-func enter(ctx context.Context, tx pgx.Tx, account string, step int) (lane, error) {
+// querier is a transaction or a connection that is in one.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// queueEnter locks the account's lane and advances its counter by step.
+func queueEnter(q *pgx.Batch, account string, step int, l *lane) {
+	q.Queue(lockLane, account, step).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&l.number, &l.queued, &l.running)
+	})
+}
+
+// enter is queueEnter in a trip of its own.
+func enter(ctx context.Context, tx querier, account string) (lane, error) {
 	var l lane
-	if err := tx.QueryRow(ctx, lockLane, account, step).Scan(&l.number, &l.queued, &l.running); err != nil {
-		return lane{}, classify(err, "lock the lane of account "+account)
-	}
-	return l, nil
+	q := &pgx.Batch{}
+	queueEnter(q, account, 0, &l)
+	return l, classify(tx.SendBatch(ctx, q).Close(), "lock the lane of account "+account)
 }
 
 // Submit implements job.Store.
 func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (job.Admission, error) {
+	var l lane
 	var out job.Admission
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := enter(ctx, tx, n.Account, 1)
-		if err != nil {
-			return err
-		}
+	var facts *appending
+	look := func(q *pgx.Batch) {
+		queueEnter(q, n.Account, 1, &l)
+		queueClaims(q, n)
+	}
+	err := inTwoTrips(ctx, s.pool, look, func(_ querier, q *pgx.Batch) (err error) {
 		admit := l.running < int64(n.Bounds.Slots)
 		if !admit && l.queued >= int64(n.Bounds.QueueDepth) {
 			return fault.New(fault.Exhausted, "queue_full", "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
 				WithRetryAfter(queueFullRetry)
 		}
 		n.Fact.Number = settleNumber(n, l.number)
-		if out.Intents, err = s.place(ctx, tx, n, admit); err != nil {
-			return err
-		}
-		recorded, err := s.events.AppendTx(ctx, tx, submission(n, admit))
-		if err != nil {
-			return err
-		}
-		out.Job, err = s.fold(job.Job{}, recorded)
+		out.Intents = place(q, n, admit)
+		facts, err = s.events.queueAppend(q, []eventlog.Append{submission(n, admit)})
 		return err
 	})
 	if err != nil {
 		return job.Admission{}, classifySubmit(err)
 	}
 	s.events.Wake()
-	return out, nil
+	out.Job, err = s.fold(job.Job{}, facts.recorded())
+	return out, err
 }
 
 // settleNumber picks the queue number: the client's own, else the counter, negative for front.
@@ -89,11 +98,10 @@ func settleNumber(n job.NewJob, counter int64) float64 {
 	}
 }
 
-// place writes the rows beside the facts: key, credential, and slot with start intent or queue entry.
-func (s *Jobs) place(ctx context.Context, tx pgx.Tx, n job.NewJob, admit bool) ([]outbox.Intent, error) {
-	batch := &pgx.Batch{}
+// queueClaims takes what a submission must have to itself: the files it loads and its key.
+func queueClaims(q *pgx.Batch, n job.NewJob) {
 	if len(n.Holds) > 0 {
-		batch.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
+		q.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() == int64(len(n.Holds)) {
 				return nil
 			}
@@ -101,20 +109,25 @@ func (s *Jobs) place(ctx context.Context, tx pgx.Tx, n job.NewJob, admit bool) (
 		})
 	}
 	if n.IdempotencyKey != "" {
-		batch.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(oneRow("idempotency_key_reuse"))
+		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(oneRow("idempotency_key_reuse"))
 	}
+}
+
+// place queues the rows beside the facts: credential, and slot with start intent or queue entry. The
+// ids of the intents are known when the batch is closed.
+func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	if n.Sealed != nil {
-		batch.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
+		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
 	}
 	if !admit {
-		batch.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Fact.Number)
-		batch.Queue(`update job_lanes set queued = queued + 1 where account = $1`, n.Account)
-		return nil, run(ctx, tx, batch)
+		q.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Fact.Number)
+		q.Queue(`update job_lanes set queued = queued + 1 where account = $1`, n.Account)
+		return nil
 	}
-	queueSlot(batch, n.ID, n.Account, firstRun)
+	queueSlot(q, n.ID, n.Account, firstRun)
 	intents := []outbox.Intent{startIntent(n.ID, n.Account, firstRun)}
-	queueIntents(batch, intents)
-	return intents, run(ctx, tx, batch)
+	queueIntents(q, intents)
+	return intents
 }
 
 // holdAssets keeps the files that a job loads from being deleted; the row locks make a deletion
@@ -169,62 +182,86 @@ func admission(id job.ID, run int) eventlog.Event {
 // End implements job.Store. The stream's closing decides a race: whoever closes it first wins,
 // the other changes nothing.
 func (s *Jobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
-	out := job.Ended{Applied: true}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := enter(ctx, tx, e.Account, 0)
+	var l lane
+	var freed int64
+	var intents []outbox.Intent
+	look := func(q *pgx.Batch) {
+		queueEnter(q, e.Account, 0, &l)
+		queueLeave(q, e.ID, e.Account, &freed)
+	}
+	err := inTwoTrips(ctx, s.pool, look, func(db querier, q *pgx.Batch) error {
+		admitted, started, err := s.admit(ctx, db, q, e.Account, min(l.queued, int64(e.Bounds.Slots)-(l.running-freed)))
 		if err != nil {
 			return err
 		}
-		freed, err := s.leave(ctx, tx, e.ID, e.Account)
-		if err != nil {
-			return err
-		}
-		admitted, intents, err := s.admit(ctx, tx, e.Account, min(l.queued, int64(e.Bounds.Slots)-(l.running-freed)))
-		if err != nil {
-			return err
-		}
-		out.Intents = intents
-		_, err = s.events.AppendAll(ctx, tx, append([]eventlog.Append{ending(e)}, admitted...))
+		intents = started
+		_, err = s.events.queueAppend(q, append([]eventlog.Append{ending(e)}, admitted...))
 		return err
 	})
-	if errors.Is(err, eventlog.ErrClosed) {
-		return job.Ended{}, nil
-	}
-	if err != nil {
+	switch {
+	case isRefused(err):
+		return s.refusedEnd(ctx, e)
+	case err != nil:
 		return job.Ended{}, classify(err, "end job "+string(e.ID))
 	}
 	s.events.Wake()
-	return out, nil
+	return job.Ended{Applied: true, Intents: intents}, nil
 }
 
+// refusedEnd finds out why the log did not take an ending.
+func (s *Jobs) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error) {
+	before := make([]uuid.UUID, len(e.Before))
+	for i, fact := range e.Before {
+		before[i] = fact.ID
+	}
+	var ended, closed, begun bool
+	err := s.pool.QueryRow(ctx, `select exists (select from events where id = $1),
+		exists (select from streams where id = $2 and closed), exists (select from events where id = any($3))`,
+		endingID(e), e.ID.Stream(), before).Scan(&ended, &closed, &begun)
+	switch {
+	case err != nil:
+		return job.Ended{}, classify(err, "end job "+string(e.ID))
+	case ended: // by an attempt whose answer was lost
+		return job.Ended{Applied: true}, nil
+	case closed:
+		return job.Ended{}, nil
+	case begun:
+		return job.Ended{}, job.ErrRecordedInPart
+	case e.Bounds.Slots > 0: // the refusal is of a job that was to be admitted: the sweeper reports it
+		e.Bounds.Slots = 0
+		return s.End(ctx, e)
+	default:
+		return job.Ended{}, fault.New(fault.Internal, "", "the log refuses the end of job %s", e.ID)
+	}
+}
+
+func endingID(e job.Ending) uuid.UUID { return job.FactID(e.ID, e.Run, "", 0, e.Type) }
+
 func ending(e job.Ending) eventlog.Append {
+	end := eventlog.Event{ID: endingID(e), Type: e.Type, Data: e.Fact}
 	return eventlog.Append{
 		Stream: e.ID.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: job.FactID(e.ID, e.Run, "", 0, e.Type), Type: e.Type, Data: e.Fact}},
+		Events: append(slices.Clip(e.Before), end),
 		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason},
 	}
 }
 
-// leave frees the job's slot and forgets its credential; it returns how many slots it freed, 0 or 1.
-func (s *Jobs) leave(ctx context.Context, tx pgx.Tx, id job.ID, account string) (int64, error) {
-	var freed int64
-	err := tx.QueryRow(ctx, `
+// queueLeave frees the job's slot and forgets its credential; freed counts slots, 0 or 1.
+func queueLeave(q *pgx.Batch, id job.ID, account string, freed *int64) {
+	q.Queue(`
 		with slot as (delete from job_slots where job_id = $1 and account = $2 returning 1),
 		     secret as (delete from sealed_credentials where job_id = $1),
 		     lane as (update job_lanes set running = running - (select count(*) from slot) where account = $2)
-		select count(*) from slot`, id, account).Scan(&freed)
-	if err != nil {
-		return 0, classify(err, "free the slot of job "+string(id))
-	}
-	return freed, nil
+		select count(*) from slot`, id, account).QueryRow(func(row pgx.Row) error { return row.Scan(freed) })
 }
 
-// admit gives up to free slots to waiting jobs, lowest number first, then oldest.
-func (s *Jobs) admit(ctx context.Context, tx pgx.Tx, account string, free int64) ([]eventlog.Append, []outbox.Intent, error) {
+// admit gives up to free slots to waiting jobs, lowest number first, then oldest. What it queues in q
+// must be sent, and the appends be made behind it.
+func (s *Jobs) admit(ctx context.Context, db querier, q *pgx.Batch, account string, free int64) ([]eventlog.Append, []outbox.Intent, error) {
 	if free <= 0 {
 		return nil, nil, nil
 	}
-	rows, err := tx.Query(ctx, `
+	rows, err := db.Query(ctx, `
 		delete from job_queue where job_id in (
 			select job_id from job_queue where account = $1 order by number, seq limit $2)
 		returning job_id::text`, account, free)
@@ -235,20 +272,19 @@ func (s *Jobs) admit(ctx context.Context, tx pgx.Tx, account string, free int64)
 	if err != nil || len(ids) == 0 {
 		return nil, nil, err
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(`update job_lanes set queued = queued - $2 where account = $1`, account, len(ids))
+	q.Queue(`update job_lanes set queued = queued - $2 where account = $1`, account, len(ids))
 	appends := make([]eventlog.Append, len(ids))
 	intents := make([]outbox.Intent, len(ids))
 	for i, id := range ids {
-		queueSlot(batch, id, account, firstRun)
+		queueSlot(q, id, account, firstRun)
 		intents[i] = startIntent(id, account, firstRun)
 		appends[i] = eventlog.Append{
 			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
 			Events: []eventlog.Event{admission(id, firstRun)}, Meta: eventlog.Meta{Actor: "admission"},
 		}
 	}
-	queueIntents(batch, intents)
-	return appends, intents, run(ctx, tx, batch)
+	queueIntents(q, intents)
+	return appends, intents, nil
 }
 
 // fold applies freshly recorded events to a state.

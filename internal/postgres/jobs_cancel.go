@@ -37,7 +37,7 @@ func (s *Jobs) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellatio
 	var out job.Cancellation
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		out = job.Cancellation{}
-		if _, err := enter(ctx, tx, r.Account, 0); err != nil {
+		if _, err := enter(ctx, tx, r.Account); err != nil {
 			return err
 		}
 		waiting, err := s.unqueue(ctx, tx, r)
@@ -152,7 +152,7 @@ func classifySubmit(err error) error {
 	switch err = classify(err, "submit a job"); {
 	case fault.CodeOf(err) == "missing_asset", fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
 		return err
-	case fault.Is(err, fault.Conflict):
+	case fault.Is(err, fault.Conflict), isRefused(err):
 		return fault.Wrap(err, fault.Conflict, "duplicate_job", "a job with this id exists already")
 	default:
 		return err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
@@ -60,14 +59,19 @@ func (s *Jobs) Queued(ctx context.Context, after string, limit int) ([]string, e
 func (s *Jobs) Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := enter(ctx, tx, account, 0)
+		l, err := enter(ctx, tx, account)
 		if err != nil {
 			return err
 		}
-		var admitted []eventlog.Append
-		if admitted, intents, err = s.admit(ctx, tx, account, int64(bounds.Slots)-l.running); err != nil {
+		q := &pgx.Batch{}
+		admitted, started, err := s.admit(ctx, tx, q, account, int64(bounds.Slots)-l.running)
+		if err != nil {
 			return err
 		}
+		if err := run(ctx, tx, q); err != nil {
+			return err
+		}
+		intents = started
 		_, err = s.events.AppendAll(ctx, tx, admitted)
 		return err
 	})
