@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/disk"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/files"
 	"github.com/millrace-dev/millrace/internal/graph"
@@ -57,7 +58,7 @@ type instance struct {
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.

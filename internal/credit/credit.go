@@ -1,0 +1,98 @@
+// Package credit is the ledger of what accounts may spend: the facts of an account's ledger, the
+// fold from facts to a balance, and how amounts are written. It keeps one promise: what was granted
+// is at every moment exactly what is available, held and settled together. The transactions that
+// record facts, and keep holds that run at once from overdrawing, are left to the store.
+//
+// Amounts are millionths of a US dollar ("micros"). An account without a ledger, one that was never
+// granted anything, is not metered: it spends without a bound and no fact is recorded.
+package credit
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// PerDollar is how many credits clients are shown for one US dollar (router facts, section 9).
+const PerDollar = 211
+
+// Dollar is one US dollar in micros.
+const Dollar int64 = 1_000_000
+
+// MaxAmount bounds one amount: a hundred million dollars. Sums of many stay far inside an int64.
+const MaxAmount = 100_000_000 * Dollar
+
+// MaxHoldID bounds the id of a hold, in bytes.
+const MaxHoldID = 200
+
+// Codes of the faults of a ledger.
+const (
+	CodeInsufficient = "insufficient_credits" // Exhausted: less is available than asked for
+	CodeReleased     = "hold_released"        // Conflict: the hold was released before
+)
+
+// Balance is the state of an account's ledger. Granted = Available + Held + Settled, always.
+type Balance struct {
+	Metered   bool  `json:"metered"`   // false: there is no ledger, everything else is 0
+	Available int64 `json:"available"` // micros; below 0 when more was settled than held
+	Held      int64 `json:"held"`      // by holds that have not ended
+	Settled   int64 `json:"settled"`   // spent
+	Granted   int64 `json:"granted"`
+}
+
+// Covers reports whether the account may begin something that costs nothing or is priced later: it
+// is not metered, or has credit left.
+func (b Balance) Covers() bool { return !b.Metered || b.Available > 0 }
+
+// Insufficient is the refusal of an account that has less than it needs.
+func Insufficient() *fault.Error {
+	return fault.New(fault.Exhausted, CodeInsufficient, "the account has not enough credits left; add credits and try again")
+}
+
+// Stream returns the name of the account's ledger stream.
+func Stream(account string) string { return "ledger-" + account }
+
+// Dollars writes an amount in US dollars with all its digits, at least two behind the point: "12.50".
+func Dollars(micros int64) string {
+	sign, rest := "", uint64(micros)
+	if micros < 0 {
+		sign, rest = "-", uint64(-micros)
+	}
+	frac := strings.TrimRight(fmt.Sprintf("%06d", rest%uint64(Dollar)), "0")
+	for len(frac) < 2 {
+		frac += "0"
+	}
+	return sign + strconv.FormatUint(rest/uint64(Dollar), 10) + "." + frac
+}
+
+// Credits writes an amount in credits with two decimals, rounded to the nearest, as clients are shown it.
+func Credits(micros int64) string {
+	sign := ""
+	if micros < 0 {
+		sign, micros = "-", -micros
+	}
+	hundredths := (micros/Dollar)*PerDollar*100 + (micros%Dollar*PerDollar*100+Dollar/2)/Dollar
+	return fmt.Sprintf("%s%d.%02d", sign, hundredths/100, hundredths%100)
+}
+
+var errAmount = errors.New("an amount is US dollars with at most six decimals, such as 25 or 0.05, up to 100000000")
+
+// ParseDollars reads an amount in US dollars, with a sign or without.
+func ParseDollars(text string) (int64, error) {
+	digits, negative := strings.CutPrefix(text, "-")
+	whole, frac, _ := strings.Cut(digits, ".")
+	if whole == "" || len(whole) > 9 || len(frac) > 6 || strings.HasSuffix(digits, ".") {
+		return 0, errAmount
+	}
+	n, err := strconv.ParseUint(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 63)
+	if err != nil || int64(n) > MaxAmount { //nolint:gosec // 63 bits
+		return 0, errAmount
+	}
+	if negative {
+		return -int64(n), nil //nolint:gosec // 63 bits
+	}
+	return int64(n), nil //nolint:gosec // 63 bits
+}

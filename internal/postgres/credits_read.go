@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/credit"
+)
+
+// Balance returns the balance of an account; Metered is false where there is no ledger.
+func (c *Credits) Balance(ctx context.Context, account string) (credit.Balance, error) {
+	return readBalance(ctx, c.pool, `select true, granted, available, held, settled from credit_balances where account = $1`, account)
+}
+
+// rowQueryer is a pool or a transaction.
+type rowQueryer interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func readBalance(ctx context.Context, db rowQueryer, query, account string) (credit.Balance, error) {
+	var b credit.Balance
+	err := db.QueryRow(ctx, query, account).Scan(&b.Metered, &b.Granted, &b.Available, &b.Held, &b.Settled)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return credit.Balance{}, nil
+	}
+	return b, classify(err, "read the balance of account "+account)
+}
+
+// ledgerPage is how many facts of a ledger one query reads.
+const ledgerPage = 1000
+
+// Fold returns the state of an account's ledger as its facts say, whatever the tables hold.
+func (c *Credits) Fold(ctx context.Context, account string) (credit.Ledger, error) {
+	return c.fold(ctx, c.pool, account)
+}
+
+func (c *Credits) fold(ctx context.Context, db Queryer, account string) (credit.Ledger, error) {
+	var l credit.Ledger
+	for {
+		page, err := ReadStream(ctx, db, credit.Stream(account), l.Version, ledgerPage)
+		if err != nil {
+			return credit.Ledger{}, err
+		}
+		for _, rec := range page {
+			data, err := c.events.Decode(rec)
+			if err != nil {
+				return credit.Ledger{}, fmt.Errorf("ledger of account %s, version %d: %w", account, rec.Version, err)
+			}
+			l.Apply(rec, data)
+		}
+		if len(page) < ledgerPage {
+			return l, nil
+		}
+	}
+}
+
+// Rebuild writes the tables of an account's ledger anew from its facts and returns the balance before and
+// after; the two are equal unless a row was changed by other means.
+func (c *Credits) Rebuild(ctx context.Context, account string) (before, after credit.Balance, err error) {
+	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		// A missing row is locked by being written, so that a grant under way comes before or after; xmax
+		// tells that it was there.
+		const lock = `insert into credit_balances (account, granted, available, held, settled, version) values ($1, 0, 0, 0, 0, 0)
+			on conflict (account) do update set account = excluded.account returning xmax <> 0, granted, available, held, settled`
+		if before, err = readBalance(ctx, tx, lock, account); err != nil {
+			return err
+		}
+		l, err := c.fold(ctx, tx, account)
+		if err != nil {
+			return err
+		}
+		after = l.Balance
+		return writeLedger(ctx, tx, account, l)
+	})
+	return before, after, classify(err, "rebuild the ledger of account "+account)
+}
+
+func writeLedger(ctx context.Context, tx pgx.Tx, account string, l credit.Ledger) error {
+	ids, states := make([]string, 0, len(l.Holds)), make([]string, 0, len(l.Holds))
+	micros := make([]int64, 0, len(l.Holds))
+	for id, h := range l.Holds {
+		ids, states, micros = append(ids, id), append(states, string(h.State)), append(micros, h.Micros)
+	}
+	b, batch := l.Balance, &pgx.Batch{}
+	batch.Queue(`delete from credit_holds where account = $1`, account)
+	batch.Queue(`insert into credit_holds (account, hold, micros, state)
+		select $1, i.* from unnest($2::text[], $3::bigint[], $4::text[]) as i`, account, ids, micros, states)
+	if b.Metered {
+		batch.Queue(`update credit_balances set granted = $2, available = $3, held = $4, settled = $5, version = $6
+			where account = $1`, account, b.Granted, b.Available, b.Held, b.Settled, l.Version)
+	} else {
+		batch.Queue(`delete from credit_balances where account = $1`, account)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
