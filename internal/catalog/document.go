@@ -1,0 +1,4 @@
+package catalog
+
+// documents caches a model's rendered schema documents.
+type documents struct{}

@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of what expressions see of a document.
+const (
+	maxDepth  = 200     // nesting of a document; deeper ones are refused
+	cutString = 4 << 10 // longer strings are cut: no expression needs a picture
+)
+
+// jsonOptions reads what providers and callers really send: repeated member names (the last
+// counts) and ill-formed UTF-8 are theirs to pass on.
+var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// Skeleton decodes one JSON document and nothing after it, with every string cut at 4 KiB, so
+// that a document with a film inside stays small. Numbers are int where they are whole, float64
+// otherwise. An error means that the bytes are not one JSON document.
+func Skeleton(r io.Reader) (any, error) {
+	d := jsontext.NewDecoder(r, jsonOptions...)
+	value, err := skeletonValue(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // the decoder returns io.EOF itself
+		return nil, fmt.Errorf("there is something after the document")
+	}
+	return value, nil
+}
+
+func skeletonValue(d *jsontext.Decoder, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("the document is nested deeper than %d", maxDepth)
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		return skeletonObject(d, depth)
+	case '[':
+		return skeletonArray(d, depth)
+	case '"':
+		return cut(token.String()), nil
+	case '0':
+		return number(token.String()), nil
+	case 't', 'f':
+		return token.Bool(), nil
+	default:
+		return nil, nil
+	}
+}
+
+func skeletonObject(d *jsontext.Decoder, depth int) (any, error) {
+	object := map[string]any{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := cut(name.String())
+		if object[key], err = skeletonValue(d, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return object, err
+}
+
+func skeletonArray(d *jsontext.Decoder, depth int) (any, error) {
+	array := []any{}
+	for d.PeekKind() != ']' {
+		value, err := skeletonValue(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, value)
+	}
+	_, err := d.ReadToken()
+	return array, err
+}
+
+func cut(s string) string {
+	if len(s) <= cutString {
+		return s
+	}
+	return string([]byte(s[:cutString])) // a copy: the long one can go
+}
+
+func number(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil
+	}
+	return f // out of range: the nearest, an infinity
+}
+
+// decodeBounded is Skeleton for a body that was checked before; what is no JSON is nil.
+func decodeBounded(body []byte) any {
+	value, err := Skeleton(bytes.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	return value
+}

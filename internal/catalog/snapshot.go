@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// Snapshot is the catalog at one moment. It is immutable and safe for concurrent use.
+type Snapshot struct {
+	models []*Model // sorted by ID
+	byID   map[string]*Model
+	hash   string
+}
+
+func newSnapshot(models []*Model, hash string) *Snapshot {
+	s := &Snapshot{models: models, byID: make(map[string]*Model, len(models)), hash: hash}
+	slices.SortFunc(s.models, func(a, b *Model) int { return strings.Compare(a.ID, b.ID) })
+	for _, m := range s.models {
+		s.byID[m.ID] = m
+	}
+	return s
+}
+
+// Find returns the model with this id.
+func (s *Snapshot) Find(id string) (*Model, bool) {
+	m, ok := s.byID[id]
+	return m, ok
+}
+
+// Models returns all models sorted by id. The slice is not to be changed.
+func (s *Snapshot) Models() []*Model { return s.models }
+
+// After returns at most limit models with ids above id for which visible holds, and whether more
+// follow. Walking by the last id served survives any change of the catalog: nothing comes twice.
+func (s *Snapshot) After(id string, limit int, visible func(*Model) bool) (page []*Model, more bool) {
+	start, found := slices.BinarySearchFunc(s.models, id, func(m *Model, id string) int { return strings.Compare(m.ID, id) })
+	if found {
+		start++
+	}
+	for _, m := range s.models[start:] {
+		if !visible(m) {
+			continue
+		}
+		if len(page) == limit {
+			return page, true
+		}
+		page = append(page, m)
+	}
+	return page, false
+}
+
+// Hash names this state of the catalog: equal files, equal hash.
+func (s *Snapshot) Hash() string { return s.hash }
+
+// maxSuggestions is how many ids a model_not_found answer may name (checklist R-35).
+const maxSuggestions = 3
+
+// Suggest returns at most three ids close to an unknown one, nearest first, among the models for
+// which visible holds.
+func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
+	id = strings.ToLower(id)
+	if len(id) > maxIDLength {
+		return nil
+	}
+	type candidate struct {
+		id       string
+		distance int
+	}
+	var near []candidate
+	for _, m := range s.models {
+		if d, ok := closeness(id, m); ok && visible(m) {
+			near = append(near, candidate{m.ID, d})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	ids := make([]string, 0, maxSuggestions)
+	for _, c := range near[:min(len(near), maxSuggestions)] {
+		ids = append(ids, c.id)
+	}
+	return ids
+}
+
+// closeness is the edit distance between an unknown id and a model's, or that of the model
+// segments alone plus one; ok when it is small for their length.
+func closeness(id string, m *Model) (int, bool) {
+	whole := levenshtein.ComputeDistance(id, m.ID)
+	_, name, found := strings.Cut(id, "/")
+	if !found {
+		name = id
+	}
+	distance := min(whole, levenshtein.ComputeDistance(name, m.Name)+1)
+	if strings.HasPrefix(m.Name, name) && len(name) >= 3 { // "flux" for "flux-2-pro"
+		distance = min(distance, 2)
+	}
+	return distance, distance <= max(2, len(id)/4)
+}
