@@ -1,0 +1,270 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// engine plays the activities of one run by a script and notes what was asked of them.
+type engine struct {
+	begin func(activities.BeginParams) activities.BeginResult
+	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
+
+	mu     sync.Mutex
+	log    []string
+	finish activities.FinishParams
+}
+
+func (e *engine) note(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.log = append(e.log, fmt.Sprintf(format, args...))
+}
+
+func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
+	for name, fn := range map[string]any{
+		"Begin": func(_ context.Context, p activities.BeginParams) (activities.BeginResult, error) {
+			e.note("begin replan=%t", p.Replan)
+			return e.begin(p), nil
+		},
+		"RunCheap": e.batch("cheap"), "RunLong": e.batch("long"),
+		"Finish": func(_ context.Context, p activities.FinishParams) error {
+			e.note("finish %s", p.Outcome)
+			e.finish = p
+			return nil
+		},
+	} {
+		env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+	return env
+}
+
+func (e *engine) batch(kind string) func(context.Context, activities.RunParams) (activities.RunResult, error) {
+	return func(_ context.Context, p activities.RunParams) (activities.RunResult, error) {
+		e.note("%s %v of %s", kind, p.Units, p.PlanHash)
+		if e.run != nil {
+			if res, err := e.run(p); err != nil || len(res.Units)+len(res.Lost) > 0 {
+				return res, err
+			}
+		}
+		return done(p), nil
+	}
+}
+
+// done is the result of a batch all of whose units ran; kept values are named after their units.
+func done(p activities.RunParams) (res activities.RunResult) {
+	for _, u := range p.Units {
+		r := graph.UnitResult{Unit: u, Status: graph.Done}
+		if slices.Contains(p.Keep, u) {
+			r.Values = []string{fmt.Sprintf("value-%d", u)}
+		}
+		res.Units = append(res.Units, r)
+	}
+	return res
+}
+
+func (e *engine) execute(t *testing.T, resumed *workflows.Resumption) error {
+	t.Helper()
+	env := e.environment()
+	return executed(t, env, resumed)
+}
+
+func executed(t *testing.T, env *testsuite.TestWorkflowEnvironment, resumed *workflows.Resumption) error {
+	t.Helper()
+	env.ExecuteWorkflow(workflows.RunGraphName, workflows.RunGraphParams{
+		RunRef: job.RunRef{Job: job.NewID(), Account: "a", Run: 1}, Resumed: resumed,
+	})
+	require.True(t, env.IsWorkflowCompleted())
+	return env.GetWorkflowError()
+}
+
+func plans(results ...activities.BeginResult) func(activities.BeginParams) activities.BeginResult {
+	return func(activities.BeginParams) activities.BeginResult {
+		next := results[0]
+		if len(results) > 1 {
+			results = results[1:]
+		}
+		return next
+	}
+}
+
+const long = 1000 // milliseconds: too much for a fused batch
+
+// steps are two expensive units in a row that a cheap one joins with a third.
+func steps() graph.Shape {
+	return graph.Shape{Units: []graph.Unit{
+		{Millis: 1}, {Millis: long, Deps: []int{0}}, {Millis: long, Deps: []int{0}}, {Millis: 1, Deps: []int{1, 2}, Output: true},
+	}}
+}
+
+func TestARunThatBeginEndedIsOver(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: plans(activities.BeginResult{Ended: true})}
+	require.NoError(t, e.execute(t, nil))
+	require.Equal(t, []string{"begin replan=false"}, e.log)
+}
+
+func TestARunGoesOnBehindTheBatchThatBeginRan(t *testing.T) {
+	t.Parallel()
+	var read []activities.Input
+	e := &engine{
+		begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps(), First: &activities.RunResult{
+			Units: []graph.UnitResult{{Unit: 0, Status: graph.Done, Values: []string{"value-0"}}},
+		}}),
+		run: func(p activities.RunParams) (activities.RunResult, error) {
+			read = append(read, p.Inputs...)
+			return activities.RunResult{}, nil
+		},
+	}
+	require.NoError(t, e.execute(t, nil))
+	require.ElementsMatch(t, []string{"begin replan=false", "long [1] of p", "long [2] of p", "cheap [3] of p", "finish succeeded"}, e.log)
+	require.Equal(t, "finish succeeded", e.log[len(e.log)-1])
+	require.Contains(t, read, activities.Input{Unit: 0, Values: []string{"value-0"}})
+	require.ElementsMatch(t, []string{"value-0", "value-1", "value-2"}, e.finish.Values, "what was stored is forgotten")
+}
+
+func TestANodeThatFailsInTheFirstBatchFailsTheRun(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps(), First: &activities.RunResult{
+		Units: []graph.UnitResult{{Unit: 0, Status: graph.Failed}}, Failed: "n0",
+	}})}
+	require.NoError(t, e.execute(t, nil))
+	require.Equal(t, []string{"begin replan=false", "finish failed"}, e.log)
+	require.Equal(t, "n0", e.finish.Node)
+}
+
+// A worker of another version took over: the graph starts over under its plan.
+func TestARunIsPlannedAgainWhenThePlanChanged(t *testing.T) {
+	t.Parallel()
+	e := &engine{
+		begin: plans(activities.BeginResult{PlanHash: "old", Shape: steps()}, activities.BeginResult{PlanHash: "new", Shape: steps()}),
+		run: func(p activities.RunParams) (activities.RunResult, error) {
+			if p.PlanHash == "old" && slices.Contains(p.Units, 1) {
+				return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", activities.ErrPlanChanged, nil)
+			}
+			return activities.RunResult{}, nil
+		},
+	}
+	require.NoError(t, e.execute(t, nil))
+	require.Contains(t, e.log, "begin replan=true")
+	require.Contains(t, e.log, "cheap [0] of new", "it starts over")
+	require.Contains(t, e.log, "cheap [3] of new")
+	require.Equal(t, activities.Succeeded, e.finish.Outcome)
+}
+
+func TestAProducerWhoseStoredValueIsGoneRunsAgain(t *testing.T) {
+	t.Parallel()
+	lost := false
+	e := &engine{
+		begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()}),
+		run: func(p activities.RunParams) (activities.RunResult, error) {
+			if slices.Contains(p.Units, 3) && !lost {
+				lost = true
+				return activities.RunResult{Lost: []int{1}}, nil
+			}
+			return activities.RunResult{}, nil
+		},
+	}
+	require.NoError(t, e.execute(t, nil))
+	count := func(part string) (n int) {
+		for _, line := range e.log {
+			if strings.Contains(line, part) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 2, count("[1"), "%v", e.log)
+	require.Equal(t, 1, count("[2]"), "what is stored does not run again: %v", e.log)
+	require.Equal(t, activities.Succeeded, e.finish.Outcome)
+}
+
+func TestAnInputIsComputedOnlyWhenItsNodeAsksForIt(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []string{"a", "b"} {
+		t.Run(asked, func(t *testing.T) {
+			t.Parallel()
+			behind := map[string]int{"a": 0, "b": 1}
+			needs := false
+			e := &engine{
+				begin: plans(activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{
+					{Millis: long}, {Millis: long},
+					{Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}, {Input: "b", Unit: 1}}, Output: true},
+				}}}),
+				run: func(p activities.RunParams) (activities.RunResult, error) {
+					if slices.Contains(p.Units, 2) && !needs {
+						needs = true
+						return activities.RunResult{Units: []graph.UnitResult{{Unit: 2, Status: graph.NeedsInputs, Needs: []string{asked}}}}, nil
+					}
+					return activities.RunResult{}, nil
+				},
+			}
+			require.NoError(t, e.execute(t, nil))
+			require.Equal(t, []string{
+				"begin replan=false", "cheap [2] of p", fmt.Sprintf("long [%d 2] of p", behind[asked]), "finish succeeded",
+			}, e.log)
+		})
+	}
+}
+
+func TestALongRunContinuesAsANewExecution(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
+	env := e.environment()
+	e.run = func(p activities.RunParams) (activities.RunResult, error) {
+		if slices.Contains(p.Units, 1) {
+			env.SetContinueAsNewSuggested(true)
+		}
+		return activities.RunResult{}, nil
+	}
+	err := executed(t, env, nil)
+	var next *workflow.ContinueAsNewError
+	require.True(t, errors.As(err, &next), "%v", err)
+	require.NotContains(t, strings.Join(e.log, "\n"), "finish")
+	var params workflows.RunGraphParams
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &params))
+
+	var read []activities.Input
+	rest := &engine{run: func(p activities.RunParams) (activities.RunResult, error) {
+		read = append(read, p.Inputs...)
+		return activities.RunResult{}, nil
+	}}
+	require.NoError(t, rest.execute(t, params.Resumed))
+	require.Equal(t, []string{"cheap [3] of p", "finish succeeded"}, rest.log, "it neither plans nor repeats what is done")
+	require.ElementsMatch(t, []activities.Input{{Unit: 1, Values: []string{"value-1"}}, {Unit: 2, Values: []string{"value-2"}}}, read)
+	require.ElementsMatch(t, []string{"value-0", "value-1", "value-2"}, rest.finish.Values)
+}
+
+func TestACanceledRunEndsAsCanceled(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
+	env := e.environment()
+	e.run = func(p activities.RunParams) (activities.RunResult, error) {
+		if slices.Contains(p.Units, 0) {
+			env.CancelWorkflow()
+		}
+		return activities.RunResult{}, nil
+	}
+	require.NoError(t, executed(t, env, nil))
+	require.Equal(t, "finish canceled", e.log[len(e.log)-1])
+}
