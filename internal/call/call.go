@@ -144,7 +144,6 @@ type Call struct {
 	Hosted     int        `json:"hosted,omitempty"`    // assets copied to our storage
 	Canceling  bool       `json:"canceling,omitempty"` // the caller asked to stop
 	LetGo      bool       `json:"let_go,omitempty"`    // deadline passed or caller gone: a retry collects
-	Expired    bool       `json:"expired,omitempty"`   // the answer's retention has passed
 	AcceptedAt time.Time  `json:"accepted_at"`
 	AdmittedAt *time.Time `json:"admitted_at,omitempty"`
 	SentAt     *time.Time `json:"sent_at,omitempty"`

@@ -25,7 +25,6 @@ const (
 	TypeCancelRequested    = "call.cancel_requested.v1"
 	TypeDeadlineExceeded   = "call.deadline_exceeded.v1"
 	TypeClientDisconnected = "call.client_disconnected.v1"
-	TypeExpired            = "call.expired.v1"
 )
 
 // AcceptedV1 records an accepted call.
@@ -125,9 +124,6 @@ type DeadlineExceededV1 struct{}
 // ClientDisconnectedV1 records that the caller went away before the answer.
 type ClientDisconnectedV1 struct{}
 
-// ExpiredV1 records that the answer's retention passed.
-type ExpiredV1 struct{}
-
 // Register adds the call's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
@@ -145,7 +141,6 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested),
 		eventlog.TypeOf[DeadlineExceededV1](TypeDeadlineExceeded),
 		eventlog.TypeOf[ClientDisconnectedV1](TypeClientDisconnected),
-		eventlog.TypeOf[ExpiredV1](TypeExpired),
 	)
 }
 

@@ -39,8 +39,6 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 		c.Canceling = true
 	case DeadlineExceededV1, ClientDisconnectedV1:
 		c.LetGo = true
-	case ExpiredV1:
-		c.Expired = true
 	default:
 		c.ended(data, at)
 	}

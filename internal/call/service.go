@@ -2,9 +2,11 @@ package call
 
 import (
 	"context"
-	"io"
+	"log/slog"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
 // Invocation is one request to run a model, after authentication.
@@ -21,56 +23,62 @@ type Invocation struct {
 	Body        []byte // bounded by the caller
 }
 
-// Result is a model's answer, ready to be sent.
-type Result struct {
-	Call        ID
-	Status      int
-	ContentType string
-	Size        int64
-	Replayed    bool   // answered from an idempotency record
-	Spend       *Spend // nil unless a spend ceiling applies to the account
-	Charged     *int64 // USD millionths; nil = not known
-	Fallback    string // provider that served it instead, or ""
-	Dropped     []string
-
-	ref       blob.Ref
-	blobs     blob.Store
-	delivered func(context.Context) error
+// Offer is a model as one call of it will run.
+type Offer struct {
+	Model    string // canonical id
+	Provider string
+	Catalog  string // names the catalog's state
+	Hold     int64  // USD millionths to reserve: the most it may cost
 }
 
-// Open returns the answer's bytes. Reads are verified against their hash.
-func (r *Result) Open(ctx context.Context) (io.ReadSeekCloser, error) {
-	return r.blobs.Open(ctx, r.ref)
+// Models checks invocations against the catalog.
+type Models interface {
+	// Offer returns how the invocation would run, or the *Refusal that it deserves: 404 for an
+	// unknown model, 403, 400 or 422 for its body and options.
+	Offer(ctx context.Context, inv Invocation) (Offer, error)
 }
 
-// Delivered records that the caller has all of the answer. An answer that cannot be replayed stays
-// collectable by its key until then. Call it after the last byte was written.
-func (r *Result) Delivered(ctx context.Context) error {
-	if r.delivered == nil {
-		return nil
+// Tiers says what accounts may use of the router.
+type Tiers interface {
+	CallLimits(ctx context.Context, account string) (Limits, error)
+}
+
+// Credits tells whether an account can pay for anything at all. An account without a ledger can.
+type Credits interface {
+	Funded(ctx context.Context, account string) (bool, error)
+}
+
+// Kicker tries intents at once, without waiting.
+type Kicker interface{ Kick([]outbox.Intent) }
+
+// Deps are what a Service stands on.
+type Deps struct {
+	Store    Store
+	Models   Models
+	Tiers    Tiers
+	Credits  Credits
+	Blobs    blob.Store
+	Kicker   Kicker
+	Watch    *Watch
+	Deadline time.Duration // how long a connection is held; default 10 minutes
+	Log      *slog.Logger
+	Now      func() time.Time // default time.Now
+}
+
+// Service accepts model calls and hands out their answers. Every method is scoped to the account it
+// is given; every error it returns is shown as RefusalOf says.
+type Service struct{ Deps }
+
+// holdFor is how long a connection is held by default (router contract: ten minutes).
+const holdFor = 10 * time.Minute
+
+// NewService returns the service over its dependencies.
+func NewService(deps Deps) *Service {
+	if deps.Deadline <= 0 {
+		deps.Deadline = holdFor
 	}
-	return r.delivered(ctx)
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	return &Service{Deps: deps}
 }
-
-// Enqueued is an accepted call of the queued delivery.
-type Enqueued struct {
-	Call     ID
-	Position int64 // calls of the account ahead of it
-	Replayed bool
-}
-
-// Progress is where a call of the queued delivery stands.
-type Progress struct {
-	Call       ID
-	Status     string // IN_QUEUE, IN_PROGRESS or COMPLETED
-	Position   *int64 // calls ahead of it, while IN_QUEUE
-	ErrorType  string // of a call that is COMPLETED without an answer
-	RetryAfter int    // seconds, at least 1
-}
-
-// The statuses of the queued delivery.
-const (
-	InQueue    = "IN_QUEUE"
-	InProgress = "IN_PROGRESS"
-	Completed  = "COMPLETED"
-)

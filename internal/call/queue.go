@@ -1,0 +1,124 @@
+package call
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The statuses of the queued delivery.
+const (
+	InQueue    = "IN_QUEUE"
+	InProgress = "IN_PROGRESS"
+	Completed  = "COMPLETED"
+)
+
+// Enqueued is an accepted call of the queued delivery.
+type Enqueued struct {
+	Call     ID
+	Ahead    int64 // parked calls of the account before it
+	Replayed bool
+}
+
+// Progress is where a call of the queued delivery stands.
+type Progress struct {
+	Call       ID
+	Status     string // IN_QUEUE, IN_PROGRESS or COMPLETED
+	Ahead      *int64 // queue_position, while IN_QUEUE
+	ErrorType  string // of a call that is COMPLETED without an answer
+	RetryAfter int    // seconds, at least 1
+}
+
+// Enqueue accepts a call whose answer is polled for. It is parked while the account's places are
+// taken. A key that was used before returns the same call.
+func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error) {
+	n, rec, err := s.prepare(ctx, inv, Queued)
+	if err == nil && rec == nil {
+		var admission Admission
+		if admission, rec, err = s.accept(ctx, n); err == nil && rec == nil {
+			return Enqueued{Call: n.ID, Ahead: admission.Ahead}, nil
+		}
+	}
+	if err != nil {
+		return Enqueued{}, err
+	}
+	ahead, err := s.Store.Ahead(ctx, inv.Account, rec.Call)
+	return Enqueued{Call: rec.Call, Ahead: ahead, Replayed: true}, err
+}
+
+// queued loads a call of the queued delivery: 404 when there is none, 410 when its answer aged out.
+func (s *Service) queued(ctx context.Context, account string, id ID) (Call, error) {
+	c, err := s.Store.Load(ctx, account, id)
+	if fault.Is(err, fault.NotFound) || err == nil && c.Mode != Queued {
+		return Call{}, Refuse(404, RequestNotFound, "there is no such request")
+	}
+	if err != nil {
+		return Call{}, err
+	}
+	if c.EndedAt != nil && s.Now().Sub(*c.EndedAt) >= Retention {
+		return Call{}, Refuse(410, RequestNotFound, "the request ended more than 24 hours ago and its result is gone")
+	}
+	return c, nil
+}
+
+// Status tells where a queued call stands.
+func (s *Service) Status(ctx context.Context, account string, id ID) (Progress, error) {
+	c, err := s.queued(ctx, account, id)
+	if err != nil {
+		return Progress{}, err
+	}
+	return s.progress(ctx, c)
+}
+
+func (s *Service) progress(ctx context.Context, c Call) (Progress, error) {
+	p := Progress{Call: c.ID, Status: InProgress, RetryAfter: 1}
+	switch c.State {
+	case Parked:
+		ahead, err := s.Store.Ahead(ctx, c.Account, c.ID)
+		if err != nil {
+			return Progress{}, err
+		}
+		p.Status, p.Ahead, p.RetryAfter = InQueue, &ahead, collectEvery
+	case Succeeded:
+		p.Status = Completed
+	case Failed, Unknown:
+		p.Status, p.ErrorType = Completed, c.Failure.Type
+	case Canceled:
+		p.Status, p.ErrorType = Completed, CancelledType
+	case Admitted, Dispatching, Running, Answered:
+	}
+	return p, nil
+}
+
+// Result returns the answer of a queued call, or its progress while it is unfinished. A call that
+// ended without an answer returns its refusal.
+func (s *Service) Result(ctx context.Context, account string, id ID) (*Result, *Progress, error) {
+	c, err := s.queued(ctx, account, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !c.State.Final() {
+		p, err := s.progress(ctx, c)
+		return nil, &p, err
+	}
+	res, err := s.answer(c, false)
+	return res, nil, err
+}
+
+// Cancel asks a queued call to stop, best effort: a generation that has begun may finish and be
+// charged. It reports false for a call that had ended.
+func (s *Service) Cancel(ctx context.Context, account string, id ID, requestID string) (bool, error) {
+	c, err := s.queued(ctx, account, id)
+	if err != nil {
+		return false, err
+	}
+	if c.State.Final() {
+		return false, nil
+	}
+	done, err := s.Store.Cancel(ctx, account, id, requestID)
+	if err != nil {
+		return false, err
+	}
+	s.Kicker.Kick(done.Intents)
+	return done.Active, nil
+}

@@ -1,0 +1,235 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Run runs a model and waits for its answer, to the router's deadline at most. A key that was used
+// before answers from its record: the model is not run again.
+func (s *Service) Run(ctx context.Context, inv Invocation) (*Result, error) {
+	return s.run(ctx, inv, Sync)
+}
+
+// RunNode is Run for a partner node of a job: the same call under the node's own key, without an
+// HTTP request around it.
+func (s *Service) RunNode(ctx context.Context, inv Invocation) (*Result, error) {
+	return s.run(ctx, inv, Node)
+}
+
+func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, error) {
+	n, rec, err := s.prepare(ctx, inv, mode)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return s.collect(ctx, inv, *rec)
+	}
+	waiter := s.Watch.wait(n.ID)
+	defer waiter.stop()
+	admission, rec, err := s.accept(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return s.collect(ctx, inv, *rec)
+	}
+	res, err := s.await(ctx, waiter, admission.Call, false)
+	if res != nil {
+		res.Spend = admission.Spend
+	}
+	return res, err
+}
+
+// prepare makes all checks that need no lock, in the contract's order: entitlement, key, credit,
+// model, body. It returns the key's record instead when the key was used before.
+func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCall, *KeyRecord, error) {
+	id, err := ParseID(inv.RequestID)
+	if err != nil {
+		return NewCall{}, nil, fmt.Errorf("id of a call: %w", err)
+	}
+	limits, err := s.entitled(ctx, inv.Account)
+	if err != nil {
+		return NewCall{}, nil, err
+	}
+	fingerprint := Fingerprint(inv.Method, inv.Target, inv.Body)
+	if rec, err := s.recordOf(ctx, inv, fingerprint); rec != nil || err != nil {
+		return NewCall{}, rec, err
+	}
+	offer, err := s.offer(ctx, inv)
+	if err != nil {
+		return NewCall{}, nil, err
+	}
+	ref, err := blob.PutBytes(ctx, s.Blobs, inv.Body)
+	if err != nil {
+		return NewCall{}, nil, fmt.Errorf("keep a request: %w", err)
+	}
+	return NewCall{
+		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
+		Fact: AcceptedV1{
+			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
+			Request: Body{Ref: ref, Size: int64(len(inv.Body)), ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog,
+		},
+	}, nil, nil
+}
+
+func (s *Service) entitled(ctx context.Context, account string) (Limits, error) {
+	limits, err := s.Tiers.CallLimits(ctx, account)
+	if err == nil && !limits.Enabled {
+		err = Refuse(403, NotEnabled, "the model router is not enabled for this account")
+	}
+	return limits, err
+}
+
+// maxKey is the length of an idempotency key in characters (router contract).
+const maxKey = 255
+
+// recordOf returns the record of the invocation's key, nil when it is free.
+func (s *Service) recordOf(ctx context.Context, inv Invocation, fingerprint blob.Ref) (*KeyRecord, error) {
+	if inv.Key == "" {
+		return nil, nil //nolint:nilnil // "none" is an answer
+	}
+	if len([]rune(inv.Key)) > maxKey {
+		return nil, Refuse(400, InvalidInput, "an Idempotency-Key has 1 to %d characters", maxKey)
+	}
+	rec, found, err := s.Store.Key(ctx, inv.Account, inv.Key)
+	if err != nil || !found {
+		return nil, err
+	}
+	if rec.Fingerprint != fingerprint {
+		return nil, Refuse(409, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
+	}
+	return &rec, nil
+}
+
+func (s *Service) offer(ctx context.Context, inv Invocation) (Offer, error) {
+	funded, err := s.Credits.Funded(ctx, inv.Account)
+	if err != nil {
+		return Offer{}, err
+	}
+	if !funded {
+		return Offer{}, insufficient()
+	}
+	return s.Models.Offer(ctx, inv)
+}
+
+func insufficient() *Refusal {
+	return Refuse(402, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
+}
+
+// accept records the call and starts it, or returns the record of a key that another request
+// claimed in this moment.
+func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	admission, err := s.Store.Accept(ctx, n)
+	switch {
+	case errors.Is(err, ErrKeyTaken):
+		rec, err := s.claimedMeanwhile(ctx, n)
+		return Admission{}, rec, err
+	case fault.CodeOf(err) == credit.CodeInsufficient:
+		return Admission{}, nil, insufficient()
+	case err != nil:
+		return Admission{}, nil, err
+	}
+	s.Kicker.Kick(admission.Intents)
+	return admission, nil, nil
+}
+
+func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, error) {
+	rec, found, err := s.Store.Key(ctx, n.Account, n.Key)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found: // claimed and released again: the next attempt gets it
+		return nil, stillRunning()
+	case rec.Fingerprint != n.Fingerprint:
+		return nil, Refuse(409, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
+	}
+	return &rec, nil
+}
+
+// collectEvery is the pace at which a caller is told to ask for a call that goes on, in seconds.
+const collectEvery = 2
+
+func stillRunning() *Refusal {
+	r := Refuse(409, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the same key")
+	r.RetryAfter = collectEvery
+	return r
+}
+
+// collect answers from a key's record.
+func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*Result, error) {
+	waiter := s.Watch.wait(rec.Call)
+	defer waiter.stop()
+	c, err := s.Store.Load(ctx, inv.Account, rec.Call)
+	switch {
+	case err != nil:
+		return nil, err
+	case !c.State.Final() && !c.LetGo:
+		return nil, stillRunning()
+	case !c.State.Final():
+		return s.await(ctx, waiter, c, true)
+	}
+	return s.replay(c, rec)
+}
+
+func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
+	switch {
+	case c.State == Unknown:
+		return nil, Refuse(409, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key")
+	case c.State == Canceled:
+		return nil, Refuse(409, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
+	case c.State == Succeeded && !c.Replayable && rec.Delivered:
+		return nil, Refuse(409, InvalidInput, "the answer to this Idempotency-Key is not hosted here and cannot be given again; use a new key")
+	}
+	return s.answer(c, true)
+}
+
+// await waits for the end of a call, the caller's leaving or the deadline. The call goes on in any case.
+func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (*Result, error) {
+	timer := time.NewTimer(s.Deadline)
+	defer timer.Stop()
+	select {
+	case end := <-w.ended:
+		return s.answer(Fold(c, end.rec, end.data), replayed)
+	case <-timer.C:
+		return s.letGo(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
+	case <-ctx.Done():
+		return s.letGo(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
+	}
+}
+
+// noteWithin bounds the recording of a let-go connection.
+const noteWithin = 10 * time.Second
+
+// letGo records that nobody waits on the original connection any more: from here on a retry with
+// the same key collects. A call that ended in this moment is answered after all.
+func (s *Service) letGo(ctx context.Context, c Call, eventType string, fact any, replayed bool) (*Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, noteWithin)
+	defer cancel()
+	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: fact})
+	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
+		s.Log.Warn("a let-go call is not recorded as such", "call_id", c.ID, "error", err)
+	}
+	now, err := s.Store.Load(ctx, c.Account, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if now.State.Final() {
+		return s.answer(now, replayed)
+	}
+	if eventType == TypeClientDisconnected {
+		return nil, Refuse(499, ClientDisconnected, "the caller closed the connection before the result")
+	}
+	r := Refuse(504, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same Idempotency-Key")
+	if c.Keyed && now.State == Running {
+		r.RetryAfter = collectEvery
+	}
+	return nil, r
+}
