@@ -27,6 +27,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/node/standard"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/internal/secret"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -58,7 +59,7 @@ type instance struct {
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), queue.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.

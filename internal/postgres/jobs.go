@@ -10,10 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Jobs carries out the transactions of jobs. It implements job.Store. Lock order in
@@ -31,11 +33,46 @@ func NewJobs(pool *pgxpool.Pool, events *EventStore) *Jobs {
 }
 
 // lane is an account's admission state, locked until the transaction ends.
-type lane struct{ number, queued, running int64 }
+type lane struct {
+	number, queued, running int64
+	gate                    queue.Gate
+	credit                  *int64 // available, in micros; nil: the account is not metered
+}
 
+// lockLane reads what admission depends on in the statement that locks. The account's own mode is that of
+// the locked row; the mode of all and the credit are as they were when the statement began.
 const lockLane = `insert into job_lanes (account) values ($1)
 	on conflict (account) do update set last_number = job_lanes.last_number + $2
-	returning last_number, queued, running`
+	returning last_number, queued, running, mode,
+		coalesce((select a.mode from job_lanes a where a.account = '*'), 'open'),
+		(select b.available from credit_balances b where b.account = $1)`
+
+// admits reports whether a new job gets a slot at once: one that is free beyond those that waiting jobs are
+// about to be given.
+func (l lane) admits(slots int) bool { return l.gate.Starts() && l.running+l.queued < int64(slots) }
+
+// free is how many waiting jobs may be given a slot once freed slots are free.
+func (l lane) free(slots int, freed int64) int64 {
+	if !l.gate.Starts() {
+		return 0
+	}
+	return min(l.queued, int64(slots)-(l.running-freed))
+}
+
+// refusal returns why a submission is not taken, in the order of the v2 facts, section 4; nil when it is.
+func (l lane) refusal(b job.Bounds) error {
+	if err := l.gate.Refusal(); err != nil {
+		return err
+	}
+	if l.credit != nil && *l.credit <= 0 {
+		return credit.Insufficient()
+	}
+	if !l.admits(b.Slots) && l.queued >= int64(b.QueueDepth) {
+		return fault.New(fault.Exhausted, "queue_full", "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
+			WithRetryAfter(queueFullRetry)
+	}
+	return nil
+}
 
 // querier is a transaction or a connection that is in one.
 type querier interface {
@@ -46,7 +83,7 @@ type querier interface {
 // queueEnter locks the account's lane and advances its counter by step.
 func queueEnter(q *pgx.Batch, account string, step int, l *lane) {
 	q.Queue(lockLane, account, step).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&l.number, &l.queued, &l.running)
+		return row.Scan(&l.number, &l.queued, &l.running, &l.gate.Own, &l.gate.All, &l.credit)
 	})
 }
 
@@ -68,11 +105,10 @@ func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (job.Admission, error) 
 		queueClaims(q, n)
 	}
 	err := inTwoTrips(ctx, s.pool, look, func(_ querier, q *pgx.Batch) (err error) {
-		admit := l.running < int64(n.Bounds.Slots)
-		if !admit && l.queued >= int64(n.Bounds.QueueDepth) {
-			return fault.New(fault.Exhausted, "queue_full", "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
-				WithRetryAfter(queueFullRetry)
+		if err := l.refusal(n.Bounds); err != nil {
+			return err
 		}
+		admit := l.admits(n.Bounds.Slots)
 		n.Fact.Number = settleNumber(n, l.number)
 		out.Intents = place(q, n, admit)
 		facts, err = s.events.queueAppend(q, []eventlog.Append{submission(n, admit)})
@@ -190,7 +226,7 @@ func (s *Jobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 		queueLeave(q, e.ID, e.Account, &freed)
 	}
 	err := inTwoTrips(ctx, s.pool, look, func(db querier, q *pgx.Batch) error {
-		admitted, started, err := s.admit(ctx, db, q, e.Account, min(l.queued, int64(e.Bounds.Slots)-(l.running-freed)))
+		admitted, started, err := s.admit(ctx, db, q, e.Account, l.free(e.Bounds.Slots, freed))
 		if err != nil {
 			return err
 		}

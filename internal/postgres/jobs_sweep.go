@@ -44,9 +44,13 @@ func (s *Jobs) Restart(ctx context.Context, ref job.RunRef) ([]outbox.Intent, er
 	return intents, classify(err, "record an intent to start a run again")
 }
 
-// Queued returns accounts whose jobs wait, at most limit, in order from the one behind after.
+// Queued returns accounts whose jobs wait for a slot and not for an operator, at most limit, in order from
+// the one behind after.
 func (s *Jobs) Queued(ctx context.Context, after string, limit int) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `select account from job_lanes where queued > 0 and account > $1 order by account limit $2`, after, limit)
+	rows, err := s.pool.Query(ctx, `select account from job_lanes
+		where queued > 0 and mode in ('open', 'draining') and account > $1
+		  and not exists (select from job_lanes where account = '*' and mode in ('paused', 'stopped'))
+		order by account limit $2`, after, limit)
 	if err != nil {
 		return nil, classify(err, "list accounts whose jobs wait")
 	}
@@ -55,7 +59,7 @@ func (s *Jobs) Queued(ctx context.Context, after string, limit int) ([]string, e
 }
 
 // Admit gives the slots that an account has free to jobs that wait. Endings do so by themselves; this is
-// for slots that came from elsewhere, as by a change of tier.
+// for slots that came from elsewhere, as by a change of tier or the opening of a queue.
 func (s *Jobs) Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -64,7 +68,7 @@ func (s *Jobs) Admit(ctx context.Context, account string, bounds job.Bounds) ([]
 			return err
 		}
 		q := &pgx.Batch{}
-		admitted, started, err := s.admit(ctx, tx, q, account, int64(bounds.Slots)-l.running)
+		admitted, started, err := s.admit(ctx, tx, q, account, l.free(bounds.Slots, 0))
 		if err != nil {
 			return err
 		}
