@@ -130,7 +130,7 @@ func (b *bench) run(ctx context.Context, plan activities.BeginResult, units ...i
 func waiting() (*node.Class, <-chan struct{}) {
 	begun := make(chan struct{})
 	return &node.Class{
-		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(int64) time.Duration { return time.Minute },
+		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
 		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
 			close(begun)
 			<-ctx.Done()

@@ -33,7 +33,7 @@ func classes(t testing.TB) *node.Registry {
 		&node.Class{
 			Name: "Image", Module: "nodes", Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}}, Run: nothing,
 			Pixels: func(node.Args, int64) int64 { return 1 << 20 },
-			Cost:   func(p int64) time.Duration { return time.Duration(p) * 100 },
+			Cost:   func(_ node.Args, p int64) time.Duration { return time.Duration(p) * 100 },
 		},
 		&node.Class{
 			Name: "Text", Module: "nodes", Outputs: []node.Output{{Type: node.String}}, Run: nothing,

@@ -222,6 +222,6 @@ func (n *PlanNode) estimate(class *node.Class, upstream int64) {
 		n.Pixels = maxPixels
 	}
 	if class.Cost != nil {
-		n.Cost = class.Cost(max(upstream, n.Pixels))
+		n.Cost = class.Cost(n.Constants, max(upstream, n.Pixels))
 	}
 }

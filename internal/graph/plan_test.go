@@ -114,7 +114,7 @@ func TestPlanSizesNamedFiles(t *testing.T) {
 	t.Parallel()
 	r, err := node.NewRegistry(&node.Class{
 		Name: "Load", Run: nothing, OutputNode: true, Inputs: []node.Input{{Name: "image", Type: node.Combo, Folder: node.FolderInput}},
-		Cost: func(pixels int64) time.Duration { return time.Duration(pixels) },
+		Cost: func(_ node.Args, pixels int64) time.Duration { return time.Duration(pixels) },
 	})
 	require.NoError(t, err)
 	g := parse(t, `{"1":{"class_type":"Load","inputs":{"image":"a.png"}}}`)
@@ -147,7 +147,7 @@ func TestEstimatesNeverOverflow(t *testing.T) {
 		Name: "Repeat", Run: nothing, OutputNode: true, Outputs: []node.Output{{Type: node.Image}},
 		Inputs: []node.Input{{Name: "in", Type: node.Image, Section: node.Optional}},
 		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, 1<<30) * (1<<20 + 1) },
-		Cost:   func(pixels int64) time.Duration { return time.Duration(pixels) * 1000 },
+		Cost:   func(_ node.Args, pixels int64) time.Duration { return time.Duration(pixels) * 1000 },
 	})
 	require.NoError(t, err)
 	g := parse(t, `{"1":{"class_type":"Repeat","inputs":{}},"2":{"class_type":"Repeat","inputs":{"in":["1",0]}},"3":{"class_type":"Repeat","inputs":{"in":["2",0]}}}`)

@@ -114,8 +114,9 @@ type Class struct {
 	SearchAliases []string
 
 	// Cost bounds the run time of one call over an input or output of that many
-	// pixels in all (width × height × batch), on one slow core. Nil = negligible (under 1 ms).
-	Cost func(pixels int64) time.Duration
+	// pixels in all (width × height × batch), on one slow core, given the constant arguments (linked
+	// ones are absent, and count as the worst). Nil = negligible (under 1 ms).
+	Cost func(constants Args, pixels int64) time.Duration
 
 	// Pixels bounds the pixels of the largest output, given the constant arguments
 	// (linked ones are absent) and the bound of the linked inputs. Nil = upstream unchanged.

@@ -130,7 +130,7 @@ func TestClassesConform(t *testing.T) {
 			f.requireCancellable(t)
 			f.requireBounded(t, res)
 			if c.Cost != nil {
-				require.Greater(t, c.Cost(1<<20), c.Cost(1<<10))
+				require.Greater(t, c.Cost(nil, 1<<20), c.Cost(nil, 1<<10))
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/raster"
@@ -42,7 +43,7 @@ func ImageBlur() *node.Class {
 			number("sigma", 1.0, 0.1, 10.0, 0.1, "How flat the window is, relative to its radius."),
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(blurNanos),
+		Cost:    blurCost("blur_radius"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, radius, sigma := in.Image("image"), in.Int("blur_radius"), in.Float("sigma")
@@ -54,8 +55,16 @@ func ImageBlur() *node.Class {
 	}
 }
 
-// blurNanos is the cost of a pixel at the largest radius.
-const blurNanos = 200
+// blurCost is linear in the radius that the named input gives; a linked one counts as the largest.
+func blurCost(input string) func(node.Args, int64) time.Duration {
+	return func(constants node.Args, pixels int64) time.Duration {
+		radius, ok := constants[input].(int64)
+		if !ok || radius < 1 || radius > maxRadius {
+			radius = maxRadius
+		}
+		return perPixel(20+6*radius)(nil, pixels)
+	}
+}
 
 // ImageSharpen sharpens images.
 func ImageSharpen() *node.Class {
@@ -69,7 +78,7 @@ func ImageSharpen() *node.Class {
 			number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is."),
 		},
 		Outputs: imageOut(),
-		Cost:    perPixel(blurNanos),
+		Cost:    blurCost("sharpen_radius"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, radius := in.Image("image"), in.Int("sharpen_radius")

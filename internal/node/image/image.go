@@ -58,8 +58,8 @@ func progress(live node.Live) func(done, total int) {
 
 // perPixel is a cost of so many nanoseconds a pixel on one slow core. The figures are
 // twice what one core of a shared EPYC took for RGBA (BenchmarkOperations, BenchmarkPNG).
-func perPixel(nanoseconds int64) func(int64) time.Duration {
-	return func(pixels int64) time.Duration {
+func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
+	return func(_ node.Args, pixels int64) time.Duration {
 		return time.Duration(pixels*nanoseconds) + time.Millisecond
 	}
 }

@@ -41,7 +41,7 @@ func LoadImage() *node.Class {
 }
 
 // decodeCost is dominated by inflating; measured for RGBA PNG.
-func decodeCost(pixels int64) time.Duration {
+func decodeCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*120) + 2*time.Millisecond
 }
 

@@ -83,7 +83,7 @@ func hiddenMetadata() []node.Input {
 }
 
 // encodeCost is level 4 over RGBA, and the store's flush to disk.
-func encodeCost(pixels int64) time.Duration {
+func encodeCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*100) + 20*time.Millisecond
 }
 

@@ -157,11 +157,18 @@ func GrowMask() *node.Class {
 	}
 }
 
-// growCost assumes 128 tapered steps of 10 ns a pixel, twice of what is measured; more
-// steps than that are rare, and each is cancellable.
-func growCost(pixels int64) time.Duration {
-	return time.Duration(pixels*128*10) + time.Millisecond
+// growCost counts 10 ns a pixel for each step, twice of what is measured; where the steps are not
+// known it assumes 128: more are rare, and each is cancellable.
+func growCost(constants node.Args, pixels int64) time.Duration {
+	steps := int64(128)
+	if n, ok := constants["expand"].(int64); ok {
+		steps = max(n, -n)
+	}
+	return time.Duration(min(pixels*10, maxCost/max(steps, 1))*steps) + time.Millisecond
 }
+
+// maxCost keeps estimates of absurd steps over absurd sizes from overflowing; it is a day in nanoseconds.
+const maxCost = int64(24 * time.Hour)
 
 // ThresholdMask makes a mask black and white.
 func ThresholdMask() *node.Class {

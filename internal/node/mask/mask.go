@@ -31,8 +31,8 @@ func engine(call *node.Call) raster.Engine {
 
 // perPixel is a cost of so many nanoseconds a pixel on one slow core, twice what one
 // core of the reference machine takes.
-func perPixel(nanoseconds int64) func(int64) time.Duration {
-	return func(pixels int64) time.Duration {
+func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
+	return func(_ node.Args, pixels int64) time.Duration {
 		return time.Duration(pixels*nanoseconds) + time.Millisecond
 	}
 }

@@ -156,7 +156,8 @@ func (s *suite) estimates(t *testing.T) {
 	if s.class.Cost != nil {
 		last := time.Duration(0)
 		for _, pixels := range []int64{0, 1, 1 << 10, 1 << 20, 1 << 26} {
-			cost := s.class.Cost(pixels)
+			cost := s.class.Cost(s.constants(t), pixels)
+			require.LessOrEqual(t, cost, s.class.Cost(node.Args{}, pixels), "what is not known counts as the worst")
 			require.GreaterOrEqual(t, cost, last, "more pixels cost no less")
 			last = cost
 		}
