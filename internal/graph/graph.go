@@ -20,14 +20,18 @@ const (
 
 // Limits bound what Parse accepts; a zero field means its default.
 type Limits struct {
-	MaxNodes int // inclusive; default 5,000
-	MaxBytes int // default 32 MiB
-	MaxDepth int // nesting of objects and lists; default 64
+	MaxNodes  int // inclusive; default 5,000
+	MaxInputs int // of all nodes, inclusive; default 20 for each node of MaxNodes: links are part of a workflow's history
+	MaxBytes  int // default 32 MiB
+	MaxDepth  int // nesting of objects and lists; default 64
 }
 
 func (l Limits) withDefaults() Limits {
 	if l.MaxNodes == 0 {
 		l.MaxNodes = 5000
+	}
+	if l.MaxInputs == 0 {
+		l.MaxInputs = 20 * l.MaxNodes
 	}
 	if l.MaxBytes == 0 {
 		l.MaxBytes = 32 << 20

@@ -38,7 +38,7 @@ func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 	if len(members) > limits.MaxNodes {
 		return nil, invalid("the workflow has %d nodes; at most %d are allowed", len(members), limits.MaxNodes)
 	}
-	return parseNodes(members)
+	return parseNodes(members, limits.MaxInputs)
 }
 
 func invalid(format string, args ...any) *fault.Error {
@@ -48,7 +48,7 @@ func invalid(format string, args ...any) *fault.Error {
 // maxName bounds the ids and classes of nodes, in bytes. Errors, events and messages repeat them.
 const maxName = 256
 
-func parseNodes(members []member) (*Graph, error) {
+func parseNodes(members []member, maxInputs int) (*Graph, error) {
 	g := &Graph{Nodes: make([]*Node, len(members)), byID: make(map[string]*Node, len(members))}
 	for i, m := range members {
 		n := &Node{ID: m.key}
@@ -57,6 +57,9 @@ func parseNodes(members []member) (*Graph, error) {
 		}
 		if !named(n.ID) || !named(n.Class) {
 			return nil, invalid("node %.64q: its id or class is longer than %d bytes or holds a NUL", n.ID, maxName)
+		}
+		if maxInputs -= len(n.Inputs); maxInputs < 0 {
+			return nil, invalid("the nodes of the workflow have too many inputs in all")
 		}
 		g.Nodes[i], g.byID[n.ID] = n, n
 	}
