@@ -18,6 +18,7 @@ type Kind string
 const (
 	StartRunGraph Kind = "start_run_graph" // payload: workflows.RunGraphParams
 	StartIngest   Kind = "start_ingest"    // payload: workflows.IngestAssetParams
+	StartRunModel Kind = "start_run_model" // payload: call.Run
 	Cancel        Kind = "cancel"          // no payload
 )
 

@@ -80,7 +80,7 @@ func (c *Credits) Hold(ctx context.Context, account, hold string, micros int64) 
 }
 
 // HoldTx is Hold within tx; see Credits for what the caller does with the appends.
-func (c *Credits) HoldTx(ctx context.Context, tx pgx.Tx, account, hold string, micros int64) ([]eventlog.Append, error) {
+func (c *Credits) HoldTx(ctx context.Context, tx rowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
 	if err := checkHold(hold, micros); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64
 }
 
 // SettleTx is Settle within tx; see Credits for what the caller does with the appends.
-func (c *Credits) SettleTx(ctx context.Context, tx pgx.Tx, account, hold string, micros int64) ([]eventlog.Append, error) {
+func (c *Credits) SettleTx(ctx context.Context, tx rowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
 	version, held, err := c.end(ctx, tx, account, hold, credit.Settled, micros)
 	if err != nil || version == 0 {
 		return nil, err
@@ -144,7 +144,7 @@ func (c *Credits) Release(ctx context.Context, account, hold string) error {
 }
 
 // ReleaseTx is Release within tx; see Credits for what the caller does with the appends.
-func (c *Credits) ReleaseTx(ctx context.Context, tx pgx.Tx, account, hold string) ([]eventlog.Append, error) {
+func (c *Credits) ReleaseTx(ctx context.Context, tx rowQueryer, account, hold string) ([]eventlog.Append, error) {
 	version, held, err := c.end(ctx, tx, account, hold, credit.Released, 0)
 	if err != nil || version == 0 {
 		return nil, err
@@ -153,7 +153,7 @@ func (c *Credits) ReleaseTx(ctx context.Context, tx pgx.Tx, account, hold string
 }
 
 // end returns version 0 where there was nothing to end.
-func (c *Credits) end(ctx context.Context, tx pgx.Tx, account, hold string, as credit.HoldState, spent int64) (version, held int64, err error) {
+func (c *Credits) end(ctx context.Context, tx rowQueryer, account, hold string, as credit.HoldState, spent int64) (version, held int64, err error) {
 	if err := checkHold(hold, spent); err != nil {
 		return 0, 0, err
 	}
@@ -170,7 +170,7 @@ func (c *Credits) end(ctx context.Context, tx pgx.Tx, account, hold string, as c
 
 // holdState returns "" for a hold that was never made. It is a statement of its own, so that it sees what
 // others committed while the one before waited.
-func holdState(ctx context.Context, tx pgx.Tx, account, hold string) (credit.HoldState, error) {
+func holdState(ctx context.Context, tx rowQueryer, account, hold string) (credit.HoldState, error) {
 	var state credit.HoldState
 	err := tx.QueryRow(ctx, `select state from credit_holds where account = $1 and hold = $2`, account, hold).Scan(&state)
 	if errors.Is(err, pgx.ErrNoRows) {

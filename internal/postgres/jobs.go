@@ -77,6 +77,7 @@ func (l lane) refusal(b job.Bounds) error {
 // querier is a transaction or a connection that is in one.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 

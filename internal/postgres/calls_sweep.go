@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/outbox"
+)
+
+// Held returns the runs of calls that have been in flight for at least age and wait for no intent,
+// oldest first.
+func (s *Calls) Held(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
+	rows, err := s.pool.Query(ctx, `select payload from call_slots s
+		where admitted_at <= now() - $1::interval
+		  and not exists (select 1 from outbox o where o.workflow_id = 'call-' || s.call_id || '-' || s.run)
+		order by admitted_at limit $2`, age, limit)
+	if err != nil {
+		return nil, classify(err, "read old calls in flight")
+	}
+	runs, err := pgx.CollectRows(rows, scanRun)
+	return runs, classify(err, "read old calls in flight")
+}
+
+func scanRun(row pgx.CollectableRow) (call.Run, error) {
+	var payload []byte
+	var r call.Run
+	if err := row.Scan(&payload); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(payload, &r)
+}
+
+// Restart records an intent to run a call in a new workflow, whose first look at the log tells it
+// how far the call has come. A call that was restarted or ended meanwhile is left alone.
+func (s *Calls) Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	next := r
+	next.Run++
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `update call_slots set run = $3, payload = $4 where call_id = $1 and run = $2`, r.Call, r.Run, next.Run, payloadOf(next))
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		intents, err = putIntents(ctx, tx, []outbox.Intent{{
+			WorkflowID: r.Call.WorkflowID(next.Run), Kind: outbox.StartRunModel, Payload: payloadOf(next),
+		}})
+		return err
+	})
+	return intents, classify(err, "run a call again")
+}
+
+// Waiting returns accounts whose calls are parked, at most limit, in order from the one behind after.
+func (s *Calls) Waiting(ctx context.Context, after string, limit int) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `select account from call_lanes where parked > 0 and account > $1 order by account limit $2`, after, limit)
+	if err != nil {
+		return nil, classify(err, "list accounts whose calls are parked")
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return accounts, classify(err, "list accounts whose calls are parked")
+}
+
+// TimeOut ends parked calls that have waited for too long, and returns how many.
+func (s *Calls) TimeOut(ctx context.Context, limit int) (int, error) {
+	rows, err := s.pool.Query(ctx, `select payload from call_queue where expires_at <= now() order by expires_at limit $1`, limit)
+	if err != nil {
+		return 0, classify(err, "read parked calls")
+	}
+	overdue, err := pgx.CollectRows(rows, scanRun)
+	if err != nil {
+		return 0, classify(err, "read parked calls")
+	}
+	done := 0
+	for _, r := range overdue {
+		fact := call.FailedV1{Unsent: true, Failure: call.Failure{
+			Type: call.QueueTimeout, Status: 504, Detail: "the request waited too long for a place and was not run",
+		}}
+		ended, err := s.endParked(ctx, r.Account, r.Call, call.TypeFailed, fact, eventlog.Meta{Actor: "sweeper"})
+		if err != nil {
+			return done, err
+		}
+		if ended {
+			done++
+		}
+	}
+	return done, nil
+}
+
+// Forget drops keys and blob references whose time has passed. What it drops counts as absent before.
+func (s *Calls) Forget(ctx context.Context) error {
+	for _, statement := range []string{
+		`delete from call_keys where expires_at <= now()`,
+		`delete from call_blobs where keep_until <= now()`,
+		`delete from call_workers where seen_at <= now() - interval '1 day'`,
+		`delete from call_windows where started <= now() - interval '32 days'`,
+	} {
+		if _, err := s.pool.Exec(ctx, statement); err != nil {
+			return classify(err, "forget what calls no longer need")
+		}
+	}
+	return nil
+}
+
+// deadAfter is how long a dispatching process may be silent before its calls are given up. It beats
+// several times within it; a wrong guess costs a call its clear end, until its answer arrives late.
+const deadAfter = 15 * time.Second
+
+// Beat records that a dispatching process lives.
+func (s *Calls) Beat(ctx context.Context, worker string) error {
+	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
+	return classify(err, "record a sign of life")
+}
+
+// Alive reports whether a dispatching process gave a sign of life lately.
+func (s *Calls) Alive(ctx context.Context, worker string) (bool, error) {
+	var alive bool
+	err := s.pool.QueryRow(ctx, `select exists (select from call_workers where id = $1 and seen_at > now() - $2::interval)`, worker, deadAfter).Scan(&alive)
+	return alive, classify(err, "look for a sign of life")
+}
+
+// Referenced implements asset.References for the bodies of calls.
+func (s *Calls) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
+	raw := make([][]byte, len(refs))
+	for i := range refs {
+		raw[i] = refs[i][:]
+	}
+	rows, err := s.pool.Query(ctx, `select distinct ref from call_blobs where ref = any($1::bytea[]) and keep_until > now()`, raw)
+	if err != nil {
+		return nil, classify(err, "look for references of calls")
+	}
+	used, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		return nil, classify(err, "look for references of calls")
+	}
+	found := make(map[blob.Ref]bool, len(used))
+	for _, ref := range used {
+		if len(ref) != len(blob.Ref{}) {
+			return nil, fmt.Errorf("a blob reference of %d bytes", len(ref))
+		}
+		found[blob.Ref(ref)] = true
+	}
+	return found, nil
+}
