@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Slots knows the jobs that hold a slot, and ends or restarts those that nothing runs any more.
@@ -69,14 +70,16 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(s.Every)
 	defer tick.Stop()
+	err := s.Admit(ctx) // at once: queues may have been opened while no worker was there
 	for {
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("sweep not finished", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := errors.Join(s.Sweep(ctx), s.Admit(ctx)); err != nil && ctx.Err() == nil {
-				s.Log.Warn("sweep not finished", "error", err)
-			}
+			err = errors.Join(s.Sweep(ctx), s.Admit(ctx))
 		}
 	}
 }
@@ -120,6 +123,20 @@ func (s *Sweeper) Admit(ctx context.Context) error {
 			return errors.Join(failed...)
 		}
 	}
+}
+
+// Open hands slots to the jobs of accounts whose queues were opened; queue.All stands for every account.
+// What fails is left to the next round of the sweep.
+func (s *Sweeper) Open(ctx context.Context, accounts []string) error {
+	var failed []error
+	for _, account := range accounts {
+		if account == queue.All {
+			failed = append(failed, s.Admit(ctx))
+		} else {
+			failed = append(failed, s.admit(ctx, account))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func (s *Sweeper) admit(ctx context.Context, account string) error {

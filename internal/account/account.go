@@ -7,6 +7,8 @@ package account
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -61,6 +63,39 @@ func (t Tier) Slots(localSlots int) int {
 		return 0
 	}
 	return 0
+}
+
+// Slots says how many jobs run at once by tier, where it is not the default.
+type Slots map[Tier]int
+
+// maxSlots bounds the slots of one account: more only wait inside the engine.
+const maxSlots = 10_000
+
+// ParseSlots reads a list such as "standard=1,creator=3,pro=5". Tiers that it does not name keep their
+// default. The tier free submits nothing and takes no slots.
+func ParseSlots(list string) (Slots, error) {
+	slots := Slots{}
+	for part := range strings.SplitSeq(list, ",") {
+		name, number, _ := strings.Cut(strings.TrimSpace(part), "=")
+		t, err := ParseTier(name)
+		if err != nil {
+			return nil, err
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > maxSlots || t == TierFree {
+			return nil, fmt.Errorf("slots of tiers are a list such as standard=1,creator=3,pro=5, each from 1 to %d; not %q", maxSlots, part)
+		}
+		slots[t] = n
+	}
+	return slots, nil
+}
+
+// Of returns how many jobs of the tier run at once; localSlots is the default of the local account.
+func (s Slots) Of(t Tier, localSlots int) int {
+	if n, ok := s[t]; ok {
+		return n
+	}
+	return t.Slots(localSlots)
 }
 
 // ParseTier returns the tier of that name.

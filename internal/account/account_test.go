@@ -40,6 +40,22 @@ func TestTiersHaveTheContractsSlots(t *testing.T) {
 	}
 }
 
+func TestSlotsOfTiersAreConfigured(t *testing.T) {
+	t.Parallel()
+	slots, err := account.ParseSlots("pro=12, creator=4")
+	require.NoError(t, err)
+	for tier, n := range map[account.Tier]int{
+		account.TierPro: 12, account.TierCreator: 4, account.TierStandard: 1, account.TierFree: 0, account.TierLocal: 8,
+	} {
+		require.Equal(t, n, slots.Of(tier, 8), tier)
+	}
+	require.Equal(t, 5, account.Slots(nil).Of(account.TierPro, 8))
+	for _, wrong := range []string{"", "pro", "pro=0", "pro=x", "gold=1", "free=1", "pro=10001", "pro=1,,"} {
+		_, err := account.ParseSlots(wrong)
+		require.Error(t, err, wrong)
+	}
+}
+
 func TestSecretsAreLongAndDistinct(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

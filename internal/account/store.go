@@ -17,8 +17,6 @@ type Store interface {
 	AccountByName(ctx context.Context, name string) (Account, error)
 	// Accounts lists all accounts by name.
 	Accounts(ctx context.Context) ([]Account, error)
-	// SetTier changes what an account may use.
-	SetTier(ctx context.Context, id string, tier Tier, active bool) error
 	// AddKey stores a key under the hash of its secret.
 	AddKey(ctx context.Context, key Key, hash KeyHash) error
 	// Keys lists the keys of an account, oldest first, revoked ones included.

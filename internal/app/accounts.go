@@ -17,12 +17,16 @@ func (s *shell) accountsCommand() *cobra.Command {
 		Use:   "accounts",
 		Short: "Create, list and change accounts (--auth keys)",
 		Long: `Accounts own jobs, files and API keys; no account sees another's. A tier says how
-many of an account's jobs run at once: free 0, standard 1, creator 3, pro 5.`,
+many of an account's jobs run at once: free 0, standard 1, creator 3, pro 5, or as
+MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submit.`,
 		Example: `  millrace accounts create acme --tier creator
-  millrace keys create --account acme`,
+  millrace keys create --account acme
+  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
+  millrace accounts credit acme --amount 25 --reason "trial"
+  millrace accounts ledger acme`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.changeAccountCommand())
+	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.changeAccountCommand(), s.creditCommand(), s.ledgerCommand())
 	return cmd
 }
 
@@ -63,29 +67,6 @@ func (s *shell) listAccountsCommand() *cobra.Command {
 			return w.Flush()
 		}),
 	}
-}
-
-func (s *shell) changeAccountCommand() *cobra.Command {
-	var tier string
-	var inactive bool
-	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Change an account's tier and subscription", Args: cobra.ExactArgs(1),
-		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, args []string) error {
-			a, err := store.AccountByName(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if tier != "" {
-				if a.Tier, err = account.ParseTier(tier); err != nil {
-					return err
-				}
-			}
-			return store.SetTier(ctx, a.ID, a.Tier, !inactive)
-		}),
-	}
-	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
-	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing")
-	return cmd
 }
 
 func (s *shell) keysCommand() *cobra.Command {

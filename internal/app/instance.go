@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/disk"
@@ -59,7 +60,7 @@ type instance struct {
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), queue.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), queue.Register(r), account.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -24,7 +25,14 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		Client: in.client, Slots: in.jobs, Lanes: in.jobs, Ender: in.jobs, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
-	group.Go(func() error { return in.watchStops(ctx, stops) })
+	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.See(events) }) })
+	group.Go(func() error {
+		return in.follow(ctx, func(events []eventlog.Recorded) {
+			if err := sweeper.Open(ctx, worker.Openings(events)); err != nil && ctx.Err() == nil {
+				in.log.Warn("queues that were opened wait for the next sweep", "error", err)
+			}
+		})
+	})
 	group.Go(func() error {
 		if err := in.awaitTemporal(ctx); err != nil {
 			return err
@@ -54,13 +62,13 @@ func (in *instance) assetWorker() *worker.AssetWorker {
 	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 }
 
-// watchStops tells running nodes of cancel requests as soon as they are in the log.
-func (in *instance) watchStops(ctx context.Context, stops *activities.Stops) error {
+// follow shows events to see as soon as they are in the log, from now on.
+func (in *instance) follow(ctx context.Context, see func([]eventlog.Recorded)) error {
 	position, err := in.tail.Settled(ctx)
 	for err == nil {
 		events, nextErr := in.tail.Next(ctx, position, 500)
 		if err = nextErr; err == nil {
-			stops.See(events)
+			see(events)
 			position = events[len(events)-1].Position
 		}
 	}
@@ -104,5 +112,5 @@ func (t tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 		}
 		tier = a.Tier
 	}
-	return job.Bounds{Slots: tier.Slots(t.cfg.Slots), QueueDepth: t.cfg.QueueDepth}, nil
+	return job.Bounds{Slots: t.cfg.TierSlots.Of(tier, t.cfg.Slots), QueueDepth: t.cfg.QueueDepth}, nil
 }

@@ -36,12 +36,13 @@ type Config struct {
 	TaskQueue         string // MILLRACE_TASK_QUEUE
 	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
 
-	Slots      int   // MILLRACE_SLOTS, jobs of the local account that run at once
-	QueueDepth int   // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
-	MaxNodes   int   // MILLRACE_MAX_NODES, nodes of one graph
-	MaxPixels  int64 // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
-	MaxBody    int64 // MILLRACE_MAX_BODY, bytes of a JSON request body
-	MaxUpload  int64 // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
+	Slots      int           // MILLRACE_SLOTS, jobs of the local account that run at once
+	TierSlots  account.Slots // MILLRACE_TIER_SLOTS, jobs that run at once by tier; absent ones have their default
+	QueueDepth int           // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
+	MaxNodes   int           // MILLRACE_MAX_NODES, nodes of one graph
+	MaxPixels  int64         // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
+	MaxBody    int64         // MILLRACE_MAX_BODY, bytes of a JSON request body
+	MaxUpload  int64         // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
 
 	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
@@ -180,6 +181,10 @@ var settings = []setting{
 	flag("MILLRACE_NO_WORKFLOW_CACHE", func(c *Config) *bool { return &c.NoWorkflowCache }),
 	text("MILLRACE_LOG", func(c *Config) *string { return &c.Logs }),
 	text("MILLRACE_LOG_FORMAT", func(c *Config) *string { return &c.LogFormat }),
+	{"MILLRACE_TIER_SLOTS", func(c *Config, v string) (err error) {
+		c.TierSlots, err = account.ParseSlots(v)
+		return err
+	}},
 	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.trust(v) }},
 }
 

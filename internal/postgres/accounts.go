@@ -84,18 +84,6 @@ func (s *Accounts) Accounts(ctx context.Context) ([]account.Account, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Account, error) { return scanAccount(row) })
 }
 
-// SetTier implements account.Store.
-func (s *Accounts) SetTier(ctx context.Context, id string, tier account.Tier, active bool) error {
-	tag, err := s.pool.Exec(ctx, `update accounts set tier = $2, active = $3 where id = $1`, id, tier, active)
-	if err != nil {
-		return fmt.Errorf("change account %s: %w", id, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return fault.New(fault.NotFound, "not_found", "no such account")
-	}
-	return nil
-}
-
 // AddKey implements account.Store.
 func (s *Accounts) AddKey(ctx context.Context, key account.Key, hash account.KeyHash) error {
 	_, err := s.pool.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,

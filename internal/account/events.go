@@ -1,0 +1,59 @@
+package account
+
+import (
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeTierChanged  = "account.tier_changed.v1"
+	TypeSubscribed   = "account.subscribed.v1"
+	TypeUnsubscribed = "account.unsubscribed.v1"
+)
+
+// TierChangedV1 records that an account got another tier. Who and why are in the event's meta.
+type TierChangedV1 struct {
+	Tier Tier `json:"tier"`
+	Was  Tier `json:"was"`
+}
+
+// SubscribedV1 records that the subscription is active again.
+type SubscribedV1 struct{}
+
+// UnsubscribedV1 records that the subscription has lapsed: the account reads but submits nothing.
+type UnsubscribedV1 struct{}
+
+// Register adds the account's event types to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[TierChangedV1](TypeTierChanged),
+		eventlog.TypeOf[SubscribedV1](TypeSubscribed),
+		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed),
+	)
+}
+
+// Stream returns the name of the stream of an account.
+func Stream(id string) string { return "account-" + id }
+
+// Change is a command on an account's subscription.
+type Change struct {
+	Account string
+	Tier    Tier  // "" = as it is
+	Active  *bool // nil = as it is
+	Actor   string
+	Reason  string
+}
+
+// Check reports what is wrong with a change.
+func (c Change) Check() error {
+	if c.Tier != "" {
+		if _, err := ParseTier(string(c.Tier)); err != nil {
+			return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		}
+	}
+	if c.Account == "" || c.Actor == "" {
+		return fault.New(fault.Invalid, "invalid_request", "a change of an account names the account and who asks for it")
+	}
+	return nil
+}

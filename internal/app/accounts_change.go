@@ -1,0 +1,223 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+func (s *shell) changeAccountCommand() *cobra.Command {
+	var tier, reason string
+	var inactive bool
+	cmd := &cobra.Command{
+		Use: "set ACCOUNT", Short: "Change an account's tier and subscription", Args: cobra.ExactArgs(1),
+		Long: `Change an account's tier and subscription. It counts from the next request on, in every
+process; jobs that run go on. Who did so and why is recorded.`,
+		Example: `  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
+  millrace accounts set acme --inactive --reason "unpaid"
+  millrace accounts set acme --inactive=false`,
+	}
+	cmd.RunE = s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		a, err := findAccount(ctx, pool, args[0])
+		if err != nil {
+			return err
+		}
+		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Actor: operator(), Reason: reason}
+		if cmd.Flags().Changed("inactive") {
+			active := !inactive
+			c.Active = &active
+		}
+		if c.Tier == "" && c.Active == nil {
+			return errors.New("nothing to change: give --tier or --inactive")
+		}
+		events, err := eventStore(pool)
+		if err != nil {
+			return err
+		}
+		if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%s: tier %s, active %t\n", a.Name, a.Tier, a.Active)
+		return err
+	})
+	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
+	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing; --inactive=false renews it")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+func (s *shell) creditCommand() *cobra.Command {
+	var amount, reason string
+	cmd := &cobra.Command{
+		Use: "credit ACCOUNT --amount USD --reason TEXT", Short: "Give an account credit, in US dollars", Args: cobra.ExactArgs(1),
+		Long: `Give an account credit, in US dollars. The first grant, which may be of 0, makes the account
+metered: from then on it needs credit to submit. A negative amount is a correction and takes no
+more than is available.`,
+		Example: `  millrace accounts credit acme --amount 25 --reason "trial"
+  millrace accounts credit acme --amount -2.50 --reason "booked twice"`,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			micros, err := credit.ParseDollars(amount)
+			if err != nil {
+				return err
+			}
+			a, err := findAccount(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			events, err := eventStore(pool)
+			if err != nil {
+				return err
+			}
+			credits := postgres.NewCredits(pool, events)
+			if err := credits.Grant(ctx, a.ID, micros, operator(), reason); err != nil {
+				return err
+			}
+			b, err := credits.Balance(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(s.out, balanceLine(a.Name, b))
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&amount, "amount", amount, "US dollars, such as 25 or 0.05")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+func balanceLine(name string, b credit.Balance) string {
+	if !b.Metered {
+		return name + ": not metered"
+	}
+	return fmt.Sprintf("%s: %s USD available (%s credits), %s held, %s spent, %s granted", name,
+		credit.Dollars(b.Available), credit.Credits(b.Available), credit.Dollars(b.Held), credit.Dollars(b.Settled), credit.Dollars(b.Granted))
+}
+
+func (s *shell) ledgerCommand() *cobra.Command {
+	var asJSON, rebuild bool
+	cmd := &cobra.Command{
+		Use: "ledger ACCOUNT", Short: "Show an account's credit, fact by fact", Args: cobra.ExactArgs(1),
+		Long: `Show what was granted to an account, held, spent and released, and check that the balance in
+force is what the facts add up to. With --rebuild, the balance is written anew from them.`,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			a, err := findAccount(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			events, err := eventStore(pool)
+			if err != nil {
+				return err
+			}
+			credits := postgres.NewCredits(pool, events)
+			if rebuild {
+				if _, _, err := credits.Rebuild(ctx, a.ID); err != nil {
+					return err
+				}
+			}
+			return s.showLedger(ctx, credits, events, a, asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "write the balance anew from the facts first")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// entry is one fact of a ledger and what is available behind it.
+type entry struct {
+	Version   int64     `json:"version"`
+	At        time.Time `json:"at"`
+	Fact      string    `json:"fact"`
+	Hold      string    `json:"hold,omitempty"`
+	Micros    int64     `json:"micros"`
+	Available int64     `json:"available"`
+	Actor     string    `json:"actor,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+func (s *shell) showLedger(ctx context.Context, credits *postgres.Credits, events *postgres.EventStore, a account.Account, asJSON bool) error {
+	b, err := credits.Balance(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	entries, folded, err := ledgerEntries(ctx, events, a.ID)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if err := s.printJSON(map[string]any{"account": a.ID, "name": a.Name, "balance": b, "entries": entries}); err != nil {
+			return err
+		}
+	} else if err := s.printLedger(a.Name, b, entries); err != nil {
+		return err
+	}
+	if now, err := credits.Balance(ctx, a.ID); err == nil && now == b && b != folded {
+		return fmt.Errorf("the balance in force is not what the facts add up to (%s USD available): run `millrace accounts ledger %s --rebuild`",
+			credit.Dollars(folded.Available), a.Name)
+	}
+	return nil
+}
+
+func (s *shell) printLedger(name string, b credit.Balance, entries []entry) error {
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "TIME\tFACT\tUSD\tAVAILABLE\tHOLD\tBY\tREASON") //nolint:errcheck // Flush tells
+	for _, e := range entries {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), e.Fact, credit.Dollars(e.Micros), //nolint:errcheck // Flush tells
+			credit.Dollars(e.Available), inspect.Clean(e.Hold), inspect.Clean(e.Actor), inspect.Clean(e.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.out, balanceLine(name, b))
+	return err
+}
+
+// ledgerEntries folds a ledger and notes each step.
+func ledgerEntries(ctx context.Context, events *postgres.EventStore, id string) ([]entry, credit.Balance, error) {
+	var l credit.Ledger
+	entries := []entry{}
+	for {
+		page, err := events.ReadStream(ctx, credit.Stream(id), l.Version, historyPage)
+		if err != nil {
+			return nil, credit.Balance{}, err
+		}
+		for _, rec := range page {
+			data, err := events.Decode(rec)
+			if err != nil {
+				return nil, credit.Balance{}, err
+			}
+			l.Apply(rec, data)
+			entries = append(entries, newEntry(rec, data, l.Balance.Available))
+		}
+		if len(page) < historyPage {
+			return entries, l.Balance, nil
+		}
+	}
+}
+
+func newEntry(rec eventlog.Recorded, data any, available int64) entry {
+	e := entry{
+		Version: rec.Version, At: rec.RecordedAt, Fact: rec.Type, Available: available, Actor: rec.Meta.Actor, Reason: rec.Meta.Reason,
+	}
+	switch d := data.(type) {
+	case credit.GrantedV1:
+		e.Fact, e.Micros = "granted", d.Micros
+	case credit.HeldV1:
+		e.Fact, e.Micros, e.Hold = "held", d.Micros, d.Hold
+	case credit.SettledV1:
+		e.Fact, e.Micros, e.Hold = "settled", d.Micros, d.Hold
+	case credit.ReleasedV1:
+		e.Fact, e.Micros, e.Hold = "released", d.Micros, d.Hold
+	}
+	return e
+}

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// operator names who runs a command, for the facts that it records: user and machine.
+func operator() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return "operator:" + name + "@" + host
+}
+
+// eventStore is the log of a command that records facts. Other processes learn of them by their poll.
+func eventStore(pool *pgxpool.Pool) (*postgres.EventStore, error) {
+	types, err := eventTypes()
+	if err != nil {
+		return nil, err
+	}
+	return postgres.NewEventStore(pool, types, nil), nil
+}
+
+// findAccount returns the account of that name or id.
+func findAccount(ctx context.Context, pool *pgxpool.Pool, text string) (account.Account, error) {
+	accounts := postgres.NewAccounts(pool)
+	a, err := accounts.AccountByName(ctx, text)
+	if fault.Is(err, fault.NotFound) {
+		a, err = accounts.Account(ctx, text)
+	}
+	if fault.Is(err, fault.NotFound) {
+		return account.Account{}, fmt.Errorf("there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+	}
+	return a, err
+}

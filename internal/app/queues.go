@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/queue"
+)
+
+// maxQueues bounds what `queue status` lists.
+const maxQueues = 1000
+
+func (s *shell) queueCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Pause, drain, stop and resume queues of jobs",
+		Long: `Pause, drain, stop and resume the queue of one account, or of all without --account. Running
+jobs go on in any case. Every process acts on it at once, and it outlasts restarts; who did so and
+why is recorded. The stricter of an account's own mode and that of all counts.
+
+  paused    accepts jobs and keeps them waiting
+  draining  refuses new jobs and works off those that wait
+  stopped   refuses new jobs and keeps those that wait`,
+		Example: `  millrace queue pause --account acme --reason "investigating outputs"
+  millrace queue drain --reason "maintenance at 20:00"
+  millrace queue resume --reason "done"
+  millrace queue status`,
+	}
+	s.databaseFlags(cmd)
+	cmd.AddCommand(
+		s.setQueue("pause", queue.Paused, "Accept jobs and keep them waiting"),
+		s.setQueue("drain", queue.Draining, "Refuse new jobs and work off those that wait"),
+		s.setQueue("stop", queue.Stopped, "Refuse new jobs and keep those that wait"),
+		s.setQueue("resume", queue.Open, "Accept jobs and start them"),
+		s.queueStatus(),
+	)
+	return cmd
+}
+
+func (s *shell) setQueue(name string, mode queue.Mode, short string) *cobra.Command {
+	var owner, reason string
+	cmd := &cobra.Command{
+		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			if reason == "" {
+				return errors.New("give a --reason: it is recorded, for those who ask later")
+			}
+			scope, err := queueScope(ctx, pool, owner)
+			if err != nil {
+				return err
+			}
+			events, err := eventStore(pool)
+			if err != nil {
+				return err
+			}
+			st, err := postgres.NewQueues(pool, events).Set(ctx, queue.Change{Account: scope, Mode: mode, Actor: operator(), Reason: reason})
+			if err != nil {
+				return err
+			}
+			return s.printQueues(ctx, pool, []queue.State{st})
+		}),
+	}
+	cmd.Flags().StringVar(&owner, "account", owner, "name or id of an account; default: all")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+// queueScope returns the id of the account of that name or id, queue.All for "".
+func queueScope(ctx context.Context, pool *pgxpool.Pool, text string) (string, error) {
+	if text == "" {
+		return queue.All, nil
+	}
+	a, err := findAccount(ctx, pool, text)
+	return a.ID, err
+}
+
+func (s *shell) queueStatus() *cobra.Command {
+	var owner string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status [--account ACCOUNT]", Short: "Show what queues do, since when and why", Args: cobra.NoArgs,
+		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			states, err := queueStates(ctx, pool, owner)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(states)
+			}
+			return s.printQueues(ctx, pool, states)
+		}),
+	}
+	cmd.Flags().StringVar(&owner, "account", owner, "name or id of an account; default: all")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]queue.State, error) {
+	queues := postgres.NewQueues(pool, nil)
+	if owner == "" {
+		return queues.States(ctx, maxQueues)
+	}
+	scope, err := queueScope(ctx, pool, owner)
+	if err != nil {
+		return nil, err
+	}
+	st, err := queues.State(ctx, scope)
+	return []queue.State{st}, err
+}
+
+func (s *shell) printQueues(ctx context.Context, pool *pgxpool.Pool, states []queue.State) error {
+	names, err := accountNames(ctx, pool)
+	if err != nil {
+		return err
+	}
+	names[queue.All] = "(all)"
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ACCOUNT\tMODE\tQUEUED\tRUNNING\tSINCE\tBY\tREASON") //nolint:errcheck // Flush tells
+	for _, st := range states {
+		name, since := st.Account, "-"
+		if n, ok := names[st.Account]; ok {
+			name = n
+		}
+		if st.Since != nil {
+			since = st.Since.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", inspect.Clean(name), st.Mode, st.Queued, st.Running, since, inspect.Clean(st.Actor), inspect.Clean(st.Reason)) //nolint:errcheck // Flush tells
+	}
+	return w.Flush()
+}

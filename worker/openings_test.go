@@ -1,0 +1,50 @@
+package worker_test
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/queue"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
+	t.Parallel()
+	var events []eventlog.Recorded
+	for _, e := range [][2]string{
+		{"a", queue.TypePaused}, {"b", queue.TypeResumed}, {"c", queue.TypeStopped}, {"d", account.TypeTierChanged},
+		{"b", queue.TypeDrainStarted}, {queue.All, queue.TypeResumed}, {"e", account.TypeUnsubscribed},
+	} {
+		events = append(events, eventlog.Recorded{Account: e[0], Type: e[1]})
+	}
+	require.Equal(t, []string{"b", "d", queue.All}, worker.Openings(events))
+	require.Empty(t, worker.Openings(nil))
+}
+
+func TestQueuesThatAreOpenedMove(t *testing.T) {
+	t.Parallel()
+	l := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}
+	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Kick: func([]outbox.Intent) {}}
+	require.NoError(t, sweeper.Open(t.Context(), []string{"c"}))
+	require.Equal(t, map[string]int{"c": 1}, l.given)
+	require.NoError(t, sweeper.Open(t.Context(), []string{queue.All}))
+	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1}, l.given)
+}
+
+// A queue may have been opened while no worker was there to see it.
+func TestAWorkerThatStartsMovesQueuesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &lanes{waiting: []string{"a"}, given: map[string]int{}}
+		sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Slots: &slots{}, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+		go func() { _ = sweeper.Run(t.Context()) }()
+		synctest.Wait()
+		require.Equal(t, map[string]int{"a": 1}, l.given)
+	})
+}
