@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Codes that this package itself gives to failures, beside those of the contracts.
@@ -57,7 +58,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	where := surfaceOf(c.Request.URL.Path)
 	status, code := verdict(where, err)
 	level := slog.LevelDebug
-	if status >= http.StatusInternalServerError && fault.KindOf(err) != fault.Canceled {
+	if status >= http.StatusInternalServerError && fault.KindOf(err) != fault.Canceled && !operatorsWill(code) {
 		level = slog.LevelError
 	}
 	s.log.Log(c.Request.Context(), level, "request failed", "request_id", requestID(c), "method", c.Request.Method,
@@ -69,6 +70,9 @@ func (s *server) fail(c *gin.Context, err error) {
 	setErrorHeaders(c, status, err)
 	c.AbortWithStatusJSON(status, envelope(where, status, code, err))
 }
+
+// operatorsWill reports a refusal that an operator asked for (package queue): nothing to be alarmed about.
+func operatorsWill(code string) bool { return code == queue.CodeDraining || code == queue.CodeStopped }
 
 // classify gives the failures of net/http their kind.
 func classify(err error) error {

@@ -1,0 +1,51 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/queue"
+)
+
+// What refuses a submission that is right in itself has one status and one envelope on each surface
+// (W-03 to W-05, A-60, A-61, A-63).
+func TestGatesOfASubmission(t *testing.T) {
+	t.Parallel()
+	const prompt, v2 = "/api/prompt", "/api/v2/jobs"
+	drained, stopped := queue.Gate{Own: queue.Draining, All: queue.Open}.Refusal(), queue.Gate{Own: queue.Open, All: queue.Stopped}.Refusal()
+	for name, tc := range map[string]struct {
+		refuse error
+		path   string
+		status int
+		retry  string
+		body   string
+	}{
+		"no credit, cloud": {credit.Insufficient(), prompt, http.StatusPaymentRequired, "",
+			`{"error":{"type":"insufficient_credits","message":"the account has not enough credits left; add credits and try again","details":"","extra_info":{}},"node_errors":{}}`},
+		"no credit, v2": {credit.Insufficient(), v2, http.StatusPaymentRequired, "",
+			`{"error":{"code":"insufficient_credits","message":"the account has not enough credits left; add credits and try again"}}`},
+		"draining, cloud": {drained, prompt, http.StatusServiceUnavailable, "30",
+			`{"error":{"type":"deployment_not_ready","message":"no new jobs are taken at the moment; try again later","details":"","extra_info":{}},"node_errors":{}}`},
+		"draining, v2": {drained, v2, http.StatusTooManyRequests, "30",
+			`{"error":{"code":"deployment_not_ready","message":"no new jobs are taken at the moment; try again later"}}`},
+		"stopped, cloud": {stopped, prompt, http.StatusServiceUnavailable, "",
+			`{"error":{"type":"deployment_stopped","message":"an operator has stopped the intake of jobs","details":"","extra_info":{}},"node_errors":{}}`},
+		"stopped, v2": {stopped, v2, http.StatusUnprocessableEntity, "",
+			`{"error":{"code":"deployment_stopped","message":"an operator has stopped the intake of jobs"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := start(t, api.Options{})
+			h.jobs.refuse = tc.refuse
+			got := h.do(t, "POST", tc.path, map[string]string{prompt: `{"prompt":{}}`, v2: `{"workflow":{}}`}[tc.path])
+			require.Equal(t, tc.status, got.status)
+			require.Equal(t, tc.retry, got.header.Get("Retry-After"))
+			require.JSONEq(t, tc.body, got.body)
+			require.NotContains(t, h.logs.String(), "level=ERROR", "an operator's will alarms nobody")
+		})
+	}
+}
