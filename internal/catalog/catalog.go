@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"context"
 	"regexp"
 	"sync/atomic"
+	"time"
 )
 
 // Bounds and pattern of model ids (checklist R-01 to R-03).
@@ -19,7 +21,6 @@ var segmentPattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 type Catalog struct {
 	current atomic.Pointer[Snapshot]
 	options Options
-	stamp   string // of the files of the current snapshot
 }
 
 // Options say where models come from besides the embedded entries.
@@ -36,3 +37,66 @@ type Options struct {
 
 // Snapshot returns the catalog as it is now.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
+
+// Load reads the embedded entries and the directories of the options. All problems of all files
+// are reported, each with its file, line and field.
+func Load(opts Options) (*Catalog, error) {
+	files, err := readFiles(opts.Dirs)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := build(files, opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &Catalog{options: opts}
+	c.current.Store(snapshot)
+	return c, nil
+}
+
+// Reload reads the files again and swaps the snapshot when they changed. After an error the old
+// snapshot stays.
+func (c *Catalog) Reload() (changed bool, err error) {
+	files, err := readFiles(c.options.Dirs)
+	if err != nil {
+		return false, err
+	}
+	if hashFiles(files, c.options) == c.Snapshot().Hash() {
+		return false, nil
+	}
+	snapshot, err := build(files, c.options)
+	if err != nil {
+		return false, err
+	}
+	c.current.Store(snapshot)
+	return true, nil
+}
+
+// Watch reloads the catalog until ctx ends, looking at its directories every so often. report is
+// told about every change, with a nil error, and about every new problem, once.
+func (c *Catalog) Watch(ctx context.Context, every time.Duration, report func(*Snapshot, error)) {
+	if len(c.options.Dirs) == 0 {
+		return
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	last := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		changed, err := c.Reload()
+		switch {
+		case err != nil && err.Error() != last:
+			last = err.Error()
+			report(c.Snapshot(), err)
+		case err == nil:
+			last = ""
+			if changed {
+				report(c.Snapshot(), nil)
+			}
+		}
+	}
+}

@@ -6,24 +6,20 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
 )
 
 // Scope is what an expression of an entry sees. What the conversation does not have yet is nil,
 // and a member of nil is nil.
 type Scope struct {
-	Status  int               // HTTP status of the provider's answer
-	Headers map[string]string // of the answer, names in lower case
-	Body    any               // the answer, decoded; long strings cut
-	Input   any               // the caller's body, decoded; nil while polling
-	Handle  string            // of the submission
-}
-
-// variables is the environment of an expression: its names are the vocabulary of entries.
-func (s Scope) variables() map[string]any {
-	return map[string]any{
-		"status": s.Status, "headers": s.Headers, "body": s.Body, "input": s.Input, "handle": s.Handle,
-	}
+	Status  int               `expr:"status"`  // HTTP status of the provider's answer
+	Headers map[string]string `expr:"headers"` // of the answer, names in lower case
+	Body    any               `expr:"body"`    // the answer, decoded; long strings cut
+	Input   any               `expr:"input"`   // the caller's body, decoded; nil while polling
+	Handle  string            `expr:"handle"`  // of the submission
+	// Settings are the operator's values of the entry's settings, such as a cloud project.
+	Settings map[string]string `expr:"settings"`
 }
 
 // Expr is a compiled expression. The zero value is absent.
@@ -43,11 +39,23 @@ func compileExpr(source string) (Expr, error) {
 	case len(source) > maxExpression:
 		return Expr{}, fmt.Errorf("the expression is longer than %d characters", maxExpression)
 	}
-	program, err := expr.Compile(source, expr.Env(Scope{Headers: map[string]string{}}.variables()))
+	program, err := expr.Compile(source, expr.Env(Scope{}), expr.Patch(optionalMembers{}))
 	if err != nil {
 		return Expr{}, errors.New(firstLine(err.Error()))
 	}
 	return Expr{source: source, program: program}, nil
+}
+
+// optionalMembers makes every member access optional: a member of nil is nil, because providers
+// leave out what does not apply.
+type optionalMembers struct{}
+
+// Visit implements ast.Visitor.
+func (optionalMembers) Visit(node *ast.Node) {
+	if member, ok := (*node).(*ast.MemberNode); ok && !member.Method {
+		member.Optional = true
+		ast.Patch(node, &ast.ChainNode{Node: member})
+	}
 }
 
 func firstLine(s string) string {
@@ -58,14 +66,14 @@ func firstLine(s string) string {
 // Set reports whether the entry has this expression.
 func (e Expr) Set() bool { return e.program != nil }
 
-// Eval returns the expression's value. A path that the documents do not have is nil: providers
-// leave out what does not apply.
+// Eval returns the expression's value. Where the documents do not have the values it needs (an
+// element of an empty list, a number in place of a string) it is nil.
 func (e Expr) Eval(s Scope) any {
 	if e.program == nil {
 		return nil
 	}
-	value, err := expr.Run(e.program, s.variables())
-	if err != nil { // a member of nil, a number where a string was expected
+	value, err := expr.Run(e.program, s)
+	if err != nil {
 		return nil
 	}
 	return value

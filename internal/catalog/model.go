@@ -7,6 +7,8 @@ package catalog
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -43,6 +45,7 @@ type Model struct {
 	Hosts    []string // host patterns that may see the credential, "*.bfl.ai"; the base's own host is among them
 	Allow    []string // host:port that may be reached although they are not public; set by the operator, never by an entry
 	Auth     Auth
+	Settings map[string]string // name in addresses ("{settings.project}") -> environment variable, all needed
 
 	Submit      Endpoint // the request of a call; Method is POST
 	Accepted    Expr     // submit-poll: was the submission taken?
@@ -62,6 +65,7 @@ type Model struct {
 	Hosting     Hosting
 	InputMedia  map[string]string // top-level input field -> "image": what a node turns into a link
 	ContentType string            // media type of a bytes answer for the schema document
+	Example     json.RawMessage   // a body that works, nil when the entry has none
 
 	price  pricing
 	input  *schema
@@ -127,12 +131,19 @@ type ErrorRule struct {
 // Enabled reports whether the model's credential is present in the environment that lookup
 // reads (os.LookupEnv).
 func (m *Model) Enabled(lookup func(string) (string, bool)) bool {
-	for _, name := range m.Auth.Env {
+	return len(m.Missing(lookup)) == 0
+}
+
+// Missing returns the environment variables that the model needs and that are not set, sorted.
+func (m *Model) Missing(lookup func(string) (string, bool)) []string {
+	var missing []string
+	for _, name := range append(slices.Collect(maps.Values(m.Settings)), m.Auth.Env...) {
 		if value, ok := lookup(name); !ok || value == "" {
-			return false
+			missing = append(missing, name)
 		}
 	}
-	return m.Base != ""
+	slices.Sort(missing)
+	return slices.Compact(missing)
 }
 
 // Violation is one field of a body that the input schema refuses, in the validation shape of the

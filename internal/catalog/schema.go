@@ -1,10 +1,16 @@
 package catalog
 
-import "github.com/santhosh-tekuri/jsonschema/v6"
+import (
+	"encoding/json"
 
-// schema is one compiled JSON Schema with the document it came from.
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// schema is one compiled JSON Schema with its document.
 type schema struct {
-	source   any
+	json     json.RawMessage // as authored, members in the file's order
+	openapi  json.RawMessage // the same in the dialect of OpenAPI 3.0
 	compiled *jsonschema.Schema
 }
 
@@ -16,25 +22,45 @@ type inputRule struct {
 	kind   string
 }
 
+// compileSchema compiles an authored schema; an absent one is nil.
+func compileSchema(node *yaml.Node) (*schema, error) {
+	if node.IsZero() {
+		return nil, nil
+	}
+	raw, err := ordered(node)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := compileJSON("schema.json", raw)
+	if err != nil {
+		return nil, &problem{node, "the schema does not compile: " + err.Error()}
+	}
+	translated, err := openAPISchema(node)
+	if err != nil {
+		return nil, err
+	}
+	return &schema{json: raw, openapi: translated, compiled: compiled}, nil
+}
+
 // InputAuthored reports whether the model has an input schema (checklist ).
 func (m *Model) InputAuthored() bool { return m.input != nil }
 
 // OutputAuthored reports whether the model has an output schema.
 func (m *Model) OutputAuthored() bool { return m.output != nil }
 
-// InputSchema returns the input schema as JSON values (draft 2020-12), nil when there is none.
-// It is not to be changed.
-func (m *Model) InputSchema() any {
+// InputSchema returns the input schema (JSON Schema, draft 2020-12; members in the author's
+// order), nil when there is none. It is not to be changed.
+func (m *Model) InputSchema() json.RawMessage {
 	if m.input == nil {
 		return nil
 	}
-	return m.input.source
+	return m.input.json
 }
 
 // OutputSchema is InputSchema for the output.
-func (m *Model) OutputSchema() any {
+func (m *Model) OutputSchema() json.RawMessage {
 	if m.output == nil {
 		return nil
 	}
-	return m.output.source
+	return m.output.json
 }

@@ -1,7 +1,9 @@
-package catalog
+// Package jsondoc reads JSON documents whose bytes belong to somebody else: a caller's body, a
+// provider's result. It looks at them, finds values with their exact bytes, and replaces single
+// strings; every other byte stays as it came. It knows nothing of what the documents mean.
+package jsondoc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of what expressions see of a document.
+// Bounds of what is kept of a document.
 const (
 	maxDepth  = 200     // nesting of a document; deeper ones are refused
 	cutString = 4 << 10 // longer strings are cut: no expression needs a picture
@@ -104,13 +106,4 @@ func number(text string) any {
 		return nil
 	}
 	return f // out of range: the nearest, an infinity
-}
-
-// decodeBounded is Skeleton for a body that was checked before; what is no JSON is nil.
-func decodeBounded(body []byte) any {
-	value, err := Skeleton(bytes.NewReader(body))
-	if err != nil {
-		return nil
-	}
-	return value
 }

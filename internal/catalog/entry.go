@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// file is one YAML file: a provider with its models.
+type file struct {
+	Provider string
+	Title    string
+	Base     string
+	Hosts    []string
+	Settings map[string]string
+	Auth     Auth
+	Defaults yaml.Node
+	Models   []yaml.Node
+}
+
+// entry is one model as written; the provider's defaults are decoded first, the model's own
+// fields over them.
+type entry struct {
+	Model       string
+	Title       string
+	Docs        string
+	Protocol    Protocol
+	Submit      endpoint
+	Accepted    Expr
+	Handle      Expr
+	Poll        endpoint
+	Done        Expr
+	Failed      Expr
+	Result      endpoint
+	Cancel      endpoint
+	Encoding    string
+	Idempotency string `yaml:"idempotency_header"`
+	Limits      limits
+	Message     Expr
+	Errors      []errorRule
+	Charges     Charges `yaml:"charges_on_policy_rejection"`
+	Price       price
+	Hosting     hosting
+	Media       map[string]string
+	ContentType string `yaml:"content_type"`
+	Input       yaml.Node
+	Output      yaml.Node
+	Rules       []rule
+	Example     yaml.Node
+}
+
+type endpoint struct {
+	Method  string
+	URL     Template
+	Headers map[string]string
+	Body    Expr
+}
+
+type limits struct {
+	Answer, Stall, Total duration
+	FirstPoll            duration `yaml:"first_poll"`
+	PollEvery            duration `yaml:"poll_every"`
+	Bytes                size
+}
+
+type errorRule struct {
+	When       Expr
+	Type       string
+	Subject    Expr
+	Validation string
+	Detail     string
+	Retryable  bool
+}
+
+type price struct {
+	Exact, Low, High, Settled Expr
+	Unknown                   string
+	AsOf                      string `yaml:"as_of"`
+}
+
+type hosting struct {
+	Assets   []string
+	Lifetime duration
+	Links    []string
+}
+
+type rule struct {
+	Refuse Expr
+	Loc    []any
+	Msg    string
+	Type   string
+}
+
+// duration is a time.Duration written as "90s".
+type duration time.Duration
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (d *duration) UnmarshalYAML(n *yaml.Node) error {
+	v, err := time.ParseDuration(n.Value)
+	if err != nil || v <= 0 {
+		return &problem{n, "takes a positive duration such as 500ms, 90s or 24h"}
+	}
+	*d = duration(v)
+	return nil
+}
+
+// size is a number of bytes written as "64MiB".
+type size int64
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (s *size) UnmarshalYAML(n *yaml.Node) error {
+	for suffix, shift := range map[string]int{"KiB": 10, "MiB": 20, "GiB": 30} {
+		digits, found := strings.CutSuffix(n.Value, suffix)
+		v, err := strconv.ParseInt(digits, 10, 32)
+		if found && err == nil && v > 0 {
+			*s = size(v << shift)
+			return nil
+		}
+	}
+	return &problem{n, "takes a size such as 512KiB or 64MiB"}
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler: the expression is compiled where it stands.
+func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
+	compiled, err := compileExpr(n.Value)
+	if err != nil {
+		return &problem{n, "the expression " + strconv.Quote(n.Value) + " does not compile: " + err.Error()}
+	}
+	*e = compiled
+	return nil
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (t *Template) UnmarshalYAML(n *yaml.Node) error {
+	parsed, err := parseTemplate(n.Value)
+	if err != nil {
+		return &problem{n, "the address " + strconv.Quote(n.Value) + " does not compile: " + err.Error()}
+	}
+	*t = parsed
+	return nil
+}

@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// openAPISchema writes a JSON Schema of draft 2020-12 in the dialect of OpenAPI 3.0: nullable
+// instead of a null type, bounds with boolean exclusivity, enum instead of const. What that
+// dialect cannot say is refused when the entry is loaded, so that a document is never wrong.
+func openAPISchema(node *yaml.Node) (json.RawMessage, error) {
+	var b bytes.Buffer
+	w := schemaWriter{out: &b, depth: 0}
+	if err := w.schema(node); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+type schemaWriter struct {
+	out   *bytes.Buffer
+	depth int
+	first bool
+}
+
+// maxSchemaDepth bounds the nesting of an authored schema.
+const maxSchemaDepth = 40
+
+// refusedKeywords have no counterpart in OpenAPI 3.0.
+var refusedKeywords = map[string]bool{
+	"$ref": true, "$defs": true, "if": true, "then": true, "else": true, "prefixItems": true, "contains": true, "patternProperties": true,
+	"dependentSchemas": true, "dependentRequired": true, "propertyNames": true, "unevaluatedProperties": true, "unevaluatedItems": true,
+}
+
+func (w *schemaWriter) schema(n *yaml.Node) error {
+	n = followed(n)
+	if w.depth++; w.depth > maxSchemaDepth {
+		return &problem{n, fmt.Sprintf("the schema is nested deeper than %d", maxSchemaDepth)}
+	}
+	defer func() { w.depth-- }()
+	if n.Kind != yaml.MappingNode {
+		return w.plain(n) // true, false
+	}
+	w.out.WriteByte('{')
+	w.first = true
+	for _, p := range pairs(n) {
+		if err := w.keyword(p, n); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	w.first = false
+	return nil
+}
+
+func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
+	key := p.key.Value
+	if refusedKeywords[key] {
+		return &problem{p.key, fmt.Sprintf("the keyword %s cannot be said in an OpenAPI 3.0 document; use a YAML anchor, anyOf or a rule", key)}
+	}
+	switch key {
+	case "type":
+		return w.typed(p.value)
+	case "const":
+		w.name("enum")
+		w.out.WriteByte('[')
+		err := w.plain(p.value)
+		w.out.WriteByte(']')
+		return err
+	case "exclusiveMinimum", "exclusiveMaximum":
+		return w.exclusive(key, p.value, parent)
+	case "examples":
+		if len(p.value.Content) == 0 {
+			return nil
+		}
+		w.name("example")
+		return w.plain(p.value.Content[0])
+	default:
+		w.name(key)
+		return w.value(key, p.value)
+	}
+}
+
+// value writes a keyword's value, going into the ones that hold schemas.
+func (w *schemaWriter) value(key string, n *yaml.Node) error {
+	n = followed(n)
+	switch key {
+	case "properties":
+		return w.members(n)
+	case "items", "not":
+		return w.schema(n)
+	case "additionalProperties":
+		return w.schema(n)
+	case "anyOf", "oneOf", "allOf":
+		w.out.WriteByte('[')
+		for i, each := range n.Content {
+			if i > 0 {
+				w.out.WriteByte(',')
+			}
+			if err := w.schema(each); err != nil {
+				return err
+			}
+		}
+		w.out.WriteByte(']')
+		return nil
+	default:
+		return w.plain(n)
+	}
+}
+
+func (w *schemaWriter) members(n *yaml.Node) error {
+	w.out.WriteByte('{')
+	w.first = true
+	for _, p := range pairs(n) {
+		w.name(p.key.Value)
+		if err := w.schema(p.value); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	w.first = false
+	return nil
+}
+
+// typed writes a type; [T, "null"] becomes T that is nullable.
+func (w *schemaWriter) typed(n *yaml.Node) error {
+	n = followed(n)
+	if n.Kind != yaml.SequenceNode {
+		w.name("type")
+		return w.plain(n)
+	}
+	var types []*yaml.Node
+	nullable := false
+	for _, t := range n.Content {
+		if t.Value == "null" {
+			nullable = true
+			continue
+		}
+		types = append(types, t)
+	}
+	if len(types) != 1 {
+		return &problem{n, "OpenAPI 3.0 knows one type (and null) for a value; use anyOf for more"}
+	}
+	w.name("type")
+	if err := w.plain(types[0]); err != nil {
+		return err
+	}
+	if nullable {
+		w.name("nullable")
+		w.out.WriteString("true")
+	}
+	return nil
+}
+
+func (w *schemaWriter) exclusive(key string, n, parent *yaml.Node) error {
+	inclusive := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
+	if child(parent, inclusive) != nil {
+		return &problem{n, fmt.Sprintf("a schema has %s or %s, not both", inclusive, key)}
+	}
+	w.name(inclusive)
+	if err := w.plain(n); err != nil {
+		return err
+	}
+	w.name(key)
+	w.out.WriteString("true")
+	return nil
+}
+
+func (w *schemaWriter) name(s string) {
+	if !w.first {
+		w.out.WriteByte(',')
+	}
+	w.first = false
+	encoded, err := json.Marshal(s)
+	if err == nil { // a string always encodes
+		w.out.Write(encoded)
+	}
+	w.out.WriteByte(':')
+}
+
+func (w *schemaWriter) plain(n *yaml.Node) error {
+	raw, err := ordered(n)
+	w.out.Write(raw)
+	return err
+}

@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"go.yaml.in/yaml/v3"
+)
+
+// entrySchema describes a catalog file; editors can use it, too.
+//
+//go:embed entry.schema.json
+var entrySchema []byte
+
+var compiledEntrySchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	return compileJSON("entry.schema.json", entrySchema)
+})
+
+// compileJSON compiles a JSON Schema of draft 2020-12. It may refer only to itself: nothing is
+// loaded from files or the network.
+func compileJSON(name string, raw []byte) (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(name, document); err != nil {
+		return nil, err
+	}
+	return c.Compile(name)
+}
+
+// noLoader refuses every reference to another document.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("a schema may refer only to itself, not to %s", url)
+}
+
+// checkShape checks a file against the entry schema; every finding stands at its node.
+func checkShape(root *yaml.Node) error {
+	raw, err := ordered(root)
+	if err != nil {
+		return err
+	}
+	shape, err := compiledEntrySchema()
+	if err != nil {
+		return fmt.Errorf("the schema of catalog files: %w", err)
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	var invalid *jsonschema.ValidationError
+	if err := shape.Validate(instance); !errors.As(err, &invalid) {
+		return err
+	}
+	var problems []error
+	for _, leaf := range leaves(invalid) {
+		problems = append(problems, &problem{at(root, leaf.InstanceLocation), explain(root, leaf)})
+	}
+	return errors.Join(problems...)
+}
+
+// leaves returns the innermost errors: what is really wrong.
+func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return []*jsonschema.ValidationError{e}
+	}
+	var all []*jsonschema.ValidationError
+	for _, cause := range e.Causes {
+		all = append(all, leaves(cause)...)
+	}
+	return all
+}
+
+// explain says what is wrong in an entry author's words, and what is allowed.
+func explain(root *yaml.Node, e *jsonschema.ValidationError) string {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		return "needs " + strings.Join(k.Missing, ", ")
+	case *kind.AdditionalProperties:
+		return fmt.Sprintf("has no field %s", strings.Join(k.Properties, ", ")) + nearField(k.Properties)
+	case *kind.Enum:
+		allowed := make([]string, len(k.Want))
+		for i, v := range k.Want {
+			allowed[i] = fmt.Sprint(v)
+		}
+		return fmt.Sprintf("%q is not allowed; it takes one of %s", at(root, e.InstanceLocation).Value, strings.Join(allowed, ", "))
+	case *kind.Pattern:
+		return fmt.Sprintf("%q does not match %s", k.Got, k.Want)
+	case *kind.Type:
+		return fmt.Sprintf("takes %s, not %s", strings.Join(k.Want, " or "), k.Got)
+	case *kind.DependentRequired:
+		return fmt.Sprintf("with %s it also needs %s", k.Prop, strings.Join(k.Missing, ", "))
+	default:
+		return e.ErrorKind.LocalizedString(english)
+	}
+}
+
+// nearField suggests the field that was probably meant.
+func nearField(unknown []string) string {
+	for _, name := range unknown {
+		for _, known := range entryFields() {
+			if distance(name, known) <= 2 {
+				return fmt.Sprintf(" (is it %s?)", known)
+			}
+		}
+	}
+	return "; known are " + strings.Join(entryFields(), ", ")
+}
+
+// entryFields returns the names of a model's fields, from the entry schema itself.
+func entryFields() []string {
+	shape, err := compiledEntrySchema()
+	if err != nil {
+		return nil
+	}
+	models := shape.Properties["models"].Items2020
+	var names []string
+	for name := range models.AllOf[0].Ref.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,249 @@
+package jsondoc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrNoString reports a pointer that leads to no string.
+var ErrNoString = errors.New("there is no string at this place of the document")
+
+// Found is a string in a document: its pointer, its value, and where its bytes stand, with the
+// quotation marks.
+type Found struct {
+	Pointer    string
+	Value      string
+	start, end int
+}
+
+// IsObject reports whether body is exactly one JSON object.
+func IsObject(body []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsonOptions...)
+	if d.PeekKind() != '{' || d.SkipValue() != nil {
+		return false
+	}
+	_, err := d.ReadToken()
+	return err == io.EOF //nolint:errorlint // the decoder returns io.EOF itself
+}
+
+// Raw returns the bytes of the values at JSON pointers ("" is the whole document), as they
+// stand. Pointers that lead nowhere are left out; of a repeated member name the last counts.
+func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
+	found := map[string]json.RawMessage{}
+	w := walker{body: body, patterns: split(pointers), visit: func(path []string, start, end int) error {
+		found[pointer(path)] = json.RawMessage(body[start:end])
+		return nil
+	}}
+	if err := w.run(); err != nil {
+		return nil
+	}
+	return found
+}
+
+// Strings returns the strings at places of a document. A pattern is a JSON pointer in which * is
+// every element or member. An error means that the document is no JSON.
+func Strings(body []byte, patterns []string) ([]Found, error) {
+	var found []Found
+	w := walker{body: body, patterns: split(patterns), visit: func(path []string, start, end int) error {
+		var value string
+		if body[start] != '"' || json.Unmarshal(body[start:end], &value) != nil {
+			return nil // not a string: null for a result that is not there
+		}
+		found = append(found, Found{pointer(path), value, start, end})
+		return nil
+	}}
+	return found, w.run()
+}
+
+// Replace returns the document with the strings at some pointers replaced; every other byte is
+// the original's. A pointer that leads to no string is ErrNoString.
+func Replace(body []byte, values map[string]string) ([]byte, error) {
+	pointers := make([]string, 0, len(values))
+	for p := range values {
+		pointers = append(pointers, p)
+	}
+	found, err := Strings(body, escapeStars(pointers))
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b Found) int { return a.start - b.start })
+	var out bytes.Buffer
+	last, done := 0, map[string]bool{}
+	for _, f := range found {
+		quoted, err := jsontext.AppendQuote(nil, values[f.Pointer])
+		if err != nil {
+			return nil, fmt.Errorf("the replacement at %s: %w", f.Pointer, err)
+		}
+		out.Write(body[last:f.start])
+		out.Write(quoted)
+		last, done[f.Pointer] = f.end, true
+	}
+	for _, p := range pointers {
+		if !done[p] {
+			return nil, fmt.Errorf("%s: %w", p, ErrNoString)
+		}
+	}
+	out.Write(body[last:])
+	return out.Bytes(), nil
+}
+
+// literalStar stands for a member that is really called "*"; patterns use a plain one.
+const literalStar = "\x00*"
+
+func escapeStars(pointers []string) []string {
+	escaped := make([]string, len(pointers))
+	for i, p := range pointers {
+		steps := strings.Split(p, "/")
+		for j, step := range steps {
+			if step == "*" {
+				steps[j] = literalStar
+			}
+		}
+		escaped[i] = strings.Join(steps, "/")
+	}
+	return escaped
+}
+
+var (
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+)
+
+func split(pointers []string) [][]string {
+	all := make([][]string, len(pointers))
+	for i, p := range pointers {
+		for step := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
+			if p != "" {
+				all[i] = append(all[i], step)
+			}
+		}
+	}
+	return all
+}
+
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteByte('/')
+		b.WriteString(escape.Replace(step))
+	}
+	return b.String()
+}
+
+// walker visits the values of a document at the ends of its patterns.
+type walker struct {
+	body     []byte
+	patterns [][]string
+	visit    func(path []string, start, end int) error
+	path     []string
+}
+
+func (w *walker) run() error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(w.body), jsonOptions...)
+	return w.value(d)
+}
+
+// value visits the next value or descends into it, as the patterns want.
+func (w *walker) value(d *jsontext.Decoder) error {
+	ends, passes := w.match()
+	switch {
+	case ends && passes: // a value and something inside it: the inner is read from the outer's bytes
+		return w.both(d)
+	case ends:
+		raw, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		end := int(d.InputOffset())
+		return w.visit(w.path, end-len(raw), end)
+	case !passes || len(w.path) > maxDepth:
+		return d.SkipValue()
+	}
+	switch d.PeekKind() {
+	case '{', '[':
+		return w.inside(d)
+	default:
+		return d.SkipValue()
+	}
+}
+
+func (w *walker) both(d *jsontext.Decoder) error {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	end := int(d.InputOffset())
+	start := end - len(raw)
+	if err := w.visit(w.path, start, end); err != nil {
+		return err
+	}
+	if raw.Kind() != '{' && raw.Kind() != '[' {
+		return nil
+	}
+	inner := walker{body: w.body[start:end], patterns: w.patterns, path: w.path, visit: func(path []string, s, e int) error {
+		return w.visit(path, start+s, start+e)
+	}}
+	return inner.inside(jsontext.NewDecoder(bytes.NewBuffer(inner.body), jsonOptions...))
+}
+
+// inside visits the members of the object or array that comes next.
+func (w *walker) inside(d *jsontext.Decoder) error {
+	open, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	closing := open.Kind() + 2 // '}' and ']' stand two after their openings
+	for i := 0; d.PeekKind() != closing; i++ {
+		step := strconv.Itoa(i)
+		if closing == '}' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return err
+			}
+			step = name.String()
+		}
+		w.path = append(w.path, step)
+		err := w.value(d)
+		w.path = w.path[:len(w.path)-1]
+		if err != nil {
+			return err
+		}
+	}
+	_, err = d.ReadToken()
+	return err
+}
+
+// match reports whether a pattern ends at the current path, and whether one goes on below it.
+func (w *walker) match() (ends, passes bool) {
+	for _, pattern := range w.patterns {
+		if len(pattern) < len(w.path) || !covers(pattern, w.path) {
+			continue
+		}
+		if len(pattern) == len(w.path) {
+			ends = true
+		} else {
+			passes = true
+		}
+	}
+	return ends, passes
+}
+
+func covers(pattern, path []string) bool {
+	for i, step := range path {
+		switch p := pattern[i]; {
+		case p == "*":
+		case p == literalStar && step == "*":
+		case unescape.Replace(p) != step:
+			return false
+		}
+	}
+	return true
+}
