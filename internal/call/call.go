@@ -139,6 +139,8 @@ type Call struct {
 	Worker     string     `json:"worker,omitempty"` // process that dispatched
 	Handle     string     `json:"handle,omitempty"` // the provider's name for the generation
 	Answer     *Body      `json:"answer,omitempty"` // as it is delivered
+	Price      int64      `json:"price_micros,omitempty"`
+	Linked     bool       `json:"linked,omitempty"` // the provider's answer refers to bytes outside itself
 	Replayable bool       `json:"replayable,omitempty"`
 	Failure    *Failure   `json:"failure,omitempty"`
 	Hosted     int        `json:"hosted,omitempty"`    // assets copied to our storage

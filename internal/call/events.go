@@ -61,7 +61,8 @@ type ProviderAcceptedV1 struct {
 // AnsweredV1 records the provider's answer, stored and as it came.
 type AnsweredV1 struct {
 	Answer Body  `json:"answer"`
-	Millis int64 `json:"millis"` // from dispatch
+	Price  int64 `json:"price_micros"`     // what it is settled for, USD millionths
+	Linked bool  `json:"linked,omitempty"` // it refers to bytes outside itself, which are not ours
 }
 
 // HostedV1 records which assets of the answer were copied, and the answer that names the copies.

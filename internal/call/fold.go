@@ -32,7 +32,7 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 	case ProviderAcceptedV1:
 		c.State, c.Handle = Running, e.Handle
 	case AnsweredV1:
-		c.State, c.Answer = Answered, &e.Answer
+		c.State, c.Answer, c.Price, c.Linked = Answered, &e.Answer, e.Price, e.Linked
 	case HostedV1:
 		c.Answer, c.Hosted = &e.Answer, len(e.Assets)
 	case CancelRequestedV1:

@@ -1,0 +1,268 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Calls is what activities need of the records of calls.
+type Calls interface {
+	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
+	End(ctx context.Context, e call.Ending) (call.Ended, error)
+	// Alive reports whether a dispatching process gave a sign of life lately.
+	Alive(ctx context.Context, worker string) (bool, error)
+}
+
+// Hosts copies assets of answers to our own storage.
+type Hosts interface {
+	// Host copies what the model's rules name, best effort for each, and returns the answer that
+	// names the copies.
+	Host(ctx context.Context, c call.Call) (call.HostedV1, error)
+}
+
+// ModelDeps are what the activities of model calls stand on.
+type ModelDeps struct {
+	Events   eventlog.Store
+	Types    *eventlog.Registry
+	Calls    Calls
+	Blobs    blob.Store
+	Provider call.Provider
+	Hosts    Hosts
+	Tiers    call.Tiers
+	Kicker   Kicker
+	Worker   string // names this process and its life: unique, and beating while it lives
+	Log      *slog.Logger
+}
+
+// Models holds the activities of RunModel.
+type Models struct {
+	ModelDeps
+	exchanges *exchanges
+}
+
+// NewModels returns the activities over their dependencies.
+func NewModels(deps ModelDeps) *Models {
+	return &Models{ModelDeps: deps, exchanges: newExchanges()}
+}
+
+// Next is what a call needs next.
+type Next string
+
+// What a call can need.
+const (
+	NextNothing Next = "nothing" // it has ended
+	NextSend    Next = "send"    // nothing was sent yet
+	NextWait    Next = "wait"    // another process is on the wire for it
+	NextPoll    Next = "poll"    // the provider works on it
+	NextHost    Next = "host"    // its answer has assets to copy
+)
+
+// ModelStep is what the workflow of a call decides on.
+type ModelStep struct {
+	Next  Next
+	After time.Duration // how long to wait before
+}
+
+var ended = ModelStep{Next: NextNothing}
+
+// waitElsewhere is the pace at which a call on another process's wire is looked at.
+const waitElsewhere = 2 * time.Second
+
+// Dispatch sends the call to its provider, at most once in the call's life, and records what came
+// of it. The fact call.dispatching precedes the wire; whoever did not write it sends nothing.
+func (m *Models) Dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
+	step, err := m.dispatch(ctx, r)
+	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
+	x, mine := m.exchanges.claim(r.Call)
+	if !mine {
+		return x.wait(ctx)
+	}
+	conv, sink, err := m.open(ctx, r)
+	if err != nil {
+		m.exchanges.drop(r.Call)
+		return m.unsendable(ctx, r, err)
+	}
+	mine, err = m.announce(ctx, r)
+	if err != nil || !mine {
+		m.exchanges.drop(r.Call)
+		closeConversation(conv, sink)
+		if err != nil {
+			return ModelStep{}, err
+		}
+		return m.resolve(ctx, r)
+	}
+	m.exchanges.run(x, func(ctx context.Context) (ModelStep, error) { return m.converse(ctx, r, conv, sink) })
+	return x.wait(ctx)
+}
+
+// open readies both ends of the wire, so that nothing of ours is missing once the provider is reached.
+func (m *Models) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
+	conv, err := m.conversation(ctx, r, "")
+	if err != nil {
+		return conv, nil, err
+	}
+	sink, err := m.Blobs.Create(ctx, blob.Durable)
+	if err != nil {
+		closeConversation(conv, nil)
+		return conv, nil, fmt.Errorf("room for an answer: %w", err)
+	}
+	return conv, sink, nil
+}
+
+func (m *Models) conversation(ctx context.Context, r call.Run, handle string) (call.Conversation, error) {
+	body, err := m.Blobs.Open(ctx, r.Request.Ref)
+	if err != nil {
+		return call.Conversation{}, fmt.Errorf("open the request of call %s: %w", r.Call, err)
+	}
+	return call.Conversation{
+		Call: r.Call, Model: r.Model, Handle: handle, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held,
+	}, nil
+}
+
+func closeConversation(conv call.Conversation, sink blob.Writer) {
+	if r, ok := conv.Body.(blob.Reader); ok {
+		r.Close()
+	}
+	if sink != nil {
+		_ = sink.Abort() // the staging folder is swept
+	}
+}
+
+// unsendable ends a call whose request we lost or cannot take the answer of; what is away for now is tried again.
+func (m *Models) unsendable(ctx context.Context, r call.Run, cause error) (ModelStep, error) {
+	if kind := fault.KindOf(cause); kind == fault.Unavailable || kind == fault.Canceled || kind == fault.Internal && ctx.Err() != nil {
+		return ModelStep{}, cause
+	}
+	m.Log.Error("a call cannot be sent", "call_id", r.Call, "error", cause)
+	return m.end(ctx, r, call.Ending{
+		Type: call.TypeFailed, ReleaseKey: true,
+		Fact: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router could not read the request or store an answer; nothing was sent")},
+	})
+}
+
+func internalFailure(detail string) call.Failure {
+	return call.Failure{Type: call.InternalError, Status: 500, Detail: detail}
+}
+
+// announceTries bounds the races with facts that come in between, such as a caller that hangs up.
+const announceTries = 5
+
+// announce records that the call goes on the wire, and reports whether it is ours to send.
+func (m *Models) announce(ctx context.Context, r call.Run) (bool, error) {
+	token, version := uuid.NewString(), r.Version
+	for range announceTries {
+		recorded, err := m.Events.Append(ctx, eventlog.Append{
+			Stream: r.Call.Stream(), Account: r.Account, Expected: version, Meta: eventlog.Meta{Actor: m.Worker},
+			Events: []eventlog.Event{{
+				ID: call.FactID(r.Call, 0, call.TypeDispatching), Type: call.TypeDispatching,
+				Data: call.DispatchingV1{Run: r.Run, Token: token, Worker: m.Worker},
+			}},
+		})
+		if err == nil {
+			return m.isOurs(recorded, token)
+		}
+		if !errors.Is(err, eventlog.ErrVersion) && !errors.Is(err, eventlog.ErrClosed) {
+			return false, fmt.Errorf("announce call %s: %w", r.Call, err)
+		}
+		c, err := m.Calls.Load(ctx, r.Account, r.Call)
+		if err != nil || c.State != call.Admitted || c.Canceling {
+			return false, err
+		}
+		version = c.Version
+	}
+	return false, fault.New(fault.Unavailable, "", "call %s changes all the time", r.Call)
+}
+
+// isOurs tells our announcement from one that was recorded before.
+func (m *Models) isOurs(recorded []eventlog.Recorded, token string) (bool, error) {
+	data, err := m.Types.Decode(recorded[0].Type, recorded[0].Data)
+	if err != nil {
+		return false, err
+	}
+	fact, ok := data.(call.DispatchingV1)
+	return ok && fact.Token == token, nil
+}
+
+// Resolve looks in the log how far a call has come and says what it needs next. A call that was on
+// a wire that died is ended: nobody knows what became of it, and it is never sent again.
+func (m *Models) Resolve(ctx context.Context, r call.Run) (ModelStep, error) {
+	step, err := m.resolve(ctx, r)
+	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+func (m *Models) resolve(ctx context.Context, r call.Run) (ModelStep, error) {
+	c, err := m.Calls.Load(ctx, r.Account, r.Call)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	switch c.State {
+	case call.Succeeded, call.Failed, call.Canceled, call.Unknown:
+		return ended, nil
+	case call.Admitted, call.Parked:
+		if c.Canceling {
+			return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Fact: call.CanceledV1{Model: r.Model}})
+		}
+		return ModelStep{Next: NextSend}, nil
+	case call.Dispatching:
+		return m.onTheWire(ctx, r, c)
+	case call.Running:
+		return ModelStep{Next: NextPoll}, nil
+	case call.Answered:
+		return ModelStep{Next: NextHost}, nil
+	}
+	return ModelStep{}, fmt.Errorf("call %s is in state %q", r.Call, c.State)
+}
+
+// onTheWire waits for whoever sends the call, here or elsewhere, or gives the call up when that died.
+func (m *Models) onTheWire(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
+	if x, here := m.exchanges.find(r.Call); here {
+		return x.wait(ctx)
+	}
+	if c.Worker != m.Worker {
+		alive, err := m.Calls.Alive(ctx, c.Worker)
+		if err != nil || alive {
+			return ModelStep{Next: NextWait, After: waitElsewhere}, err
+		}
+	}
+	// The exchange may have recorded its outcome since we looked.
+	if now, err := m.Calls.Load(ctx, r.Account, r.Call); err != nil || now.State != call.Dispatching {
+		return ModelStep{Next: NextWait}, err
+	}
+	m.Log.Error("the outcome of a call is unknown: its process died on the wire", "call_id", r.Call, "worker", c.Worker)
+	return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request; it is not sent again"))
+}
+
+func (m *Models) unknown(ctx context.Context, r call.Run, f call.Failure) (ModelStep, error) {
+	return m.end(ctx, r, call.Ending{
+		Type: call.TypeOutcomeUnknown, Hold: call.KeepHold, Fact: call.OutcomeUnknownV1{Model: r.Model, Failure: f},
+	})
+}
+
+// end records the end of a call and starts the calls that waited for its place.
+func (m *Models) end(ctx context.Context, r call.Run, e call.Ending) (ModelStep, error) {
+	limits, err := m.Tiers.CallLimits(ctx, r.Account)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	e.Run, e.Limits, e.Actor = r, limits, m.Worker
+	done, err := m.Calls.End(ctx, e)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	m.Kicker.Kick(done.Intents)
+	return ended, nil
+}

@@ -1,0 +1,248 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// exchanges are the conversations this process has on the wire. They belong to the process and not to
+// an activity: when the engine takes an activity away, as at a shutdown or after a timeout, the
+// provider's answer still arrives and is recorded.
+type exchanges struct {
+	mu     sync.Mutex // guards open
+	open   map[call.ID]*exchange
+	active sync.WaitGroup
+}
+
+type exchange struct {
+	id   call.ID
+	done chan struct{} // closed behind step and err
+	step ModelStep
+	err  error
+}
+
+func newExchanges() *exchanges { return &exchanges{open: map[call.ID]*exchange{}} }
+
+// claim returns the call's exchange, and whether it is new.
+func (e *exchanges) claim(id call.ID) (*exchange, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x, ok := e.open[id]; ok {
+		return x, false
+	}
+	x := &exchange{id: id, done: make(chan struct{})}
+	e.open[id] = x
+	return x, true
+}
+
+func (e *exchanges) find(id call.ID) (*exchange, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x, ok := e.open[id]
+	return x, ok
+}
+
+// drop forgets an exchange that did not begin; who joined it looks at the log.
+func (e *exchanges) drop(id call.ID) {
+	e.mu.Lock()
+	x := e.open[id]
+	delete(e.open, id)
+	e.mu.Unlock()
+	x.step = ModelStep{Next: NextWait}
+	close(x.done)
+}
+
+// run converses in the background; the exchange is found until its outcome is recorded.
+func (e *exchanges) run(x *exchange, converse func(context.Context) (ModelStep, error)) {
+	e.active.Go(func() {
+		x.step, x.err = converse(context.Background())
+		e.mu.Lock()
+		delete(e.open, x.id)
+		e.mu.Unlock()
+		close(x.done)
+	})
+}
+
+func (x *exchange) wait(ctx context.Context) (ModelStep, error) {
+	select {
+	case <-x.done:
+		return x.step, x.err
+	case <-ctx.Done():
+		return ModelStep{}, ctx.Err()
+	}
+}
+
+// Drain waits until no conversation is on the wire, or ctx ends.
+func (m *Models) Drain(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		m.exchanges.active.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// converse speaks to the provider and records what came of it. It is not interrupted.
+func (m *Models) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (ModelStep, error) {
+	defer closeConversation(conv, sink)
+	links := &linkFinder{}
+	out, err := m.Provider.Dispatch(ctx, conv, tee{sink, links})
+	if err != nil {
+		return m.insist(ctx, r, func() (ModelStep, error) { return m.unanswered(ctx, r, err) })
+	}
+	return m.insist(ctx, r, m.outcome(ctx, r, out, sink, links))
+}
+
+// insist records an outcome against all odds: it is known only here, and worth money.
+func (m *Models) insist(ctx context.Context, r call.Run, record func() (ModelStep, error)) (ModelStep, error) {
+	const first, last = 100 * time.Millisecond, 5 * time.Second
+	for delay := first; ; delay = min(2*delay, last) {
+		step, err := record()
+		if err == nil {
+			return step, nil
+		}
+		m.Log.Error("the outcome of a call is not recorded yet", "call_id", r.Call, "error", err)
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return step, err
+		}
+	}
+}
+
+// unanswered ends a call whose dispatch gave no answer at all.
+func (m *Models) unanswered(ctx context.Context, r call.Run, cause error) (ModelStep, error) {
+	m.Log.Warn("a provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
+	if errors.Is(cause, call.ErrNotSent) {
+		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Fact: call.FailedV1{
+			Model: r.Model, Unsent: true,
+			Failure: call.Failure{Type: call.ServiceUnavailable, Status: 503, Detail: "the provider cannot be reached; nothing was sent, and the same request may be sent again"},
+		}})
+	}
+	if errors.Is(cause, call.ErrTimeout) {
+		return m.unknown(ctx, r, call.Failure{Type: call.ProviderTimeout, Status: 504, Detail: "the provider did not answer within its deadline"})
+	}
+	return m.unknown(ctx, r, call.Failure{Type: call.ProviderError, Status: 502, Detail: "the provider broke off before it gave a complete answer"})
+}
+
+// outcome returns what records an exchange. The sink is committed once.
+func (m *Models) outcome(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (ModelStep, error) {
+	switch out.Phase {
+	case call.PhaseAnswered:
+		return m.answered(ctx, r, out, sink, links)
+	case call.PhaseAccepted:
+		return func() (ModelStep, error) { return m.accepted(ctx, r, out) }
+	case call.PhaseFailed:
+		return func() (ModelStep, error) {
+			return m.end(ctx, r, call.Ending{
+				Type: call.TypeFailed, ReleaseKey: out.Unsent, Charged: out.Price,
+				Fact: call.FailedV1{Model: r.Model, Failure: *out.Failure, Charged: out.Price, Unsent: out.Unsent},
+			})
+		}
+	case call.PhasePending:
+	}
+	return func() (ModelStep, error) { return ModelStep{Next: NextPoll, After: out.PollAfter}, nil }
+}
+
+func (m *Models) accepted(ctx context.Context, r call.Run, out call.Exchange) (ModelStep, error) {
+	err := m.append(ctx, r, eventlog.Event{
+		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle},
+	})
+	return ModelStep{Next: NextPoll, After: out.PollAfter}, err
+}
+
+func (m *Models) append(ctx context.Context, r call.Run, e eventlog.Event) error {
+	_, err := m.Events.Append(ctx, eventlog.Append{
+		Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{e}, Meta: eventlog.Meta{Actor: m.Worker},
+	})
+	return err
+}
+
+// answered stores an answer and records it; with nothing to copy, that is the end of the call.
+func (m *Models) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (ModelStep, error) {
+	stored, failed := sink.Commit(ctx)
+	if failed != nil { // the bytes are gone with the sink
+		m.Log.Error("an answer could not be stored", "call_id", r.Call, "error", failed)
+		return func() (ModelStep, error) {
+			return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))
+		}
+	}
+	answer := call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: out.ContentType}
+	linked := links.found && isJSON(out.ContentType)
+	fact := eventlog.Event{
+		ID: call.FactID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
+		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked},
+	}
+	if out.Host {
+		return func() (ModelStep, error) { return ModelStep{Next: NextHost}, m.append(ctx, r, fact) }
+	}
+	return func() (ModelStep, error) {
+		return m.end(ctx, r, call.Ending{
+			Before: []eventlog.Event{fact}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
+			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price},
+		})
+	}
+}
+
+func isJSON(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	return media == "application/json" || strings.HasSuffix(media, "+json")
+}
+
+// tee writes to the sink, and shows the finder what passed.
+type tee struct {
+	sink  blob.Writer
+	links *linkFinder
+}
+
+func (t tee) Write(p []byte) (int, error) {
+	n, err := t.sink.Write(p)
+	t.links.see(p[:n])
+	return n, err
+}
+
+// linkFinder looks for JSON strings that begin as web addresses: what they name is not in the answer.
+type linkFinder struct {
+	found bool
+	tail  []byte // end of the bytes before, where an address may have begun
+}
+
+var addresses = [][]byte{[]byte(`"http://`), []byte(`"https://`), []byte(`"http:\/\/`), []byte(`"https:\/\/`)}
+
+// longestAddress is the length of the longest beginning above.
+const longestAddress = len(`"https:\/\/`)
+
+func (f *linkFinder) see(p []byte) {
+	if f.found || len(p) == 0 {
+		return
+	}
+	joint := append(f.tail, p[:min(len(p), longestAddress)]...)
+	for _, a := range addresses {
+		if bytes.Contains(joint, a) || bytes.Contains(p, a) {
+			f.found = true
+			return
+		}
+	}
+	seen := append(f.tail, p[max(0, len(p)-longestAddress):]...)
+	f.tail = bytes.Clone(seen[max(0, len(seen)-longestAddress):])
+}
+
+var errNoHandle = fault.New(fault.Internal, "", "a call without a handle cannot be polled")

@@ -1,0 +1,163 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// pollAgain is the pace of polling where neither the provider nor the catalog gives one.
+const pollAgain = 2 * time.Second
+
+// Poll asks the provider once for the result of a call that has a handle, and records it when it is
+// there. A poll that fails is made again; a generation that outlasts its model's bound is given up.
+func (m *Models) Poll(ctx context.Context, r call.Run) (ModelStep, error) {
+	step, err := m.poll(ctx, r)
+	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
+	c, err := m.Calls.Load(ctx, r.Account, r.Call)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	if c.State != call.Running {
+		return m.resolve(ctx, r)
+	}
+	step, err := m.ask(ctx, r, c.Handle)
+	if err != nil {
+		m.Log.Warn("a poll failed", "call_id", r.Call, "model", r.Model, "error", err)
+		step = ModelStep{Next: NextPoll, After: pollAgain}
+	}
+	if step.Next == NextPoll && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
+		return m.unknown(ctx, r, call.Failure{
+			Type: call.ProviderTimeout, Status: 504, Detail: "the provider did not finish the generation within its deadline",
+		})
+	}
+	if step.Next == NextPoll && step.After <= 0 {
+		step.After = pollAgain
+	}
+	return step, nil
+}
+
+// ask makes one poll and records what it gave.
+func (m *Models) ask(ctx context.Context, r call.Run, handle string) (ModelStep, error) {
+	if handle == "" {
+		return ModelStep{}, errNoHandle
+	}
+	conv, err := m.conversation(ctx, r, handle)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	sink, err := m.Blobs.Create(ctx, blob.Durable)
+	if err != nil {
+		closeConversation(conv, nil)
+		return ModelStep{}, err
+	}
+	defer closeConversation(conv, sink)
+	links := &linkFinder{}
+	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
+	if err != nil {
+		return ModelStep{}, err
+	}
+	return m.outcome(ctx, r, out, sink, links)()
+}
+
+// Stop asks the provider to cancel a generation. A result that was ready all the same is kept and
+// charged; a provider that cannot cancel is polled on.
+func (m *Models) Stop(ctx context.Context, r call.Run) (ModelStep, error) {
+	step, err := m.stop(ctx, r)
+	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+func (m *Models) stop(ctx context.Context, r call.Run) (ModelStep, error) {
+	c, err := m.Calls.Load(ctx, r.Account, r.Call)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	if c.State != call.Running {
+		return m.resolve(ctx, r)
+	}
+	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle})
+	if err != nil {
+		if !errors.Is(err, call.ErrNoCancel) {
+			m.Log.Warn("a provider did not cancel", "call_id", r.Call, "model", r.Model, "error", err)
+		}
+		return ModelStep{Next: NextPoll}, nil
+	}
+	step, err := m.lastLook(ctx, r, c.Handle)
+	if err != nil || step.Next != NextPoll {
+		return step, err
+	}
+	return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Fact: call.CanceledV1{Model: r.Model}})
+}
+
+// lastLook asks once more after a cancellation: a result that came first is kept. What fails now
+// fails because it was canceled.
+func (m *Models) lastLook(ctx context.Context, r call.Run, handle string) (ModelStep, error) {
+	conv, err := m.conversation(ctx, r, handle)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	sink, err := m.Blobs.Create(ctx, blob.Durable)
+	if err != nil {
+		closeConversation(conv, nil)
+		return ModelStep{}, err
+	}
+	defer closeConversation(conv, sink)
+	links := &linkFinder{}
+	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
+	if err != nil || out.Phase != call.PhaseAnswered {
+		return ModelStep{Next: NextPoll}, nil //nolint:nilerr // the provider confirmed the cancellation: there is nothing to collect
+	}
+	return m.answered(ctx, r, out, sink, links)()
+}
+
+// Host copies the assets that the model's rules name and ends the call. Each copy is best effort.
+func (m *Models) Host(ctx context.Context, r call.Run) (ModelStep, error) {
+	step, err := m.host(ctx, r)
+	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+func (m *Models) host(ctx context.Context, r call.Run) (ModelStep, error) {
+	c, err := m.Calls.Load(ctx, r.Account, r.Call)
+	if err != nil {
+		return ModelStep{}, err
+	}
+	if c.State != call.Answered {
+		return m.resolve(ctx, r)
+	}
+	hosted, err := m.Hosts.Host(ctx, c)
+	if err != nil {
+		return ModelStep{}, fmt.Errorf("copy the assets of call %s: %w", r.Call, err)
+	}
+	fact := eventlog.Event{ID: call.FactID(r.Call, 0, call.TypeHosted), Type: call.TypeHosted, Data: hosted}
+	return m.succeed(ctx, r, c, hosted.Answer, []eventlog.Event{fact}, hosted.Failed == 0 && (len(hosted.Assets) > 0 || !c.Linked))
+}
+
+// Deliver ends an answered call without copying anything, when copying failed altogether.
+func (m *Models) Deliver(ctx context.Context, r call.Run) (ModelStep, error) {
+	c, err := m.Calls.Load(ctx, r.Account, r.Call)
+	if err == nil && c.State != call.Answered {
+		return m.Resolve(ctx, r)
+	}
+	if err != nil {
+		return ModelStep{}, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	}
+	step, err := m.succeed(ctx, r, c, *c.Answer, nil, !c.Linked)
+	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+func (m *Models) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (ModelStep, error) {
+	return m.end(ctx, r, call.Ending{
+		Before: before, Type: call.TypeSucceeded, Charged: c.Price, Keep: []call.Body{answer},
+		Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price},
+	})
+}

@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/outbox"
+)
+
+// CallRecords knows the calls in flight and those that are parked.
+type CallRecords interface {
+	// Held returns runs in flight for at least age that wait for no intent, oldest first.
+	Held(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
+	// Restart records an intent to run a call in a new workflow.
+	Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error)
+	// Waiting returns accounts whose calls are parked, in order from the one behind after.
+	Waiting(ctx context.Context, after string, limit int) ([]string, error)
+	// Admit lets parked calls of an account in flight as far as its limits allow.
+	Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error)
+	// TimeOut ends parked calls that have waited for too long.
+	TimeOut(ctx context.Context, limit int) (int, error)
+	// Forget drops keys and references whose time has passed.
+	Forget(ctx context.Context) error
+}
+
+// CallSweeper finds calls in flight that nothing runs any more, since their workflow was closed from
+// outside or lost with the engine's database, and runs them again: the log says how far each has
+// come, and what was sent is not sent again. It also ends parked calls that waited for too long.
+type CallSweeper struct {
+	Client client.Client
+	Calls  CallRecords
+	Tiers  call.Tiers
+	Kick   func([]outbox.Intent)
+	Log    *slog.Logger
+	Every  time.Duration // default 15 s
+	Age    time.Duration // of a call in flight before it is looked at; default 30 s
+}
+
+// Run sweeps until ctx ends. Several sweepers may run at once.
+func (s *CallSweeper) Run(ctx context.Context) error {
+	if s.Every == 0 {
+		s.Every = 15 * time.Second
+	}
+	if s.Age == 0 {
+		s.Age = 30 * time.Second
+	}
+	tick := time.NewTicker(s.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Warn("sweep of calls not finished", "error", err)
+			}
+		}
+	}
+}
+
+// Sweep does one round.
+func (s *CallSweeper) Sweep(ctx context.Context) error {
+	_, timedOut := s.Calls.TimeOut(ctx, sweepLimit)
+	return errors.Join(s.revive(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
+}
+
+func (s *CallSweeper) revive(ctx context.Context) error {
+	held, err := s.Calls.Held(ctx, s.Age, sweepLimit)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, r := range held {
+		if err := s.check(ctx, r); err != nil { // must not keep those behind it waiting
+			failed = append(failed, fmt.Errorf("look after call %s: %w", r.Call, err))
+		}
+		if ctx.Err() != nil || len(failed) == sweepFailures {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (s *CallSweeper) check(ctx context.Context, r call.Run) error {
+	d, err := s.Client.DescribeWorkflowExecution(ctx, r.Call.WorkflowID(r.Run), "")
+	var absent *serviceerror.NotFound
+	if err != nil && !errors.As(err, &absent) {
+		return err
+	}
+	if err == nil {
+		switch d.GetWorkflowExecutionInfo().GetStatus() {
+		case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
+			return nil
+		default:
+		}
+	}
+	intents, err := s.Calls.Restart(ctx, r)
+	if err != nil || len(intents) == 0 {
+		return err
+	}
+	s.Log.Warn("running a call again whose workflow is gone", "call_id", r.Call, "run", r.Run+1)
+	s.Kick(intents)
+	return nil
+}
+
+func (s *CallSweeper) admit(ctx context.Context) error {
+	for after := ""; ; {
+		accounts, err := s.Calls.Waiting(ctx, after, sweepLimit)
+		if err != nil {
+			return err
+		}
+		for _, account := range accounts {
+			after = account
+			limits, err := s.Tiers.CallLimits(ctx, account)
+			if err != nil {
+				return err
+			}
+			intents, err := s.Calls.Admit(ctx, account, limits)
+			if err != nil {
+				return err
+			}
+			s.Kick(intents)
+		}
+		if len(accounts) < sweepLimit {
+			return nil
+		}
+	}
+}

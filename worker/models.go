@@ -1,0 +1,127 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// ModelQueue returns the task queue of model calls beside the given one. It is a queue of its own:
+// conversations wait for providers for minutes and take no place from nodes.
+func ModelQueue(queue string) string { return queue + "-models" }
+
+// Beater records that a dispatching process lives.
+type Beater interface {
+	Beat(ctx context.Context, worker string) error
+}
+
+// ModelOptions tune the worker for model calls. The zero value works.
+type ModelOptions struct {
+	TaskQueue  string        // that of jobs; the worker polls ModelQueue of it. Default "millrace"
+	Concurrent int           // conversations at once; default 1,000: they wait, they do not compute
+	Hosting    int           // answers whose assets are copied at once; default 4
+	StopAfter  time.Duration // how long conversations may go on after Run's context ends; default 10 s
+}
+
+func (o *ModelOptions) setDefaults() {
+	if o.TaskQueue == "" {
+		o.TaskQueue = "millrace"
+	}
+	if o.Concurrent == 0 {
+		o.Concurrent = 1000
+	}
+	if o.Hosting == 0 {
+		o.Hosting = 4
+	}
+	if o.StopAfter == 0 {
+		o.StopAfter = 10 * time.Second
+	}
+}
+
+// ModelWorker runs model calls.
+type ModelWorker struct {
+	inner  worker.Worker
+	models *activities.Models
+	beats  Beater
+	log    *slog.Logger
+	opts   ModelOptions
+}
+
+// NewModels returns a worker on the client's namespace. Run starts it.
+func NewModels(c client.Client, models *activities.Models, beats Beater, log *slog.Logger, opts ModelOptions) *ModelWorker {
+	opts.setDefaults()
+	w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
+		MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each holds one while it converses
+		MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
+		MaxConcurrentActivityExecutionSize:      opts.Hosting,
+		MaxConcurrentWorkflowTaskPollers:        4,
+		MaxConcurrentActivityTaskPollers:        2,
+		WorkerStopTimeout:                       opts.StopAfter,
+	})
+	RegisterModelWorkflows(w)
+	for name, fn := range map[string]any{
+		"Dispatch": models.Dispatch, "Resolve": models.Resolve, "Poll": models.Poll,
+		"Stop": models.Stop, "Host": models.Host, "Deliver": models.Deliver,
+	} {
+		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+	return &ModelWorker{inner: w, models: models, beats: beats, log: log, opts: opts}
+}
+
+// RegisterModelWorkflows gives the workflows of model calls their stored names.
+func RegisterModelWorkflows(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(workflows.RunModel, workflow.RegisterOptions{Name: workflows.RunModelName})
+}
+
+// beatEvery is how often a dispatching process says that it lives; it is given up after several
+// missed beats.
+const beatEvery = 2 * time.Second
+
+// Run works until ctx ends; then it lets conversations on the wire come to their end within StopAfter.
+func (w *ModelWorker) Run(ctx context.Context) error {
+	if err := w.beats.Beat(ctx, w.models.Worker); err != nil {
+		return fmt.Errorf("first sign of life: %w", err)
+	}
+	alive, die := context.WithCancel(context.WithoutCancel(ctx))
+	var group errgroup.Group
+	group.Go(func() error { w.beat(alive); return nil })
+	defer group.Wait() //nolint:errcheck // it returns none
+	defer die()
+	if err := w.inner.Start(); err != nil {
+		return fmt.Errorf("start the worker for model calls: %w", err)
+	}
+	<-ctx.Done()
+	w.inner.Stop()
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.StopAfter)
+	defer cancel()
+	if err := w.models.Drain(rest); err != nil {
+		w.log.Warn("calls are still on the wire; their outcome will be unknown", "error", err)
+	}
+	return nil
+}
+
+// beat says that the process lives until ctx ends.
+func (w *ModelWorker) beat(ctx context.Context) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := w.beats.Beat(ctx, w.models.Worker); err != nil && ctx.Err() == nil {
+			w.log.Warn("no sign of life recorded", "error", err)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/call"
+)
+
+// RunModelName is the registered name of RunModel.
+const RunModelName = "RunModel"
+
+// RunModelParams names the run. Next is set when a long run continues as a new execution.
+type RunModelParams struct {
+	call.Run
+	Next *activities.ModelStep `json:",omitempty"`
+}
+
+// dispatching is for the one exchange that sends a call: one attempt, whatever happens. The timeout
+// is far above any model's own bound; a conversation of minutes keeps the workflow task alive.
+var dispatching = workflow.LocalActivityOptions{
+	StartToCloseTimeout: time.Hour,
+	RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
+}
+
+// resolving is for a look at the log, which may wait for a conversation of this process.
+var resolving = workflow.LocalActivityOptions{
+	StartToCloseTimeout: time.Hour,
+	RetryPolicy:         &untilItWorks,
+}
+
+// polling is for one status request, and the answer when it is there.
+var polling = workflow.LocalActivityOptions{
+	StartToCloseTimeout: 10 * time.Minute,
+	RetryPolicy:         &untilItWorks,
+}
+
+// hosting bounds the copying of result assets: videos of hundreds of megabytes. After three attempts
+// the answer goes out with the provider's own references.
+var hosting = workflow.ActivityOptions{
+	StartToCloseTimeout: 15 * time.Minute,
+	HeartbeatTimeout:    30 * time.Second,
+	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
+}
+
+// sendAgain is the pause before a call is sent whose sending failed on our side before the wire.
+const sendAgain = time.Second
+
+// RunModel carries one call through: send, poll until it is answered, copy its assets, settle. What
+// happened is in the log; the workflow only decides what comes next.
+func RunModel(ctx workflow.Context, p RunModelParams) error {
+	m := &modelRun{run: p.Run, asked: ctx}
+	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancel request is something to act on, not the end
+	step := activities.ModelStep{Next: activities.NextSend}
+	if p.Next != nil {
+		step = *p.Next
+	}
+	for step.Next != activities.NextNothing {
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !m.mustStop() {
+			return workflow.NewContinueAsNewError(ctx, RunModelName, RunModelParams{Run: p.Run, Next: &step})
+		}
+		var err error
+		if step, err = m.take(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelRun is the state of one execution.
+type modelRun struct {
+	run     call.Run
+	ctx     workflow.Context // goes on when the caller gave up
+	asked   workflow.Context // canceled when the caller gave up
+	stopped bool             // and the provider was told so
+}
+
+// mustStop reports whether the caller gave up and the provider does not know yet.
+func (m *modelRun) mustStop() bool { return m.asked.Err() != nil && !m.stopped }
+
+// take does what the call needs next and returns what it needs then.
+func (m *modelRun) take(step activities.ModelStep) (activities.ModelStep, error) {
+	var a *activities.Models
+	switch step.Next {
+	case activities.NextSend:
+		return m.send()
+	case activities.NextWait:
+		if err := workflow.Sleep(m.ctx, max(step.After, time.Millisecond)); err != nil {
+			return step, err
+		}
+		return m.local(resolving, a.Resolve)
+	case activities.NextPoll:
+		m.pause(step.After)
+		if m.mustStop() {
+			m.stopped = true
+			return m.local(polling, a.Stop)
+		}
+		return m.local(polling, a.Poll)
+	case activities.NextHost:
+		return m.host()
+	case activities.NextNothing:
+	}
+	return activities.ModelStep{Next: activities.NextNothing}, nil
+}
+
+// send puts the call on the wire, once. An attempt that failed on our side before the wire is not
+// repeated by the engine: the log says whether there may be another.
+func (m *modelRun) send() (activities.ModelStep, error) {
+	var a *activities.Models
+	var step activities.ModelStep
+	ctx := workflow.WithLocalActivityOptions(m.ctx, dispatching)
+	if err := workflow.ExecuteLocalActivity(ctx, a.Dispatch, m.run).Get(ctx, &step); err == nil {
+		return step, nil
+	}
+	if err := workflow.Sleep(m.ctx, sendAgain); err != nil {
+		return step, err
+	}
+	return m.local(resolving, a.Resolve)
+}
+
+// local runs a local activity until it answers. One that a worker took away as it shut down begins
+// again elsewhere.
+func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (activities.ModelStep, error) {
+	ctx := workflow.WithLocalActivityOptions(m.ctx, options)
+	for {
+		var step activities.ModelStep
+		err := workflow.ExecuteLocalActivity(ctx, fn, m.run).Get(ctx, &step)
+		if err == nil || !temporal.IsCanceledError(err) {
+			return step, err
+		}
+		if err := workflow.Sleep(m.ctx, sendAgain); err != nil {
+			return step, err
+		}
+	}
+}
+
+// pause waits for the next poll, or until the caller gives up.
+func (m *modelRun) pause(d time.Duration) {
+	if d <= 0 || m.mustStop() {
+		return
+	}
+	timers, stop := workflow.WithCancel(m.ctx)
+	defer stop()
+	selector := workflow.NewSelector(m.ctx)
+	selector.AddFuture(workflow.NewTimer(timers, d), func(workflow.Future) {})
+	if !m.stopped {
+		selector.AddReceive(m.asked.Done(), func(workflow.ReceiveChannel, bool) {})
+	}
+	selector.Select(m.ctx)
+}
+
+// host copies assets; a call whose assets cannot be copied is delivered as the provider answered it.
+func (m *modelRun) host() (activities.ModelStep, error) {
+	var a *activities.Models
+	var step activities.ModelStep
+	ctx := workflow.WithActivityOptions(m.ctx, hosting)
+	err := workflow.ExecuteActivity(ctx, a.Host, m.run).Get(ctx, &step)
+	if err == nil {
+		return step, nil
+	}
+	workflow.GetLogger(m.ctx).Warn("assets not copied", "call_id", m.run.Call, "error", err)
+	return m.local(resolving, a.Deliver)
+}
