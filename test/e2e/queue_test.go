@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// named is a client whose account's name the command line needs.
+type named struct {
+	*client
+	name string
+}
+
+func newNamed(t *testing.T, tier string) named {
+	t.Helper()
+	s := start(t)
+	name := strings.ReplaceAll(t.Name(), "/", "-")
+	s.run(t, "accounts", "create", name, "--tier", tier)
+	return named{&client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name)}, name}
+}
+
+func (n named) operator(args ...string) {
+	n.t.Helper()
+	start(n.t).run(n.t, args...)
+}
+
+// opened is well below the half minute after which a sweep would find the jobs that wait.
+const opened = 15 * time.Second
+
+func TestAPausedQueueAcceptsAndMovesWhenResumed(t *testing.T) {
+	t.Parallel()
+	c := newNamed(t, "pro")
+	c.operator("queue", "pause", "--account", c.name, "--reason", "test")
+	ids := []string{c.submit(picture), c.submit(picture), c.submit(picture)}
+	for ahead, id := range ids {
+		require.Equal(t, "pending", c.status(id))
+		job := c.json("GET", "/api/v2/jobs/"+id, "")
+		require.Equal(t, "queued", job["status"])
+		require.InDelta(t, ahead, job["queue_position"], 0)
+	}
+	require.JSONEq(t, `{"deleted":["`+ids[1]+`"],"cleared":false}`, c.do("POST", "/api/queue", `{"delete":["`+ids[1]+`"]}`).body)
+	require.InDelta(t, 1, c.json("GET", "/api/v2/jobs/"+ids[2], "")["queue_position"], 0)
+	began := time.Now()
+	c.operator("queue", "resume", "--account", c.name, "--reason", "test")
+	c.await(ids[0], "completed")
+	c.await(ids[2], "completed")
+	require.Less(t, time.Since(began), opened, "workers move the queue, not the sweep")
+	require.Equal(t, "cancelled", c.status(ids[1]))
+}
+
+func TestADrainedAndAStoppedQueueRefuseOnBothSurfaces(t *testing.T) {
+	t.Parallel()
+	c := newNamed(t, "standard")
+	running := c.submit(slow)
+	waiting := c.submit(picture)
+	c.operator("queue", "drain", "--account", c.name, "--reason", "test")
+	const v2 = `{"workflow":` + picture + `}`
+	got := c.do("POST", "/api/v2/jobs", v2, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusTooManyRequests, got.status)
+	require.Contains(t, got.body, `"code":"deployment_not_ready"`)
+	require.NotEmpty(t, got.header.Get("Retry-After"))
+	got = c.do("POST", "/api/prompt", `{"prompt":`+picture+`}`)
+	require.Equal(t, http.StatusServiceUnavailable, got.status)
+	require.Contains(t, got.body, `"type":"deployment_not_ready"`)
+	c.json("POST", "/api/interrupt", "")
+	c.await(running, "cancelled")
+	c.await(waiting, "completed") // drained queues are worked off
+	c.operator("queue", "stop", "--account", c.name, "--reason", "test")
+	got = c.do("POST", "/api/v2/jobs", v2, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusUnprocessableEntity, got.status)
+	require.Contains(t, got.body, `"code":"deployment_stopped"`)
+	require.Empty(t, got.header.Get("Retry-After"))
+	require.Equal(t, http.StatusServiceUnavailable, c.do("POST", "/api/prompt", `{"prompt":`+picture+`}`).status)
+	require.Equal(t, http.StatusCreated, newClient(t, "pro").do("POST", "/api/v2/jobs", v2).status, "others are not concerned")
+	require.Equal(t, http.StatusOK, c.upload("still.png", tinyPNG(t)).status, "nor are uploads")
+	c.operator("queue", "resume", "--account", c.name, "--reason", "test")
+	require.Equal(t, http.StatusCreated, c.do("POST", "/api/v2/jobs", v2, "Idempotency-Key", "k").status, "refusals used no key up")
+}
+
+func TestAMeteredAccountWithoutCreditIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newNamed(t, "pro")
+	c.await(c.submit(picture), "completed")
+	c.operator("accounts", "credit", c.name, "--amount", "0", "--reason", "metered from now")
+	got := c.do("POST", "/api/prompt", `{"prompt":`+picture+`}`)
+	require.Equal(t, http.StatusPaymentRequired, got.status)
+	require.Contains(t, got.body, `"type":"insufficient_credits"`)
+	require.Contains(t, decode(t, got.body), "node_errors")
+	got = c.do("POST", "/api/v2/jobs", `{"workflow":`+picture+`}`, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusPaymentRequired, got.status)
+	require.Contains(t, got.body, `"code":"insufficient_credits"`)
+	require.Equal(t, http.StatusBadRequest, c.do("POST", "/api/prompt", `{"prompt":{}}`).status, "a bad graph is told before")
+	c.operator("accounts", "credit", c.name, "--amount", "0.01", "--reason", "trial")
+	require.Equal(t, http.StatusCreated, c.do("POST", "/api/v2/jobs", `{"workflow":`+picture+`}`, "Idempotency-Key", "k").status)
+	c.await(c.submit(picture), "completed") // native nodes cost nothing
+	require.Contains(t, start(t).run(t, "accounts", "ledger", c.name), "0.01 USD available")
+}
+
+func TestATierCountsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newNamed(t, "standard")
+	running := c.submit(slow)
+	waiting := []string{c.submit(picture), c.submit(picture)}
+	require.Equal(t, []string{"pending", "pending"}, []string{c.status(waiting[0]), c.status(waiting[1])})
+	began := time.Now()
+	c.operator("accounts", "set", c.name, "--tier", "creator", "--reason", "upgrade")
+	c.await(waiting[0], "completed")
+	c.await(waiting[1], "completed")
+	require.Less(t, time.Since(began), opened)
+	require.Equal(t, "in_progress", c.status(running))
+	c.json("POST", "/api/interrupt", "")
+	c.operator("accounts", "set", c.name, "--inactive", "--reason", "unpaid")
+	for path, body := range map[string]string{"/api/prompt": `{"prompt":` + picture + `}`, "/api/v2/jobs": `{"workflow":` + picture + `}`} {
+		got := c.do("POST", path, body)
+		require.Equal(t, http.StatusTooManyRequests, got.status)
+		require.Contains(t, got.body, `"subscription_inactive"`)
+		require.Empty(t, got.header.Get("Retry-After"))
+	}
+	require.Equal(t, "completed", c.status(waiting[0]), "an account whose subscription has lapsed still reads")
+	c.operator("accounts", "set", c.name, "--inactive=false", "--reason", "paid")
+	c.await(c.submit(picture), "completed")
+}
