@@ -27,22 +27,36 @@ func openStaging(root string) (*staging, error) {
 	if err := clearStaging(root); err != nil {
 		return nil, err
 	}
-	// Made under a hidden name and renamed once locked: no cleaner sees it unlocked.
+	for range maxClaims {
+		st, err := claim(root)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EWOULDBLOCK) {
+			return st, err
+		}
+	}
+	return nil, fmt.Errorf("claim the staging folder: others cleared it %d times", maxClaims)
+}
+
+// maxClaims bounds how often a claim is tried again. One is lost only to a cleaner that comes between
+// its lock file and its lock, when several processes start in the same instant.
+const maxClaims = 20
+
+// claim makes a folder under a hidden name and renames it once it is locked.
+func claim(root string) (*staging, error) {
 	id := uuid.NewString()
 	made := filepath.Join(root, "."+id)
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return nil, fmt.Errorf("create the staging folder: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(made, lockName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		err = flock(lock, unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil {
+		return nil, fmt.Errorf("claim the staging folder: %w", err)
 	}
 	dir := filepath.Join(root, id)
-	if err == nil {
+	if err = flock(lock, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 		err = os.Rename(made, dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("claim the staging folder: %w", err)
+		return nil, errors.Join(fmt.Errorf("claim the staging folder: %w", err), lock.Close())
 	}
 	return &staging{dir: dir, lock: lock}, nil
 }

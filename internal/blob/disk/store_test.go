@@ -2,6 +2,7 @@ package disk_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/blobtest"
@@ -195,4 +197,27 @@ func TestWriterProcess(t *testing.T) {
 		_, err = os.Stdout.Write([]byte{'.'})
 		require.NoError(t, err)
 	}
+}
+
+// Several processes on one folder start in the same instant, each clearing what others left.
+func TestManyStartAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var group errgroup.Group
+	for range 16 {
+		group.Go(func() error {
+			for range 20 {
+				s, err := disk.Open(t.Context(), dir, disk.Options{})
+				if err != nil {
+					return err
+				}
+				_, err = blob.PutBytes(t.Context(), s, []byte("written by everyone"))
+				if err := errors.Join(err, s.Close()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
 }
