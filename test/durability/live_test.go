@@ -1,0 +1,77 @@
+package durability_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+)
+
+const watched = `{"prompt":{
+	"1":{"class_type":"EmptyImage","inputs":{"width":1500,"height":1500,"batch_size":2,"color":255}},
+	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":2.0}},
+	"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"watched"}}}}`
+
+// What a worker process says about a node while it runs reaches the watchers of the API process, in the
+// order of the facts around it; the workflow behind the job can be looked at beside its facts.
+func TestFramesCrossProcesses(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(c.base, "http")+"/ws?clientId=x", nil) //nolint:bodyclose // the dialer closes it
+	require.NoError(t, err)
+	defer conn.Close()
+	var id string
+	c.until(2*time.Minute, "progress of a node in another process is told", func() bool { // processes find each other within seconds
+		id = c.submit(watched)
+		return c.progress(conn, id) > 0
+	})
+	c.await([]string{id}, "completed")
+
+	shown := c.command("jobs", "show", id, "--workflow")
+	require.Contains(t, shown, "job.succeeded")
+	require.Contains(t, shown, "WorkflowExecutionCompleted")
+	var both struct {
+		Workflow []json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(c.command("jobs", "show", id, "--workflow", "--json")), &both))
+	require.NotEmpty(t, both.Workflow)
+}
+
+// progress counts the progress messages of a job until its success is told.
+func (c *cluster) progress(conn *websocket.Conn, id string) (told int) {
+	c.t.Helper()
+	running := ""
+	for {
+		require.NoError(c.t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		kind, raw, err := conn.ReadMessage()
+		require.NoError(c.t, err)
+		if kind != websocket.TextMessage {
+			continue
+		}
+		var frame struct {
+			Type string
+			Data struct {
+				ID         string `json:"prompt_id"`
+				Node       string
+				Value, Max any // numbers in progress, other things in other messages
+			}
+		}
+		require.NoError(c.t, json.Unmarshal(raw, &frame))
+		if frame.Data.ID != id {
+			continue
+		}
+		switch frame.Type {
+		case "executing":
+			running = frame.Data.Node
+		case "progress":
+			require.Equal(c.t, running, frame.Data.Node, "progress comes while its node runs")
+			require.LessOrEqual(c.t, frame.Data.Value, frame.Data.Max)
+			told++
+		case "execution_success":
+			return told
+		}
+	}
+}
