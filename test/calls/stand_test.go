@@ -1,0 +1,232 @@
+package calls_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// provider counts what it is asked to do. The first word of a body says how it behaves, the second
+// names the request: "fast a", "async b", "refuse c", "gate d" (answers when let go).
+type provider struct {
+	*httptest.Server
+	mu       sync.Mutex // guards all below
+	charged  map[string]int
+	polls    map[string]int
+	canceled map[string]bool
+	begun    chan string              // names of gated requests, as they arrive
+	gates    map[string]chan struct{} // closed to let a gated request go
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	p := &provider{charged: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000), gates: map[string]chan struct{}{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /run", p.run)
+	mux.HandleFunc("GET /run/{handle}", p.poll)
+	mux.HandleFunc("DELETE /run/{handle}", p.cancel)
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *provider) gate(name string) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gates[name] == nil {
+		p.gates[name] = make(chan struct{})
+	}
+	return p.gates[name]
+}
+
+func (p *provider) run(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	how, name, _ := strings.Cut(string(body), " ")
+	p.mu.Lock()
+	p.charged[name]++
+	p.mu.Unlock()
+	switch how {
+	case "async", "endless":
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, how+"-"+name)
+		return
+	case "refuse":
+		w.WriteHeader(http.StatusForbidden)
+		return
+	case "drop":
+		panic(http.ErrAbortHandler)
+	case "slow":
+		select {
+		case <-time.After(time.Duration(20+len(name)*13%80) * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	case "gate":
+		p.begun <- name
+		select {
+		case <-p.gate(name):
+		case <-r.Context().Done():
+			return
+		}
+	case "link":
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"url": "https://elsewhere.example/%s"}`, name)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, answerTo(name))
+}
+
+func answerTo(name string) string { return "the answer to " + name }
+
+func (p *provider) poll(w http.ResponseWriter, r *http.Request) {
+	how, name, _ := strings.Cut(r.PathValue("handle"), "-")
+	p.mu.Lock()
+	p.polls[name]++
+	n, canceled := p.polls[name], p.canceled[name]
+	p.mu.Unlock()
+	if canceled {
+		w.WriteHeader(http.StatusGone)
+		return
+	}
+	if how == "endless" || n < 3 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, answerTo(name))
+}
+
+func (p *provider) cancel(_ http.ResponseWriter, r *http.Request) {
+	_, name, _ := strings.Cut(r.PathValue("handle"), "-")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.canceled[name] = true
+}
+
+func (p *provider) count(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.charged[name]
+}
+
+// stand is a deployment: this process is its API, workers are processes of their own or in here.
+type stand struct {
+	*parts
+	*call.Service
+	place    place
+	provider *provider
+	watch    *call.Watch
+}
+
+// funded is every account's credit.
+type funded bool
+
+func (f funded) Funded(context.Context, string) (bool, error) { return bool(f), nil }
+
+// anyModel offers every model at the test's price.
+type anyModel struct{}
+
+func (anyModel) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
+	if inv.Model == "no/such" {
+		return call.Offer{}, call.Refuse(404, call.ModelNotFound, "there is no such model")
+	}
+	return call.Offer{Model: inv.Model, Provider: "test", Hold: price}, nil
+}
+
+func newStand(t *testing.T, tiers call.Tiers) *stand {
+	t.Helper()
+	s := &stand{provider: newProvider(t)}
+	s.place = place{DSN: pgtest.Migrated(t, postgres.Migrate), Blobs: t.TempDir(), Provider: s.provider.URL}
+	s.place.Temporal, s.place.Namespace = temporaltest.Namespace(t)
+	var err error
+	s.parts, err = s.place.open(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	tail := postgres.NewTailer(s.pool, s.place.DSN, s.wake, postgres.TailerOptions{})
+	s.watch = call.NewWatch(s.types)
+	var group sync.WaitGroup
+	for _, run := range []func(context.Context) error{
+		s.wake.Run, tail.Run, s.relay.Run, func(ctx context.Context) error { return s.watch.Follow(ctx, tail) },
+	} {
+		group.Go(func() { _ = run(ctx) })
+	}
+	t.Cleanup(func() {
+		cancel()
+		group.Wait()
+		s.client.Close()
+		s.pool.Close()
+	})
+	s.Service = call.NewService(call.Deps{
+		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Kicker: s.relay,
+		Watch: s.watch, Deadline: time.Minute, Log: s.log,
+	})
+	_, err = tail.Settled(t.Context()) // the watch begins where the log ends now
+	require.NoError(t, err)
+	return s
+}
+
+// work runs a worker within this process.
+func (s *stand) work(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.place.modelWorker(s.parts).Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-stopped)
+	})
+}
+
+func (s *stand) sweeper() *worker.CallSweeper {
+	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Kick: s.relay.Kick, Log: s.log, Age: time.Millisecond}
+}
+
+func invocation(account, key, body string) call.Invocation {
+	return call.Invocation{
+		Account: account, RequestID: string(call.NewID()), Key: key, Method: "POST", Target: "/v2/models/test/model", Model: "test/model",
+		API: call.V2, ContentType: "application/json", Body: []byte(body),
+	}
+}
+
+// read returns an answer's bytes.
+func read(t testing.TB, res *call.Result) string {
+	r, err := res.Open(context.Background())
+	require.NoError(t, err)
+	defer r.Close()
+	raw, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// refused returns the refusal that err is.
+func refused(t *testing.T, err error) *call.Refusal {
+	t.Helper()
+	var r *call.Refusal
+	require.ErrorAs(t, err, &r)
+	return r
+}
+
+// again reports whether a client of the router would send the same request again.
+func again(err error) bool {
+	var r *call.Refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	return r.RetryAfter > 0
+}

@@ -1,0 +1,243 @@
+package calls_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/disk"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// workerEnv makes this test program a worker for model calls, so that a test can kill it.
+const workerEnv = "MILLRACE_CALLS_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(workerEnv); text != "" {
+		if err := runWorker(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// place is where the parts of one deployment are.
+type place struct{ DSN, Temporal, Namespace, Blobs, Provider string }
+
+// parts are what every process of the deployment opens.
+type parts struct {
+	pool   *pgxpool.Pool
+	types  *eventlog.Registry
+	wake   *postgres.Wake
+	events *postgres.EventStore
+	calls  *postgres.Calls
+	blobs  blob.Store
+	client client.Client
+	relay  *outbox.Relay
+	log    *slog.Logger
+}
+
+func (p place) open(ctx context.Context) (*parts, error) {
+	s := &parts{types: eventlog.NewRegistry(), log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
+	if testing.Testing() && os.Getenv("MILLRACE_CALLS_VERBOSE") == "" {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if err := errors.Join(call.Register(s.types), credit.Register(s.types)); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.pool, err = postgres.Open(ctx, p.DSN, postgres.PoolOptions{MaxConns: 16}); err != nil {
+		return nil, err
+	}
+	if s.blobs, err = disk.Open(ctx, p.Blobs, disk.Options{}); err != nil {
+		return nil, err
+	}
+	if s.client, err = client.Dial(client.Options{HostPort: p.Temporal, Namespace: p.Namespace, Logger: silent{}}); err != nil {
+		return nil, err
+	}
+	s.wake = postgres.NewWake(p.DSN, s.log)
+	s.events = postgres.NewEventStore(s.pool, s.types, s.wake)
+	s.calls = postgres.NewCalls(s.pool, s.events, postgres.NewCredits(s.pool, s.events))
+	s.relay = outbox.NewRelay(postgres.NewOutbox(s.pool), carrier{s.client}, s.log, outbox.Options{})
+	return s, nil
+}
+
+// carrier starts and cancels the workflows of calls.
+type carrier struct{ client.Client }
+
+func (c carrier) Carry(ctx context.Context, in outbox.Intent) error {
+	if in.Kind == outbox.Cancel {
+		err := c.CancelWorkflow(ctx, in.WorkflowID, "")
+		var gone *serviceerror.NotFound
+		if errors.As(err, &gone) {
+			return nil
+		}
+		return err
+	}
+	var r call.Run
+	if err := json.Unmarshal(in.Payload, &r); err != nil {
+		return err
+	}
+	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: in.WorkflowID, TaskQueue: worker.ModelQueue("test"),
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, workflows.RunModelName, workflows.RunModelParams{Run: r})
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return nil
+	}
+	return err
+}
+
+func (p place) modelWorker(s *parts) *worker.ModelWorker {
+	models := activities.NewModels(activities.ModelDeps{
+		Events: s.events, Types: s.types, Calls: s.calls, Blobs: s.blobs, Provider: wire{p.Provider}, Hosts: noHosts{},
+		Tiers: openTiers, Kicker: s.relay, Worker: uuid.NewString(), Log: s.log,
+	})
+	return worker.NewModels(s.client, models, s.calls, s.log, worker.ModelOptions{TaskQueue: "test"})
+}
+
+// runWorker is a worker process until it is killed.
+func runWorker(text string) error {
+	ctx := context.Background()
+	var p place
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return err
+	}
+	s, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	go func() { _ = s.wake.Run(ctx) }()
+	go func() { _ = s.relay.Run(ctx) }()
+	return p.modelWorker(s).Run(ctx)
+}
+
+// spawn starts a worker process; kill ends it as a crash does.
+func (p place) spawn(t *testing.T) (kill func()) {
+	t.Helper()
+	raw, err := json.Marshal(p)
+	require.NoError(t, err)
+	cmd := exec.Command(os.Args[0]) //nolint:gosec // this very program
+	cmd.Env = append(os.Environ(), workerEnv+"="+string(raw))
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	return func() {
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // killed
+	}
+}
+
+// wire is the provider's protocol: POST /run answers, or gives a handle to GET /run/{handle}.
+type wire struct{ base string }
+
+func (w wire) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+"/run", c.Body)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	req.ContentLength = c.Size
+	return exchange(req, sink)
+}
+
+func (w wire) Poll(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.base+"/run/"+c.Handle, nil)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	return exchange(req, sink)
+}
+
+func (w wire) Cancel(ctx context.Context, c call.Conversation) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, w.base+"/run/"+c.Handle, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotImplemented {
+		return call.ErrNoCancel
+	}
+	return nil
+}
+
+func (wire) Total(string) time.Duration { return time.Minute }
+
+func exchange(req *http.Request, sink io.Writer) (call.Exchange, error) {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		_, err := io.Copy(sink, resp.Body)
+		return call.Exchange{Phase: call.PhaseAnswered, ContentType: resp.Header.Get("Content-Type"), Price: price}, err
+	case http.StatusAccepted:
+		handle, err := io.ReadAll(resp.Body)
+		return call.Exchange{Phase: call.PhaseAccepted, Handle: string(handle), PollAfter: 50 * time.Millisecond}, err
+	case http.StatusNoContent:
+		return call.Exchange{Phase: call.PhasePending, PollAfter: 50 * time.Millisecond}, nil
+	default:
+		return call.Exchange{Phase: call.PhaseFailed, Failure: &call.Failure{
+			Type: call.PolicyViolation, Status: 400, Detail: "refused", UpstreamStatus: resp.StatusCode,
+		}}, nil
+	}
+}
+
+// price is what a call of the test's provider costs, in USD millionths.
+const price = 40_000
+
+type noHosts struct{}
+
+func (noHosts) Host(_ context.Context, c call.Call) (call.HostedV1, error) {
+	return call.HostedV1{Answer: *c.Answer}, nil
+}
+
+// limits are a function as call.Tiers.
+type limits func(account string) call.Limits
+
+func (l limits) CallLimits(_ context.Context, account string) (call.Limits, error) {
+	return l(account), nil
+}
+
+var openTiers = limits(func(string) call.Limits {
+	return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5000}}, Backlog: 100, QueueFor: time.Hour}
+})
+
+// silent drops the engine client's log.
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}
