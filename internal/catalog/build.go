@@ -72,6 +72,9 @@ func (f *file) model(i int, base string) (*Model, error) {
 	if u, err := url.Parse(base); err == nil {
 		m.Hosts = append(slices.Clone(f.Hosts), u.Hostname())
 	}
+	if err := m.addCommon(); err != nil {
+		return nil, err
+	}
 	if err := e.schemas(m); err != nil {
 		return nil, err
 	}

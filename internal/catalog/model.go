@@ -59,7 +59,8 @@ type Model struct {
 	Idempotency string   // header that carries the call's id, "" = the provider has none
 	Limits      Limits
 	Errors      []ErrorRule
-	Message     Expr // the provider's own words in an error answer
+	Message     Expr   // the provider's own words in an error answer
+	Messages    []Expr // Message and where providers usually put them; the first string counts
 
 	Billing     Billing
 	Hosting     Hosting

@@ -63,16 +63,17 @@ type Failure struct {
 	Retryable bool `json:"retryable,omitempty"`
 	// Charged says whether the provider takes money for this call nevertheless.
 	Charged catalog.Charges `json:"charged,omitempty"`
+	// Cause is for logs: why an answer could not be read.
+	Cause string `json:"cause,omitempty"`
 }
 
 // Request is one call to dispatch. CallID is the value of the provider's idempotency header; it
-// is the same for every attempt of a call.
+// is the same for every attempt of a call. Body is the caller's JSON object, of Size bytes.
 type Request struct {
-	Model       *catalog.Model
-	CallID      string
-	Body        io.ReadSeeker
-	Size        int64
-	ContentType string
+	Model  *catalog.Model
+	CallID string
+	Body   io.ReadSeeker
+	Size   int64
 }
 
 // AssetRef is one address in a result: where it stands (a JSON pointer) and what it is.

@@ -1,0 +1,97 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/textproto"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// multipartBody encodes the members of a JSON object as the fields of a form, in their order, for
+// providers that take nothing else. A string that is a data address becomes a file part; another
+// string stands as it is; everything else as its JSON. null is left out.
+func multipartBody(body io.Reader, size int64) (payload, error) {
+	var out bytes.Buffer
+	out.Grow(int(size))
+	form := multipart.NewWriter(&out)
+	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
+		return payload{}, errors.New("the body is no JSON object")
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return payload{}, fmt.Errorf("read the body: %w", err)
+		}
+		field := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return payload{}, fmt.Errorf("read the body: %w", err)
+		}
+		if err := writeField(form, field, value); err != nil {
+			return payload{}, err
+		}
+	}
+	if err := form.Close(); err != nil {
+		return payload{}, fmt.Errorf("encode the form: %w", err)
+	}
+	return payload{reader: bytes.NewReader(out.Bytes()), size: int64(out.Len()), contentType: form.FormDataContentType()}, nil
+}
+
+func writeField(form *multipart.Writer, field string, value jsontext.Value) error {
+	if value.Kind() == 'n' {
+		return nil
+	}
+	if value.Kind() != '"' {
+		return wrapForm(form.WriteField(field, string(value)))
+	}
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	media, data, ok := dataAddress(text)
+	if !ok {
+		return wrapForm(form.WriteField(field, text))
+	}
+	head := textproto.MIMEHeader{}
+	head.Set("Content-Disposition", multipart.FileContentDisposition(field, field))
+	head.Set("Content-Type", media)
+	part, err := form.CreatePart(head)
+	if err != nil {
+		return wrapForm(err)
+	}
+	_, err = part.Write(data)
+	return wrapForm(err)
+}
+
+func wrapForm(err error) error {
+	if err != nil {
+		return fmt.Errorf("encode the form: %w", err)
+	}
+	return nil
+}
+
+// dataAddress decodes "data:image/png;base64,…".
+func dataAddress(text string) (media string, data []byte, ok bool) {
+	rest, found := strings.CutPrefix(text, "data:")
+	head, encoded, comma := strings.Cut(rest, ",")
+	media, base := strings.CutSuffix(head, ";base64")
+	if !found || !comma || !base {
+		return "", nil, false
+	}
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return "", nil, false
+	}
+	if media == "" || strings.ContainsAny(media, "\r\n") {
+		media = "application/octet-stream"
+	}
+	return media, data, true
+}
