@@ -50,6 +50,9 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		"run-failed": s.ended(`{"prompt":{
 			"1":{"class_type":"EmptyImage","inputs":{"width":16384,"height":16384,"batch_size":4,"color":5}},
 			"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`, "failed"),
+		"run-failed-at-once": s.ended(`{"prompt":{
+			"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"a/0","values.a":1}},
+			"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`, "failed"),
 		"run-canceled": s.canceled(long("canceled")),
 	}
 	target := filepath.Join(dir, "histories")
