@@ -96,6 +96,7 @@ const (
 	Uploaded   Origin = "upload"
 	Referenced Origin = "reference" // made from a hash over bytes already held
 	Produced   Origin = "job"
+	Hosted     Origin = "call" // copied from the answer of a model call
 )
 
 // Place is the name under which graphs and /view find an asset. The zero Place is no name.

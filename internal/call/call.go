@@ -132,6 +132,7 @@ type Call struct {
 	Keyed      bool       `json:"keyed"` // came with an Idempotency-Key
 	Options    Options    `json:"options,omitzero"`
 	Request    Body       `json:"request"`
+	Base       string     `json:"base,omitempty"`           // address the caller reaches us at
 	Held       int64      `json:"held_micros"`              // USD millionths reserved at admission
 	Charged    *int64     `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
 	Run        int        `json:"run,omitempty"`

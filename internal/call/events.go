@@ -38,6 +38,7 @@ type AcceptedV1 struct {
 	Request  Body    `json:"request"`
 	Held     int64   `json:"held_micros"` // USD millionths reserved
 	Catalog  string  `json:"catalog,omitempty"`
+	Base     string  `json:"base,omitempty"` // address the caller reaches us at
 }
 
 // AdmittedV1 records that the call got its place among the account's calls in flight.
@@ -75,6 +76,7 @@ type HostedV1 struct {
 // HostedAsset is one copied asset.
 type HostedAsset struct {
 	Pointer string   `json:"pointer"` // JSON pointer of its URL in the answer
+	Asset   string   `json:"asset"`   // id of the asset it became
 	Ref     blob.Ref `json:"ref"`
 	Size    int64    `json:"size"`
 }

@@ -49,7 +49,7 @@ func (c *Call) accepted(rec eventlog.Recorded, e AcceptedV1, at time.Time) {
 	c.ID, c.Account, c.State = id, rec.Account, Parked
 	c.Mode, c.API, c.Model, c.Provider = e.Mode, e.API, e.Model, e.Provider
 	c.Keyed, c.Options, c.Request, c.Held = e.Keyed, e.Options, e.Request, e.Held
-	c.AcceptedAt = at
+	c.AcceptedAt, c.Base = at, e.Base
 }
 
 // ended applies the facts that end a call. A late one replaces an unknown outcome.

@@ -75,7 +75,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
 		Fact: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
-			Request: Body{Ref: ref, Size: int64(len(inv.Body)), ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog,
+			Request: Body{Ref: ref, Size: int64(len(inv.Body)), ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,
 		},
 	}, nil, nil
 }

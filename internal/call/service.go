@@ -19,6 +19,7 @@ type Invocation struct {
 	Model       string // "<provider>/<model>"
 	API         Version
 	Options     Options
+	BaseURL     string // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
 	ContentType string
 	Body        []byte // bounded by the caller
 }

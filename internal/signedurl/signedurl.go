@@ -85,8 +85,18 @@ type Grant struct {
 // Sign returns path and query of a link to the content of an asset and when it ends. A hash that
 // does not parse gives a link that serves nothing.
 func (s *Signer) Sign(asset, hash, filename, contentType string) (path string, expires time.Time) {
-	ref, _ := blob.ParseRef(hash) //nolint:errcheck // hashes come from our own records; the zero Ref never matches one
 	expires = s.opts.Now().Add(s.opts.TTL + s.opts.Window - 1).Truncate(s.opts.Window).UTC()
+	return s.sign(expires, asset, hash, filename, contentType), expires
+}
+
+// SignFor is Sign for a link that lives for ttl and not longer: it is not rounded to a window.
+func (s *Signer) SignFor(ttl time.Duration, asset, hash, filename, contentType string) (path string, expires time.Time) {
+	expires = s.opts.Now().Add(ttl).Truncate(time.Second).UTC()
+	return s.sign(expires, asset, hash, filename, contentType), expires
+}
+
+func (s *Signer) sign(expires time.Time, asset, hash, filename, contentType string) string {
+	ref, _ := blob.ParseRef(hash) //nolint:errcheck // hashes come from our own records; the zero Ref never matches one
 	g := Grant{Asset: asset, Filename: filename, Hash: ref, ContentType: contentType, Expires: expires}
 	key := s.keys[0]
 	q := url.Values{
@@ -96,7 +106,7 @@ func (s *Signer) Sign(asset, hash, filename, contentType string) (path string, e
 		"t":   {contentType},
 		"sig": {base64.RawURLEncoding.EncodeToString(key.sum(g))},
 	}
-	return Prefix + asset + "/" + url.PathEscape(filename) + "?" + q.Encode(), expires
+	return Prefix + asset + "/" + url.PathEscape(filename) + "?" + q.Encode()
 }
 
 // sum authenticates every field; lengths keep neighbours from borrowing each other's bytes.

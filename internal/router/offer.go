@@ -1,0 +1,102 @@
+// Package router joins the catalog and the providers to calls: what a call would cost and whether its
+// body will do, the exchange with the provider in the terms of package call, and the copying of
+// result assets. It keeps no state.
+package router
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
+)
+
+// Offers checks invocations against the catalog. It implements call.Models.
+type Offers struct {
+	Catalog *catalog.Catalog
+	Lookup  func(string) (string, bool) // environment: a model without its credential is not enabled
+}
+
+var _ call.Models = Offers{}
+
+// alternates are the servers of a model that the public contract names; no entry of ours serves
+// through another than its own.
+var alternates = []string{"fal", "wavespeed", "runware", "higgsfield"}
+
+// natives are the names of a model's own server.
+var natives = []string{"", "default", "comfy", "comfyui"}
+
+// Offer implements call.Models: 404 for an unknown model, then 403, 400 and 422.
+func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
+	snapshot := o.Catalog.Snapshot()
+	m, ok := snapshot.Find(inv.Model)
+	if !ok {
+		return call.Offer{}, NotFound(snapshot, inv.Model)
+	}
+	if !m.Enabled(o.Lookup) {
+		return call.Offer{}, call.Refuse(403, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
+	}
+	if err := served(m, inv.Options); err != nil {
+		return call.Offer{}, err
+	}
+	if err := acceptable(m, inv); err != nil {
+		return call.Offer{}, err
+	}
+	return call.Offer{Model: m.ID, Provider: m.Provider, Catalog: snapshot.Hash(), Hold: m.Price(inv.Body).Max}, nil
+}
+
+// NotFound is the refusal for a model that the catalog does not have, with what may have been meant.
+func NotFound(s *catalog.Snapshot, id string) *call.Refusal {
+	detail := "there is no model " + shorten(id)
+	for i, other := range s.Suggest(id, func(*catalog.Model) bool { return true }) {
+		if i == 0 {
+			detail += "; did you mean "
+		} else {
+			detail += ", "
+		}
+		detail += other
+	}
+	return call.Refuse(404, call.ModelNotFound, "%s", detail)
+}
+
+// shorten keeps a caller's word from filling an answer.
+func shorten(s string) string {
+	const most = 200
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+func served(m *catalog.Model, o call.Options) error {
+	switch {
+	case slices.Contains(natives, o.ModelProvider):
+		return nil
+	case slices.Contains(alternates, o.ModelProvider):
+		return call.Refuse(404, call.ModelNotFound, "%s does not serve the model %s", o.ModelProvider, m.ID)
+	}
+	return call.Refuse(400, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
+}
+
+// acceptable checks the body: 400 unless it is one JSON object, 422 when the model's schema refuses it.
+func acceptable(m *catalog.Model, inv call.Invocation) error {
+	if trimmed := bytes.TrimLeft(inv.Body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(inv.Body) {
+		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
+	}
+	violations := m.Validate(inv.Body)
+	if inv.Options.RejectUnknown {
+		violations = append(violations, m.UnknownFields(inv.Body)...)
+	}
+	if len(violations) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(violations)
+	if err != nil {
+		return err
+	}
+	r := call.Refuse(422, call.InvalidInput, "the model's schema does not accept the body")
+	r.Validation = raw
+	return r
+}

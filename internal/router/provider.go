@@ -1,0 +1,143 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/provider"
+)
+
+// Provider exchanges with providers as the catalog describes them. It implements call.Provider.
+type Provider struct {
+	Catalog *catalog.Catalog
+	Client  *provider.Client
+	Log     *slog.Logger
+}
+
+var _ call.Provider = (*Provider)(nil)
+
+// Dispatch implements call.Provider. A model that left the catalog meanwhile is not sent.
+func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	m, ok := p.Catalog.Snapshot().Find(c.Model)
+	if !ok {
+		return call.Exchange{}, fmt.Errorf("%w: the catalog has no model %s any more", call.ErrNotSent, c.Model)
+	}
+	out, err := p.Client.Dispatch(ctx, provider.Request{Model: m, CallID: string(c.Call), Body: c.Body, Size: c.Size}, sink)
+	switch {
+	case errors.Is(err, provider.ErrNotSent):
+		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
+	case err != nil:
+		return call.Exchange{}, err
+	}
+	return p.exchange(m, c, out)
+}
+
+// Poll implements call.Provider.
+func (p *Provider) Poll(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	m, ok := p.Catalog.Snapshot().Find(c.Model)
+	if !ok {
+		return call.Exchange{}, fmt.Errorf("the catalog has no model %s any more", c.Model)
+	}
+	out, err := p.Client.Poll(ctx, m, c.Handle, sink)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	return p.exchange(m, c, out)
+}
+
+// Cancel implements call.Provider.
+func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
+	m, ok := p.Catalog.Snapshot().Find(c.Model)
+	if !ok {
+		return call.ErrNoCancel
+	}
+	err := p.Client.Cancel(ctx, m, c.Handle)
+	if errors.Is(err, provider.ErrCannotCancel) {
+		return call.ErrNoCancel
+	}
+	return err
+}
+
+// fallbackTotal bounds a generation whose model left the catalog.
+const fallbackTotal = time.Hour
+
+// Total implements call.Provider.
+func (p *Provider) Total(model string) time.Duration {
+	if m, ok := p.Catalog.Snapshot().Find(model); ok && m.Limits.Total > 0 {
+		return m.Limits.Total
+	}
+	return fallbackTotal
+}
+
+func (p *Provider) exchange(m *catalog.Model, c call.Conversation, out provider.Outcome) (call.Exchange, error) {
+	x := call.Exchange{ContentType: out.ContentType, Handle: out.Handle, PollAfter: out.PollAfter}
+	switch out.Phase {
+	case provider.Answered:
+		body, err := input(c)
+		if err != nil {
+			p.Log.Error("a call is settled for what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+			x.Price = c.Held
+		} else {
+			x.Price = m.Settled(body, out.Document)
+		}
+		x.Phase, x.Host = call.PhaseAnswered, m.Hosted()
+	case provider.Accepted:
+		x.Phase = call.PhaseAccepted
+	case provider.Pending:
+		x.Phase = call.PhasePending
+	case provider.Failed:
+		p.failed(&x, c, out.Failure)
+	default:
+		return x, fmt.Errorf("a provider's outcome %q", out.Phase)
+	}
+	return x, nil
+}
+
+// input reads the caller's body, which prices depend on.
+func input(c call.Conversation) ([]byte, error) {
+	if _, err := c.Body.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(c.Body, c.Size))
+}
+
+func (p *Provider) failed(x *call.Exchange, c call.Conversation, f *provider.Failure) {
+	if f.Cause != "" {
+		p.Log.Warn("a provider's answer is no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
+	}
+	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
+	x.Failure = &call.Failure{
+		Type: f.Type, Status: statusOf(f), Detail: f.Detail, Validation: string(f.Validation),
+		UpstreamStatus: f.UpstreamStatus, UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
+	}
+	if f.Charged == catalog.ChargesYes {
+		x.Price = c.Held
+	}
+}
+
+// statusOf is the status of an error type that came from a provider (router facts, section 1).
+func statusOf(f *provider.Failure) int {
+	switch {
+	case len(f.Validation) > 0:
+		return http.StatusUnprocessableEntity
+	case f.Type == call.InvalidInput, f.Type == call.PolicyViolation:
+		return http.StatusBadRequest
+	case f.Type == call.ProviderTimeout:
+		return http.StatusGatewayTimeout
+	case f.Type == call.ServiceUnavailable:
+		return http.StatusServiceUnavailable
+	case f.Type == call.RateLimited, f.Type == call.ConcurrencyLimit:
+		return http.StatusTooManyRequests
+	case f.Type == call.InternalError:
+		return http.StatusInternalServerError
+	default:
+		return http.StatusBadGateway
+	}
+}
