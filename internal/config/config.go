@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ type Config struct {
 	MaxUpload  int64         // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
 
 	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
+	Router         Router        // the model router
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
 	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
 
@@ -81,7 +83,7 @@ func Default() Config {
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20,
 		JobRetention: 30 * 24 * time.Hour, MaxSockets: 2000, MaxStreams: 64,
-		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second,
+		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(),
 	}
 }
 
@@ -143,7 +145,9 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = []setting{
+var settings = slices.Concat(generalSettings, routerSettings)
+
+var generalSettings = []setting{
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
 	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),

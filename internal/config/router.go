@@ -1,0 +1,96 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/credit"
+)
+
+// Router is the configuration of the model router.
+type Router struct {
+	Disabled   bool          // MILLRACE_ROUTER_DISABLED, no account may use the router
+	Catalog    []string      // MILLRACE_CATALOG, comma list of directories with catalog files
+	Simulator  string        // MILLRACE_SIMULATOR, address of the provider simulator that serves sim/*; "" = none
+	Concurrent []call.Step   // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
+	Local      int           // MILLRACE_ROUTER_LOCAL_CONCURRENCY, calls of the local account in flight
+	Ceiling    int64         // MILLRACE_ROUTER_SPEND_CEILING in US dollars, committed to an account's calls in flight; 0 = none
+	Windows    []call.Window // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
+	Backlog    int           // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
+	QueueFor   time.Duration // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a place
+	Deadline   time.Duration // MILLRACE_ROUTER_DEADLINE, how long a run holds its connection
+}
+
+// defaultRouter has the concurrency of the public service: 1, 5, 10, 20 and 40 calls after a lifetime
+// spend of nothing, something, 100, 500 and 1,000 US dollars.
+func defaultRouter() Router {
+	return Router{
+		Concurrent: []call.Step{
+			{Spent: 0, Concurrent: 1}, {Spent: 1, Concurrent: 5}, {Spent: 100 * credit.Dollar, Concurrent: 10},
+			{Spent: 500 * credit.Dollar, Concurrent: 20}, {Spent: 1000 * credit.Dollar, Concurrent: 40},
+		},
+		Local: 256, Backlog: 1000, QueueFor: time.Hour, Deadline: 10 * time.Minute,
+	}
+}
+
+var routerSettings = []setting{
+	flag("MILLRACE_ROUTER_DISABLED", func(c *Config) *bool { return &c.Router.Disabled }),
+	{"MILLRACE_CATALOG", func(c *Config, v string) error {
+		c.Router.Catalog = strings.Split(v, ",")
+		return nil
+	}},
+	text("MILLRACE_SIMULATOR", func(c *Config) *string { return &c.Router.Simulator }),
+	{"MILLRACE_ROUTER_CONCURRENCY", func(c *Config, v string) (err error) {
+		c.Router.Concurrent, err = parseSteps(v)
+		return err
+	}},
+	number("MILLRACE_ROUTER_LOCAL_CONCURRENCY", func(c *Config) *int { return &c.Router.Local }),
+	{"MILLRACE_ROUTER_SPEND_CEILING", func(c *Config, v string) (err error) {
+		if c.Router.Ceiling, err = credit.ParseDollars(v); err != nil || c.Router.Ceiling < 0 {
+			return fmt.Errorf("MILLRACE_ROUTER_SPEND_CEILING takes US dollars such as 25, not %q", v)
+		}
+		return nil
+	}},
+	{"MILLRACE_ROUTER_WINDOWS", func(c *Config, v string) (err error) {
+		c.Router.Windows, err = parseWindows(v)
+		return err
+	}},
+	number("MILLRACE_ROUTER_BACKLOG", func(c *Config) *int { return &c.Router.Backlog }),
+	duration("MILLRACE_ROUTER_QUEUE_FOR", func(c *Config) *time.Duration { return &c.Router.QueueFor }),
+	duration("MILLRACE_ROUTER_DEADLINE", func(c *Config) *time.Duration { return &c.Router.Deadline }),
+}
+
+// parseSteps reads "0:1,0.01:5,100:10": US dollars spent, then calls in flight.
+func parseSteps(list string) ([]call.Step, error) {
+	var steps []call.Step
+	for part := range strings.SplitSeq(list, ",") {
+		spent, count, ok := strings.Cut(strings.TrimSpace(part), ":")
+		micros, err := credit.ParseDollars(spent)
+		n, countErr := strconv.Atoi(count)
+		if !ok || err != nil || countErr != nil || micros < 0 || n < 0 || len(steps) > 0 && micros <= steps[len(steps)-1].Spent {
+			return nil, fmt.Errorf("MILLRACE_ROUTER_CONCURRENCY takes rising steps DOLLARS:CALLS such as 0:1,100:10, not %q", list)
+		}
+		steps = append(steps, call.Step{Spent: micros, Concurrent: n})
+	}
+	return steps, nil
+}
+
+// windowLengths are the periods an allowance can be of.
+var windowLengths = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}
+
+// parseWindows reads "minute:60,day:1000".
+func parseWindows(list string) ([]call.Window, error) {
+	var windows []call.Window
+	for part := range strings.SplitSeq(list, ",") {
+		name, count, ok := strings.Cut(strings.TrimSpace(part), ":")
+		n, err := strconv.Atoi(count)
+		if !ok || err != nil || n < 1 || windowLengths[name] == 0 {
+			return nil, fmt.Errorf("MILLRACE_ROUTER_WINDOWS takes PERIOD:CALLS such as minute:60,day:1000, not %q", list)
+		}
+		windows = append(windows, call.Window{Name: name, Length: windowLengths[name], Calls: n})
+	}
+	return windows, nil
+}
