@@ -175,6 +175,9 @@ func (m *Models) announce(ctx context.Context, r call.Run) (bool, error) {
 		if err == nil {
 			return m.isOurs(recorded, token)
 		}
+		if fault.Is(err, fault.Unavailable) && ctx.Err() == nil {
+			continue // it may be recorded; with the same token we learn whether it is, and by whom
+		}
 		if !errors.Is(err, eventlog.ErrVersion) && !errors.Is(err, eventlog.ErrClosed) {
 			return false, fmt.Errorf("announce call %s: %w", r.Call, err)
 		}

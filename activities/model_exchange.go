@@ -149,6 +149,9 @@ func (m *Models) outcome(ctx context.Context, r call.Run, out call.Exchange, sin
 	case call.PhaseAccepted:
 		return func() (ModelStep, error) { return m.accepted(ctx, r, out) }
 	case call.PhaseFailed:
+		if out.Unknown {
+			return func() (ModelStep, error) { return m.unknown(ctx, r, *out.Failure) }
+		}
 		return func() (ModelStep, error) {
 			return m.end(ctx, r, call.Ending{
 				Type: call.TypeFailed, ReleaseKey: out.Unsent, Charged: out.Price,

@@ -47,6 +47,7 @@ type Exchange struct {
 	Handle      string
 	PollAfter   time.Duration
 	Failure     *Failure
+	Unknown     bool  // of a failure: the provider has the request and may work on it still
 	Unsent      bool  // of a failure: the provider says that it did nothing
 	Price       int64 // USD millionths to settle the call for, of an answer or a failure
 	Host        bool  // assets of the answer are to be copied

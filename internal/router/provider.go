@@ -113,6 +113,8 @@ func (p *Provider) failed(x *call.Exchange, c call.Conversation, f *provider.Fai
 		p.Log.Warn("a provider's answer is no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
 	}
 	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
+	// A provider that answered has failed, whatever it takes for that; one that fell silent may go on.
+	x.Unknown = f.Charged == catalog.ChargesUnknown && f.UpstreamStatus == 0
 	x.Failure = &call.Failure{
 		Type: f.Type, Status: statusOf(f), Detail: f.Detail, Validation: string(f.Validation),
 		UpstreamStatus: f.UpstreamStatus, UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
