@@ -84,6 +84,7 @@ $(BENCHES:%=bench/%): bench/%:
 .PHONY: histories
 histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use
 	$(GO) test ./test/durability -count=1 -run TestHistoriesOfRealRunsReplay -record
+	$(GO) test ./test/calls -count=1 -run TestHistoriesOfRealCallsReplay -record
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code

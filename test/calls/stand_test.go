@@ -83,6 +83,8 @@ func (p *provider) run(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
+	case "host":
+		w.Header().Set("X-Host", "yes")
 	case "link":
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"url": "https://elsewhere.example/%s"}`, name)

@@ -201,7 +201,9 @@ func exchange(req *http.Request, sink io.Writer) (call.Exchange, error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
 		_, err := io.Copy(sink, resp.Body)
-		return call.Exchange{Phase: call.PhaseAnswered, ContentType: resp.Header.Get("Content-Type"), Price: price}, err
+		return call.Exchange{
+			Phase: call.PhaseAnswered, ContentType: resp.Header.Get("Content-Type"), Price: price, Host: resp.Header.Get("X-Host") != "",
+		}, err
 	case http.StatusAccepted:
 		handle, err := io.ReadAll(resp.Body)
 		return call.Exchange{Phase: call.PhaseAccepted, Handle: string(handle), PollAfter: 50 * time.Millisecond}, err
