@@ -37,7 +37,7 @@ func (s *server) routes() []route {
 		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.eventRoutes(),
-		s.fileRoutes(),
+		s.fileRoutes(), s.consoleRoutes(),
 	)
 }
 

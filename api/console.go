@@ -1,0 +1,431 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/console"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// Console is what the pages for people need beside the API's own parts.
+type Console struct {
+	Histories Histories
+	Retry     Retrier // nil = jobs cannot be run again from the page
+	Sealer    ConsoleSealer
+}
+
+// Histories reads the facts of a job; inspect makes them readable.
+type Histories interface {
+	// History returns the facts of an account's job. Another's and an unknown one are NotFound.
+	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
+}
+
+// Retrier runs a finished job again as a new one and returns that.
+type Retrier interface {
+	RetryJob(ctx context.Context, account string, id job.ID, actor string) (job.ID, error)
+}
+
+// ConsoleSealer encrypts the key that a browser keeps.
+type ConsoleSealer interface {
+	Seal(owner, secret string) []byte
+	Open(owner string, sealed []byte) (string, error)
+}
+
+const (
+	consolePath   = "/console"
+	consoleCookie = "millrace_console"
+	consoleOwner  = "console" // whom the sealed key of a browser belongs to
+	consoleFacts  = 500       // shown on a page
+	consoleJobs   = 50
+)
+
+// consoleServer serves the pages.
+type consoleServer struct {
+	*server
+	pages       *console.Pages
+	crossOrigin *http.CrossOriginProtection
+}
+
+// consoleRoutes are the pages for people. They do not speak an API's errors, so they bring their own
+// wrapper; the credential is a cookie that is sent to these pages only.
+func (srv *server) consoleRoutes() []route {
+	if srv.Console == nil {
+		return nil
+	}
+	s := &consoleServer{server: srv, pages: console.New(), crossOrigin: http.NewCrossOriginProtection()}
+	page := func(need account.Scope, handle func(*gin.Context, account.Identity) error) func(*gin.Context) error {
+		return func(c *gin.Context) error { s.serve(c, need, handle); return nil }
+	}
+	form := int64(16 << 10)
+	return []route{
+		{"GET", consolePath, public, 0, page(account.ScopeRead, s.list)},
+		{"GET", consolePath + "/jobs/:id", public, 0, page(account.ScopeRead, s.job)},
+		{"POST", consolePath + "/jobs/:id/cancel", public, form, page(account.ScopeWrite, s.cancel)},
+		{"POST", consolePath + "/jobs/:id/retry", public, form, page(account.ScopeWrite, s.retry)},
+		{"POST", consolePath + "/signin", public, form, func(c *gin.Context) error { s.signIn(c); return nil }},
+		{"POST", consolePath + "/signout", public, form, func(c *gin.Context) error { s.signOut(c); return nil }},
+	}
+}
+
+// consolePage runs a handler for the account of the cookie and turns its error into a page.
+func (s *consoleServer) serve(c *gin.Context, need account.Scope, handle func(*gin.Context, account.Identity) error) {
+	if err := s.sameSite(c.Request); err != nil {
+		s.problem(c, err)
+		return
+	}
+	id, err := s.identity(c)
+	switch {
+	case fault.Is(err, fault.Unauthenticated):
+		s.render(c, http.StatusUnauthorized, func(b *bytes.Buffer, f console.Frame) error {
+			f.Title = "Sign in"
+			return s.pages.SignIn(b, console.SignInPage{Frame: f})
+		})
+		return
+	case err == nil && !id.Allows(need):
+		err = fault.New(fault.Denied, "forbidden", "This key may look, but not change anything.")
+	}
+	if err == nil {
+		err = handle(c, id)
+	}
+	if err != nil {
+		s.problem(c, err)
+	}
+}
+
+// sameSite refuses forms that another site's page sends.
+func (s *consoleServer) sameSite(r *http.Request) error {
+	if err := s.crossOrigin.Check(r); err != nil {
+		return fault.Wrap(err, fault.Denied, "forbidden", "This form was sent by another site.")
+	}
+	return nil
+}
+
+// consoleIdentity is who the browser's cookie stands for.
+func (s *consoleServer) identity(c *gin.Context) (account.Identity, error) {
+	if s.opts.Mode == account.ModeNone {
+		return s.Auth.Authenticate(c.Request.Context(), "")
+	}
+	cookie, err := c.Cookie(consoleCookie)
+	if err != nil {
+		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie")
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
+	if err != nil {
+		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "a cookie that is not ours")
+	}
+	key, err := s.Console.Sealer.Open(consoleOwner, sealed)
+	if err != nil {
+		return account.Identity{}, fault.Wrap(err, fault.Unauthenticated, "unauthorized", "a cookie that is not ours")
+	}
+	return s.Auth.Authenticate(c.Request.Context(), key)
+}
+
+func (s *consoleServer) signIn(c *gin.Context) {
+	if err := s.sameSite(c.Request); err != nil {
+		s.problem(c, err)
+		return
+	}
+	key := strings.TrimSpace(c.PostForm("key"))
+	if _, err := s.Auth.Authenticate(c.Request.Context(), key); err != nil {
+		if !fault.Is(err, fault.Unauthenticated) {
+			s.problem(c, err)
+			return
+		}
+		s.render(c, http.StatusUnauthorized, func(b *bytes.Buffer, f console.Frame) error {
+			f.Title = "Sign in"
+			return s.pages.SignIn(b, console.SignInPage{Frame: f, Wrong: true})
+		})
+		return
+	}
+	s.setConsoleCookie(c, base64.RawURLEncoding.EncodeToString(s.Console.Sealer.Seal(consoleOwner, key)), 0)
+	s.redirect(c, "")
+}
+
+func (s *consoleServer) signOut(c *gin.Context) {
+	if err := s.sameSite(c.Request); err != nil {
+		s.problem(c, err)
+		return
+	}
+	s.setConsoleCookie(c, "", -1)
+	s.redirect(c, "")
+}
+
+// setConsoleCookie sets the cookie for this session of the browser, or removes it.
+func (s *consoleServer) setConsoleCookie(c *gin.Context, value string, maxAge int) {
+	base, err := url.Parse(s.baseURL(c.Request))
+	if err != nil {
+		base = &url.URL{}
+	}
+	http.SetCookie(c.Writer, &http.Cookie{
+		Name: consoleCookie, Value: value, Path: base.Path + consolePath, MaxAge: maxAge,
+		HttpOnly: true, Secure: base.Scheme == "https", SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// consoleGo sends the browser to a page behind a form.
+func (s *consoleServer) redirect(c *gin.Context, path string) {
+	c.Redirect(http.StatusSeeOther, s.prefix(c)+consolePath+path)
+}
+
+func (s *consoleServer) prefix(c *gin.Context) string {
+	base, err := url.Parse(s.baseURL(c.Request))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(base.Path, "/")
+}
+
+// render writes a page whole or, when it cannot be made, an error.
+func (s *consoleServer) render(c *gin.Context, status int, write func(*bytes.Buffer, console.Frame) error) {
+	nonce := rand.Text()
+	var b bytes.Buffer
+	frame := console.Frame{Prefix: s.prefix(c), Nonce: nonce, SignIn: s.opts.Mode != account.ModeNone && status != http.StatusUnauthorized}
+	if err := write(&b, frame); err != nil {
+		s.log.Error("page not rendered", "request_id", requestID(c), "error", err)
+		c.Status(http.StatusInternalServerError)
+		return
+	}
+	console.Guard(c.Writer.Header(), nonce)
+	c.Status(status)
+	c.Writer.Write(b.Bytes()) //nolint:errcheck // the browser is gone
+}
+
+// consoleProblem shows what is public of an error.
+func (s *consoleServer) problem(c *gin.Context, err error) {
+	status, message := http.StatusInternalServerError, "Something went wrong here. The log has it under request "+requestID(c)+"."
+	var known *fault.Error
+	if errors.As(err, &known) && known.Kind != fault.Internal {
+		status, _ = v2Verdict(known.Kind, known.Code)
+		message = known.Message
+	} else {
+		s.log.Error("page failed", "request_id", requestID(c), "error", err)
+	}
+	s.render(c, status, func(b *bytes.Buffer, f console.Frame) error {
+		f.Title = "Problem"
+		return s.pages.Problem(b, console.ProblemPage{Frame: f, Status: status, Message: message})
+	})
+}
+
+var consoleStates = []job.State{job.Queued, job.Running, job.Succeeded, job.Failed, job.Canceled}
+
+func (s *consoleServer) list(c *gin.Context, id account.Identity) error {
+	q := jobs.Query{Limit: consoleJobs}
+	status := job.State(c.Query("status"))
+	if status != "" {
+		if !slices.Contains(consoleStates, status) {
+			return fault.New(fault.Invalid, "", "There is no state %q.", string(status))
+		}
+		q.States = []job.State{status}
+	}
+	if before := c.Query("before"); before != "" {
+		n, err := strconv.ParseInt(before, 10, 64)
+		if err != nil || n < 1 {
+			return fault.New(fault.Invalid, "", "This page of the list does not exist.")
+		}
+		q.Before = n
+	}
+	page, err := s.Reader.List(c.Request.Context(), id.Account, q)
+	if err != nil {
+		return err
+	}
+	listed := make([]console.ListedJob, len(page.Jobs))
+	live := false
+	for i, j := range page.Jobs {
+		listed[i] = console.ListedJob{Job: j, Took: tookUntil(j, time.Now())}
+		if j.Error != nil {
+			listed[i].Cause = j.Error.Message
+		}
+		live = live || !j.State.Final()
+	}
+	s.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
+		f.Title, f.Live = "Jobs", live
+		return s.pages.List(b, console.ListPage{
+			Frame: f, Jobs: listed, Status: string(status), States: consoleStates, Next: console.NextQuery(string(status), page.Next),
+		})
+	})
+	return nil
+}
+
+func tookUntil(j job.Job, now time.Time) inspect.Millis {
+	if j.EndedAt != nil {
+		now = *j.EndedAt
+	}
+	return inspect.Millis(now.Sub(j.SubmittedAt))
+}
+
+func (s *consoleServer) job(c *gin.Context, id account.Identity) error {
+	key, err := consoleJobID(c)
+	if err != nil {
+		return err
+	}
+	history, err := s.Console.Histories.History(c.Request.Context(), id.Account, key)
+	if err != nil {
+		return err
+	}
+	j := history.Fold()
+	timeline := history.Timeline(time.Now())
+	drawing, err := s.drawing(c.Request.Context(), id.Account, key, timeline)
+	if err != nil {
+		return err
+	}
+	page := console.JobPage{
+		Job: j, Timeline: timeline, Drawing: drawing, Facts: history.Facts, Outputs: s.outputs(c, j),
+		CanRetry: s.Console.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
+	}
+	if len(page.Facts) > consoleFacts {
+		page.Omitted, page.Facts = len(page.Facts)-consoleFacts, page.Facts[:consoleFacts]
+	}
+	if j.Error != nil && len(j.Error.Inputs) > 0 {
+		page.Inputs = indented(j.Error.Inputs)
+	}
+	s.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
+		f.Title, f.Live = "Job "+string(key), !j.State.Final()
+		page.Frame = f
+		return s.pages.Job(b, page)
+	})
+	return nil
+}
+
+// notices are what an action's redirect may have said; anything else in the query is not shown.
+var notices = map[string]string{
+	"canceling": "The job was asked to stop.",
+	"over":      "The job had ended before it could be canceled.",
+	"again":     "This is the new run.",
+}
+
+func consoleJobID(c *gin.Context) (job.ID, error) {
+	id, err := job.ParseID(c.Param("id"))
+	if err != nil {
+		return "", fault.New(fault.NotFound, "job_not_found", "There is no such job.")
+	}
+	return id, nil
+}
+
+// consoleDrawing lays the submitted graph out; a submission that is no longer kept has none.
+func (s *consoleServer) drawing(ctx context.Context, owner string, id job.ID, t inspect.Timeline) (console.Drawing, error) {
+	source, err := s.Sources.Load(ctx, owner, id)
+	if fault.Is(err, fault.NotFound) {
+		return console.Drawing{}, nil
+	}
+	if err != nil {
+		return console.Drawing{}, err
+	}
+	g, err := graph.Parse(source.Prompt, graph.Limits{MaxNodes: 1 << 20, MaxInputs: 1 << 24, MaxBytes: 1 << 30})
+	if err != nil {
+		return console.Drawing{}, err
+	}
+	return console.Draw(g, t), nil
+}
+
+// consoleOutputs are the files and texts of a job, in order.
+func (s *consoleServer) outputs(c *gin.Context, j job.Job) []console.Output {
+	base := s.baseURL(c.Request)
+	var shown []console.Output
+	for _, o := range j.Outputs {
+		for _, file := range o.Files {
+			body := s.renderOutput(base, j.ID, output{node: o.Node, file: file})
+			shown = append(shown, console.Output{
+				Node: o.Node, Class: o.Class, Name: body.Name, Kind: body.Type, Size: body.SizeBytes,
+				URL: template.URL(body.URL), //nolint:gosec // ours, signed
+			})
+		}
+		if len(o.Files) > 0 {
+			continue
+		}
+		var ui struct{ Text []any }
+		if json.Unmarshal(o.UI, &ui) != nil {
+			continue
+		}
+		for _, text := range ui.Text {
+			if text, ok := text.(string); ok {
+				shown = append(shown, console.Output{Node: o.Node, Class: o.Class, Kind: "text", Text: text})
+			}
+		}
+	}
+	return shown
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func (s *consoleServer) cancel(c *gin.Context, id account.Identity) error {
+	key, err := consoleJobID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Reader.Job(c.Request.Context(), id.Account, key); err != nil {
+		return err
+	}
+	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{key}, requestID(c))
+	if err != nil {
+		return err
+	}
+	notice := "canceling"
+	if len(stopped) == 0 {
+		notice = "over"
+	}
+	s.redirect(c, "/jobs/"+string(key)+"?notice="+notice)
+	return nil
+}
+
+func (s *consoleServer) retry(c *gin.Context, id account.Identity) error {
+	key, err := consoleJobID(c)
+	if err != nil {
+		return err
+	}
+	if s.Console.Retry == nil {
+		return fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
+	}
+	next, err := s.Console.Retry.RetryJob(c.Request.Context(), id.Account, key, "console:"+id.Account)
+	if err != nil {
+		return err
+	}
+	s.redirect(c, "/jobs/"+string(next)+"?notice=again")
+	return nil
+}
+
+// LogHistories reads histories from the log. It implements Histories.
+type LogHistories struct {
+	Events eventlog.Store
+	Types  *eventlog.Registry
+}
+
+// historyLimit is how many facts a page reads at most: a graph of the largest size has about ten thousand.
+const historyLimit = 20_000
+
+// History implements Histories.
+func (h LogHistories) History(ctx context.Context, owner string, id job.ID) (inspect.History, error) {
+	recorded, err := h.Events.ReadStream(ctx, id.Stream(), 0, historyLimit)
+	if err != nil {
+		return inspect.History{}, err
+	}
+	if len(recorded) == 0 || recorded[0].Account != owner {
+		return inspect.History{}, fault.New(fault.NotFound, "job_not_found", "There is no such job.")
+	}
+	return inspect.Read(h.Types, recorded)
+}
