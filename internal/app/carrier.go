@@ -9,8 +9,10 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/worker"
@@ -34,7 +36,13 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		return c.startOn(ctx, c.queue, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+		return c.startOn(ctx, place{c.queue, ref.Account}, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+	case outbox.StartRunModel:
+		var r call.Run
+		if err := json.Unmarshal(in.Payload, &r); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		return c.startOn(ctx, place{worker.ModelQueue(c.queue), r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:
 		return ignoreGone(c.client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
@@ -42,15 +50,28 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		return c.startOn(ctx, worker.AssetQueue(c.queue), in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
+		to := place{worker.AssetQueue(c.queue), ref.Account}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
 }
 
+// place is where a workflow runs and for whom.
+type place struct{ queue, account string }
+
+// maxFairnessKey is the engine's bound on a fairness key, in bytes.
+const maxFairnessKey = 64
+
+// fairness has the engine hand out tasks by account where they pile up, and not only by age: however many
+// nodes one account has ready, the next task of another waits for one of them at most.
+func (p place) fairness() temporal.Priority {
+	return temporal.Priority{FairnessKey: p.account[:min(len(p.account), maxFairnessKey)]}
+}
+
 // startOn begins a workflow once: an id that is running or was used before is success.
-func (c *carrier) startOn(ctx context.Context, queue, id, workflow string, params any) error {
+func (c *carrier) startOn(ctx context.Context, to place, id, workflow string, params any) error {
 	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: queue, EnableEagerStart: c.eager,
+		ID: id, TaskQueue: to.queue, EnableEagerStart: c.eager, Priority: to.fairness(),
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: false,

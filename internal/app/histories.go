@@ -165,6 +165,7 @@ func replayAll(s *shell, files []string) error {
 		replayer := sdkworker.NewWorkflowReplayer()
 		worker.RegisterWorkflows(replayer)
 		worker.RegisterAssetWorkflows(replayer)
+		worker.RegisterModelWorkflows(replayer)
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(sdklog.NewStructuredLogger(log), file); err != nil {
 			diverged++
 			fmt.Fprintf(s.out, "diverges  %s\n          %v\n", file, err) //nolint:errcheck // the exit code tells, too

@@ -18,6 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/disk"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -55,18 +57,21 @@ type instance struct {
 	hub     *stream.Hub // of the watchers of this process
 	bus     stream.Bus
 	tiers   tiers
+	catalog *catalog.Catalog
+	credits *postgres.Credits
+	calls   *postgres.Calls
 }
 
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), queue.Register(r), account.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.
 func open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []role) (*instance, error) {
 	in := &instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: tiers{cfg: cfg}}
-	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal} {
+	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal, in.openModels} {
 		if err := step(ctx); err != nil {
 			in.close()
 			return nil, err
@@ -161,6 +166,7 @@ func (in *instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.wake.Run(ctx) })
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
+	group.Go(func() error { return in.watchCatalog(ctx) })
 	if in.has(roleWorker) {
 		in.startWorker(ctx, group)
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/usage"
 )
 
 // views lists every projection of the program.
@@ -24,7 +26,7 @@ func views() ([]projections.Projection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types)}, nil
+	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types)}, nil
 }
 
 func (s *shell) viewsCommand() *cobra.Command {

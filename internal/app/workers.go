@@ -38,6 +38,9 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 			return err
 		}
 		group.Go(func() error { return in.assetWorker().Run(ctx) })
+		if err := in.startModels(ctx, group); err != nil {
+			return err
+		}
 		return worker.New(in.client, in.graphActivities(stops), worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
 		}).Run(ctx)
@@ -55,7 +58,7 @@ func (in *instance) assetWorker() *worker.AssetWorker {
 	retention := &activities.Retention{
 		Assets: records, Log: in.log,
 		Collectors: []asset.Collector{
-			{Blobs: in.blobs, References: records},
+			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: valueGrace},
 		},
 	}

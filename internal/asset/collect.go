@@ -3,6 +3,7 @@ package asset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -21,6 +22,22 @@ type Unreferenced struct{}
 // Referenced implements References.
 func (Unreferenced) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) {
 	return nil, nil
+}
+
+// AnyOf needs what any of several References needs.
+type AnyOf []References
+
+// Referenced implements References.
+func (a AnyOf) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
+	needed := map[blob.Ref]bool{}
+	for _, r := range a {
+		some, err := r.Referenced(ctx, refs)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(needed, some)
+	}
+	return needed, nil
 }
 
 // Collection is what a collector did.

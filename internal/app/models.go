@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/provider"
+	"github.com/millrace-dev/millrace/internal/router"
+	"github.com/millrace-dev/millrace/internal/signedurl"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// openModels reads the catalog.
+func (in *instance) openModels(context.Context) (err error) {
+	in.catalog, err = catalog.Load(catalog.Options{Dirs: in.cfg.Router.Catalog, Simulator: in.cfg.Router.Simulator})
+	if err != nil {
+		return fmt.Errorf("model catalog: %w", err)
+	}
+	in.credits = postgres.NewCredits(in.pool, in.events)
+	in.calls = postgres.NewCalls(in.pool, in.events, in.credits)
+	return nil
+}
+
+// catalogPace is how often the catalog's directories are looked at.
+const catalogPace = 2 * time.Second
+
+// watchCatalog takes over changes of the catalog's files; wrong ones are reported and change nothing.
+func (in *instance) watchCatalog(ctx context.Context) error {
+	in.catalog.Watch(ctx, catalogPace, func(s *catalog.Snapshot, err error) {
+		if err != nil {
+			in.log.Error("the catalog's change is not taken over", "error", err)
+			return
+		}
+		in.log.Info("catalog changed", "models", len(s.Models()))
+	})
+	return nil
+}
+
+// callService accepts model calls for the API, and tells those who wait of their end.
+func (in *instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
+	watch := call.NewWatch(in.types)
+	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
+	return call.NewService(call.Deps{
+		Store: in.calls, Models: router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv}, Tiers: in.tiers,
+		Credits: funds{in.credits}, Blobs: in.blobs, Kicker: in.relay, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
+	})
+}
+
+// funds tells whether an account can pay at all.
+type funds struct{ credits *postgres.Credits }
+
+// Funded implements call.Credits.
+func (f funds) Funded(ctx context.Context, account string) (bool, error) {
+	b, err := f.credits.Balance(ctx, account)
+	return b.Covers(), err
+}
+
+// CallLimits implements call.Tiers.
+func (t tiers) CallLimits(_ context.Context, id string) (call.Limits, error) {
+	r := t.cfg.Router
+	l := call.Limits{
+		Enabled: !r.Disabled, Steps: r.Concurrent, Ceiling: r.Ceiling, Windows: r.Windows, Backlog: r.Backlog, QueueFor: r.QueueFor,
+	}
+	if id == account.LocalID {
+		l.Steps = []call.Step{{Concurrent: r.Local}}
+	}
+	return l, nil
+}
+
+// modelWorker runs model calls.
+func (in *instance) modelWorker() (*worker.ModelWorker, error) {
+	internet := outbound.New(outbound.Options{})
+	hosting, err := in.hosting(internet)
+	if err != nil {
+		return nil, err
+	}
+	models := activities.NewModels(activities.ModelDeps{
+		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
+		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, os.LookupEnv, in.log), Log: in.log},
+		Tiers:    in.tiers, Kicker: in.relay, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
+	})
+	return worker.NewModels(in.client, models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter}), nil
+}
+
+// hosting copies assets of answers.
+func (in *instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
+	keys, err := in.linkKeys()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := signedurl.New(keys, signedurl.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &router.Hosting{
+		Catalog: in.catalog, Fetch: internet, Blobs: in.blobs, Assets: postgres.NewAssets(in.pool, in.events),
+		Signer: signer, Base: in.cfg.PublicURL, Kick: in.relay.Kick, Log: in.log,
+		Beat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
+	}, nil
+}
+
+// startModels runs model calls, and looks after those that nothing runs any more.
+func (in *instance) startModels(ctx context.Context, group *errgroup.Group) error {
+	models, err := in.modelWorker()
+	if err != nil {
+		return err
+	}
+	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log}
+	group.Go(func() error { return sweeper.Run(ctx) })
+	group.Go(func() error { return models.Run(ctx) })
+	return nil
+}
