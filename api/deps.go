@@ -30,6 +30,7 @@ type Deps struct {
 	Keys      IdempotencyKeys // required with Assets
 	Classes   *node.Registry  // nil = no object_info
 	NodeFiles NodeFiles       // required with Classes
+	Userdata  Userdata        // nil = no routes for the files of editors
 	Console   *Console        // nil = no pages for people
 	Readiness Readiness
 	Logger    *slog.Logger

@@ -36,6 +36,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/signedurl"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/internal/userdata"
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
@@ -71,10 +72,10 @@ func startFiles(t *testing.T, opts api.Options) *fileHarness {
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
 		Files: h.files, Grants: links, Assets: asset.NewService(postgres.NewAssets(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Readiness: parts{}, Logger: slog.New(slog.DiscardHandler),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(documented(t, opts, handler))
 	t.Cleanup(server.Close)
 	h.url = server.URL
 	h.client = server.Client()

@@ -238,7 +238,7 @@ func startWith(t testing.TB, opts api.Options, change func(*api.Deps)) *harness 
 	change(&deps)
 	handler, err := api.New(deps, opts)
 	require.NoError(t, err)
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(documented(t, opts, handler))
 	t.Cleanup(server.Close)
 	t.Cleanup(h.hub.Stop)
 	h.url = server.URL

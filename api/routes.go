@@ -33,11 +33,11 @@ type route struct {
 // routes lists every route of the service: one line per resource.
 func (s *server) routes() []route {
 	return slices.Concat(
-		s.healthRoutes(), s.systemRoutes(), s.definitionRoutes(),
+		s.healthRoutes(), s.documentRoutes(), s.systemRoutes(), s.definitionRoutes(),
 		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.eventRoutes(),
-		s.fileRoutes(), s.consoleRoutes(),
+		s.fileRoutes(), s.userdataRoutes(), s.editorRoutes(), s.consoleRoutes(),
 	)
 }
 

@@ -64,6 +64,7 @@ func (s *server) fileRoutes() []route {
 	all := cloud(
 		route{method: http.MethodGet, path: "/view", handle: fs.getView},
 		route{method: http.MethodHead, path: "/view", handle: fs.getView},
+		route{method: http.MethodGet, path: "/files/mask-layers", handle: fs.getMaskLayers},
 		route{method: http.MethodPost, path: "/upload/image", access: writing, limit: -1, handle: fs.postImage},
 		route{method: http.MethodPost, path: "/upload/mask", access: writing, limit: -1, handle: fs.postMask},
 	)

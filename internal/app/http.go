@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/signedurl"
+	"github.com/millrace-dev/millrace/internal/userdata"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/fanout"
 	"github.com/millrace-dev/millrace/projections/jobs"
@@ -48,6 +49,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
 		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool),
+		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool), Blobs: in.blobs},
 		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer},
 		Readiness: readiness{in}, Logger: in.log,
 	}, api.Options{

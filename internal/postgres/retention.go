@@ -72,6 +72,7 @@ func (s *Assets) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]
 	rows, err := s.pool.Query(ctx, `
 		select h from unnest($1::bytea[]) h where exists (select from files where hash = h)
 			or exists (select from files where thumbnail = h)
+			or exists (select from userdata where hash = h)
 		union all
 		select decode(substr(n, 8), 'hex') from unnest($2::text[]) n where exists (
 			select from events where type = 'job.submitted.v1' and `+documentBlob+` = n and `+documentBlob+` is not null)`, hashes, names)

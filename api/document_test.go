@@ -1,0 +1,86 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/openapi/openapitest"
+)
+
+// documented checks every answer of a handler under test against the OpenAPI document.
+func documented(t testing.TB, opts api.Options, next http.Handler) http.Handler {
+	t.Helper()
+	mount := ""
+	if u, err := url.Parse(opts.PublicURL); err == nil {
+		mount = strings.TrimRight(u.Path, "/")
+	}
+	return openapitest.Handler(t, mount, next)
+}
+
+func TestTheDocumentIsServed(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	got := h.do(t, "GET", "/openapi.json", "")
+	require.Equal(t, http.StatusOK, got.status)
+	require.Contains(t, got.json(t)["paths"], "/api/v2/jobs/{id}/logs")
+	require.Equal(t, http.StatusNotModified, h.do(t, "GET", "/openapi.json", "", "If-None-Match", got.header.Get("ETag")).status)
+
+	page := h.do(t, "GET", "/docs", "")
+	require.Equal(t, http.StatusOK, page.status)
+	require.Contains(t, page.body, "/api/v2/jobs/{id}/logs")
+	require.NotContains(t, page.body, "<script")
+	require.NotContains(t, page.body, "src=", "the page loads nothing")
+	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
+}
+
+// TestEveryRouteIsDocumentedAndEveryOperationServed compares the router's table with the document.
+func TestEveryRouteIsDocumentedAndEveryOperationServed(t *testing.T) {
+	t.Parallel()
+	doc, err := openapitest.Load()
+	require.NoError(t, err)
+	documented := map[string]bool{}
+	for _, op := range doc.Operations() {
+		for _, route := range op.Routes {
+			documented[op.Method+" "+route] = true
+		}
+	}
+	served := map[string]bool{}
+	for _, route := range api.Table(t) {
+		served[route] = true
+		if _, path, _ := strings.Cut(route, " "); strings.HasPrefix(path, "/console") || path == "/" {
+			continue // pages for people, no API
+		}
+		require.True(t, documented[route], "%s is not in the document: add it to a file under api/openapi", route)
+	}
+	for operation := range documented {
+		require.True(t, served[operation], "%s is in the document but not served", operation)
+	}
+}
+
+func TestTheCheckerNoticesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	doc, err := openapitest.Load()
+	require.NoError(t, err)
+	plain := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+	for name, a := range map[string]openapitest.Answer{
+		"undocumented route":   {Method: "GET", Path: "/nowhere", Status: 200, Header: plain, Body: []byte(`{}`)},
+		"undocumented method":  {Method: "PUT", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{}`)},
+		"undocumented status":  {Method: "GET", Path: "/api/queue", Status: 418, Header: plain, Body: []byte(`{}`)},
+		"wrong content type":   {Method: "GET", Path: "/api/queue", Status: 200, Header: http.Header{}, Body: []byte(`{}`)},
+		"missing field":        {Method: "GET", Path: "/api/queue", Status: 200, Header: plain, Body: []byte(`{"queue_running":[]}`)},
+		"undocumented field":   {Method: "GET", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0},"x":1}`)},
+		"other envelope":       {Method: "GET", Path: "/api/v2/jobs", Status: 404, Header: plain, Body: []byte(`{"code":"a","message":"b"}`)},
+		"trailing garbage":     {Method: "GET", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0}} {}`)},
+		"unknown event":        {Method: "GET", Path: "/api/v2/jobs/x/events", Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("event: gossip\ndata: {}\n\n")},
+		"event without fields": {Method: "GET", Path: "/api/v2/jobs/x/events", Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("event: status\ndata: {}\n\n")},
+	} {
+		require.Error(t, doc.Check(a), name)
+	}
+	require.NoError(t, doc.Check(openapitest.Answer{Method: "GET", Path: "/api/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0}}`)}))
+	require.NoError(t, doc.Check(openapitest.Answer{Method: "GET", Path: "/nowhere", Status: 404, Header: plain}))
+}

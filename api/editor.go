@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// editorRoutes answer what an editor asks for when it opens (cloud facts, section 1). They ask for
+// no credential; what is the account's own is shown to it only.
+func (s *server) editorRoutes() []route {
+	return cloud(
+		route{method: http.MethodGet, path: "/models", access: public, handle: s.getModelFolders},
+		route{method: http.MethodGet, path: "/models/:folder", access: public, handle: s.getModels},
+		route{method: http.MethodGet, path: "/experiment/models", access: public, handle: s.getExperimentFolders},
+		route{method: http.MethodGet, path: "/experiment/models/:folder", access: public, handle: s.getExperimentModels},
+		route{method: http.MethodGet, path: "/experiment/models/preview/:folder/:index/:name", access: public, handle: noPreview},
+		route{method: http.MethodGet, path: "/embeddings", access: public, handle: s.getEmbeddings},
+		route{method: http.MethodGet, path: "/extensions", access: public, handle: always([]string{})},
+		route{method: http.MethodGet, path: "/workflow_templates", access: public, handle: always(struct{}{})},
+		route{method: http.MethodGet, path: "/global_subgraphs", access: public, handle: always(struct{}{})},
+		route{method: http.MethodGet, path: "/global_subgraphs/:id", access: public, handle: noSubgraph},
+	)
+}
+
+// always answers with the same body: an editor's extensions, of which there are none here.
+func always(body any) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		c.PureJSON(http.StatusOK, body)
+		return nil
+	}
+}
+
+func noPreview(*gin.Context) error {
+	return fault.New(fault.NotFound, "not_found", "there is no picture of this model")
+}
+
+func noSubgraph(*gin.Context) error {
+	return fault.New(fault.NotFound, "not_found", "there is no such subgraph")
+}
+
+// modelsPrefix begins the paths of uploaded model files: models/<folder>/<name> (v2 facts, section 2).
+const modelsPrefix = "models/"
+
+// maxModels bounds the files that are looked through for models.
+const maxModels = 10_000
+
+// models returns the caller's model files by folder; none without a credential that is good.
+func (s *server) models(c *gin.Context) (map[string][]string, error) {
+	folders := map[string][]string{}
+	if s.NodeFiles == nil {
+		return folders, nil
+	}
+	who, err := s.Auth.Authenticate(c.Request.Context(), credential(c.Request))
+	if fault.Is(err, fault.Unauthenticated) {
+		return folders, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return folders, s.collectModels(c.Request.Context(), who.Account, folders)
+}
+
+func (s *server) collectModels(ctx context.Context, account string, folders map[string][]string) error {
+	names, err := s.NodeFiles.ForAccount(account).List(ctx, node.FolderInput, maxModels)
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, modelsPrefix)
+		if folder, file, deep := strings.Cut(rest, "/"); ok && deep {
+			folders[folder] = append(folders[folder], file)
+		}
+	}
+	return err
+}
+
+func foldersOf(models map[string][]string) []string {
+	names := []string{}
+	for name := range models {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// folder returns the files of the folder that the path names; one without files is not there.
+func (s *server) folder(c *gin.Context) ([]string, error) {
+	models, err := s.models(c)
+	if err != nil {
+		return nil, err
+	}
+	files, there := models[c.Param("folder")]
+	if !there {
+		return nil, fault.New(fault.NotFound, "not_found", "there is no such folder of models")
+	}
+	return files, nil
+}
+
+// getModelFolders: GET /models.
+func (s *server) getModelFolders(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, foldersOf(models))
+	return nil
+}
+
+// getModels: GET /models/{folder}.
+func (s *server) getModels(c *gin.Context) error {
+	files, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, files)
+	return nil
+}
+
+type modelFolder struct {
+	Name    string   `json:"name"`
+	Folders []string `json:"folders"`
+}
+
+// getExperimentFolders: GET /experiment/models.
+func (s *server) getExperimentFolders(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	body := []modelFolder{}
+	for _, name := range foldersOf(models) {
+		body = append(body, modelFolder{Name: name, Folders: []string{modelsPrefix + name}})
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+type modelFile struct {
+	Name      string `json:"name"`
+	PathIndex int    `json:"pathIndex"` // of the folder in modelFolder.Folders
+}
+
+// getExperimentModels: GET /experiment/models/{folder}.
+func (s *server) getExperimentModels(c *gin.Context) error {
+	files, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	body := make([]modelFile, len(files))
+	for i, name := range files {
+		body[i].Name = name
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+// getEmbeddings lists embeddings by their names without extension: GET /embeddings.
+func (s *server) getEmbeddings(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for _, file := range models["embeddings"] {
+		names = append(names, strings.TrimSuffix(file, path.Ext(file)))
+	}
+	c.PureJSON(http.StatusOK, names)
+	return nil
+}

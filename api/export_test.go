@@ -1,0 +1,30 @@
+package api
+
+import (
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/node"
+)
+
+// Table lists method and path of every route of a service that has all parts, parameters in braces.
+func Table(t *testing.T) []string {
+	t.Helper()
+	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
+	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
+	s.Userdata = struct{ Userdata }{}
+	s.opts.setDefaults()
+	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
+	var all []string
+	for _, r := range s.routes() {
+		path := parameter.ReplaceAllString(r.path, "{$1}")
+		all = append(all, r.method+" "+path)
+		if r.method == "POST" && strings.HasSuffix(path, "/userdata/{file}") { // one route of the router serves both
+			all = append(all, r.method+" "+path+"/move/{dest}")
+		}
+	}
+	return all
+}

@@ -1,0 +1,121 @@
+// Package openapi holds the OpenAPI document of the service, one file for each surface, and
+// merges them. It promises one document in which every name is defined once; that answers keep
+// to it is checked by the tests of the API, through openapitest.
+package openapi
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// root is the file that the others are merged into.
+const root = "root.yaml"
+
+//go:embed *.yaml
+var files embed.FS
+
+// object is a JSON object.
+type object = map[string]any
+
+// Document returns the merged document in JSON. Mount is the path prefix that the service is
+// served below, such as "/millrace", or "".
+func Document(mount string) ([]byte, error) {
+	doc, err := read(files, root)
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.DeleteFunc(names, func(n string) bool { return n == root }) {
+		surface, err := read(files, name)
+		if err == nil {
+			err = merge(doc, surface, mount)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("OpenAPI document %s: %w", name, err)
+		}
+	}
+	doc["servers"] = servers(mount, "")
+	return json.Marshal(doc)
+}
+
+func read(from fs.FS, name string) (object, error) {
+	raw, err := fs.ReadFile(from, name)
+	if err != nil {
+		return nil, err
+	}
+	var doc object
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// merge adds the tags, paths and components of a surface to doc. A surface with x-prefixes is
+// served below each of them, which its paths say by servers of their own.
+func merge(doc, surface object, mount string) error {
+	paths, _ := surface["paths"].(object)
+	if prefixes, ok := surface["x-prefixes"].([]any); ok {
+		for _, item := range paths {
+			if item, ok := item.(object); ok {
+				item["servers"] = servers(mount, prefixes...)
+			}
+		}
+	}
+	tags, _ := doc["tags"].([]any)
+	added, _ := surface["tags"].([]any)
+	doc["tags"] = append(tags, added...)
+	if err := add(section(doc, "paths"), paths); err != nil {
+		return err
+	}
+	components, _ := surface["components"].(object)
+	for kind, entries := range components {
+		entries, ok := entries.(object)
+		if !ok {
+			return fmt.Errorf("components.%s is no map", kind)
+		}
+		if err := add(section(section(doc, "components"), kind), entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func servers(mount string, prefixes ...any) []any {
+	list := make([]any, 0, len(prefixes))
+	for _, prefix := range prefixes {
+		url := mount + fmt.Sprint(prefix)
+		if url == "" {
+			url = "/"
+		}
+		list = append(list, object{"url": url})
+	}
+	return list
+}
+
+func section(of object, name string) object {
+	s, ok := of[name].(object)
+	if !ok {
+		s = object{}
+		of[name] = s
+	}
+	return s
+}
+
+func add(to, entries object) error {
+	for name, entry := range entries {
+		if _, taken := to[name]; taken {
+			return fmt.Errorf("%s is defined twice", strings.TrimSpace(name))
+		}
+		to[name] = entry
+	}
+	return nil
+}
