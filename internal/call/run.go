@@ -1,6 +1,7 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if err != nil {
 		return NewCall{}, nil, err
 	}
-	ref, err := blob.PutBytes(ctx, s.Blobs, inv.Body)
+	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
 	if err != nil {
 		return NewCall{}, nil, fmt.Errorf("keep a request: %w", err)
 	}
@@ -75,9 +76,18 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
 		Fact: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
-			Request: Body{Ref: ref, Size: int64(len(inv.Body)), ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,
+			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,
 		},
 	}, nil, nil
+}
+
+// durability is what a request's bytes need. One whose connection waits has been promised nothing yet:
+// when the machine crashes before the call is sent, it ends unsent and its key is free again.
+func durability(mode Mode) blob.Durability {
+	if mode == Sync {
+		return blob.Relaxed
+	}
+	return blob.Durable
 }
 
 func (s *Service) entitled(ctx context.Context, account string) (Limits, error) {
