@@ -39,7 +39,7 @@ func (c *Client) authorize(ctx context.Context, m *catalog.Model, h http.Header)
 	case "kling-jwt":
 		return klingToken(h, values)
 	case "google":
-		return c.googleToken(ctx, h, values[0])
+		return c.googleToken(ctx, m, h, values[0])
 	default:
 		return fmt.Errorf("auth of kind %q is not known", m.Auth.Kind)
 	}
@@ -88,8 +88,8 @@ type googleKey struct {
 
 // googleToken gets an access token for a service account; credential is the path of its key file,
 // or the key itself.
-func (c *Client) googleToken(ctx context.Context, h http.Header, credential string) error {
-	source, err := c.tokens.source(ctx, credential)
+func (c *Client) googleToken(ctx context.Context, m *catalog.Model, h http.Header, credential string) error {
+	source, err := c.tokens.source(ctx, m, credential)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c *Client) googleToken(ctx context.Context, h http.Header, credential stri
 	return nil
 }
 
-func (t *tokens) source(ctx context.Context, credential string) (oauth2.TokenSource, error) {
+func (t *tokens) source(ctx context.Context, m *catalog.Model, credential string) (oauth2.TokenSource, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s, ok := t.sources[credential]; ok {
@@ -123,7 +123,7 @@ func (t *tokens) source(ctx context.Context, credential string) (oauth2.TokenSou
 		Scopes: []string{"https://www.googleapis.com/auth/cloud-platform"}, TokenURL: key.TokenURI,
 	}
 	// Tokens are fetched through the guard. The source outlives this request.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, t.http.HTTP(nil, tokenTimeout))
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, t.http.HTTP(m.Allow, tokenTimeout))
 	if t.sources == nil {
 		t.sources = map[string]oauth2.TokenSource{}
 	}

@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"net/http"
+	"strings"
+)
+
+func googleError(status int, name, message string) reply {
+	return fail(status, map[string]any{"error": map[string]any{"code": status, "message": message, "status": name}})
+}
+
+var googleRefusals = refusals{
+	faultInvalid: googleError(http.StatusBadRequest, "INVALID_ARGUMENT", "Invalid value at 'generation_config.image_config' (type), \"huge\""),
+	faultBusy:    googleError(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
+	faultError:   googleError(http.StatusInternalServerError, "INTERNAL", "An internal error has occurred."),
+	faultDown:    googleError(http.StatusServiceUnavailable, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+	faultUnpaid:  googleError(http.StatusForbidden, "PERMISSION_DENIED", "Billing is disabled for project proj-simulated1."),
+}
+
+// googleKey accepts an API key or an access token, as the two services want.
+var (
+	googleAPIKey = headerKey("x-goog-api-key")
+	googleToken  = bearer
+)
+
+func (s *Server) googleRoutes() {
+	s.handle("POST /google/v1beta/models/{call}", googleAPIKey, googleRefusals.or(gemini))
+	s.handle("POST /vertexai/token", nobody, func(*exchange) reply { // of service accounts
+		return ok(map[string]any{"access_token": "simulated", "token_type": "Bearer", "expires_in": 3600})
+	})
+	veo := "/vertexai/v1/projects/{project}/locations/{location}/publishers/google/models/{call}"
+	s.handle("POST "+veo, googleToken, func(e *exchange) reply {
+		if strings.HasSuffix(e.PathValue("call"), ":fetchPredictOperation") {
+			return veoPoll(e)
+		}
+		return googleRefusals.or(veoSubmit)(e)
+	})
+}
+
+func gemini(e *exchange) reply {
+	usage := map[string]any{"promptTokenCount": 8, "candidatesTokenCount": 1290, "totalTokenCount": 1298}
+	if e.scenario.Fault == faultPolicy {
+		return ok(map[string]any{"promptFeedback": map[string]any{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": usage, "modelVersion": "gemini-2.5-flash-image"})
+	}
+	part := map[string]any{"inlineData": map[string]any{"mimeType": "image/png", "data": inline(picture(seedOf(e.raw)))}}
+	return reply{status: http.StatusOK, charged: true, json: map[string]any{
+		"candidates":    []any{map[string]any{"content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP", "index": 0}},
+		"usageMetadata": usage, "modelVersion": "gemini-2.5-flash-image", "responseId": seedOf(e.raw),
+	}}
+}
+
+func veoSubmit(e *exchange) reply {
+	kind := "bytes"
+	if parameters, found := e.body["parameters"].(map[string]any); found && parameters["storageUri"] != nil {
+		kind = "link"
+	}
+	t := e.submit(kind)
+	if e.scenario.Fault == faultPolicy {
+		t.Fault = faultPolicy
+	}
+	model, _, _ := strings.Cut(e.PathValue("call"), ":")
+	return reply{status: http.StatusOK, charged: true, json: map[string]any{
+		"name": "projects/" + e.PathValue("project") + "/locations/" + e.PathValue("location") + "/publishers/google/models/" + model + "/operations/" + t.id(),
+	}}
+}
+
+func veoPoll(e *exchange) reply {
+	t, found := e.ticket()
+	name := e.text("operationName")
+	kind := map[string]any{"@type": "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse"}
+	switch {
+	case !found:
+		return googleError(http.StatusNotFound, "NOT_FOUND", "The operation is not found.")
+	case !t.finished(e.now):
+		return ok(map[string]any{"name": name})
+	case t.Fault == faultPolicy:
+		kind["raiMediaFilteredCount"], kind["raiMediaFilteredReasons"] = 1, []any{"The prompt could not be submitted. Support codes: 58061214"}
+		return ok(map[string]any{"name": name, "done": true, "response": kind})
+	case t.Fault != "":
+		return ok(map[string]any{"name": name, "done": true, "error": map[string]any{"code": 13, "message": "Video generation failed due to an internal server issue."}})
+	}
+	clip := map[string]any{"mimeType": "video/mp4"}
+	if t.Extra == "link" {
+		clip["gcsUri"] = "https://storage.googleapis.com/simulated-bucket/" + t.Seed + ".mp4?X-Goog-Expires=86400&X-Goog-Signature=00"
+	} else {
+		clip["bytesBase64Encoded"] = inline(film(t.Seed))
+	}
+	kind["videos"] = []any{clip}
+	return ok(map[string]any{"name": name, "done": true, "response": kind})
+}

@@ -1,0 +1,53 @@
+package sim
+
+import "net/http"
+
+func klingError(status, code int, message string) reply {
+	return fail(status, map[string]any{"code": code, "message": message, "request_id": "simulated"})
+}
+
+var klingRefusals = refusals{
+	faultPolicy:  klingError(http.StatusBadRequest, 1301, "Failure to pass the risk control system"),
+	faultInvalid: klingError(http.StatusBadRequest, 1201, "duration value '7' is invalid"),
+	faultBusy:    klingError(http.StatusTooManyRequests, 1303, "parallel task over resource pack limit"),
+	faultUnpaid:  klingError(http.StatusTooManyRequests, 1102, "Account balance not enough"),
+	faultError:   klingError(http.StatusInternalServerError, 5000, "Internal server error"),
+	faultDown:    klingError(http.StatusServiceUnavailable, 5001, "Service temporarily unavailable"),
+}
+
+func (s *Server) klingRoutes() {
+	for _, kind := range []string{"text2video", "image2video"} {
+		s.handle("POST /kling/v1/videos/"+kind, bearer, klingRefusals.or(klingSubmit))
+		s.handle("GET /kling/v1/videos/"+kind+"/{id}", bearer, refusals{faultDown: klingRefusals[faultDown]}.or(klingTask))
+	}
+}
+
+func klingSubmit(e *exchange) reply {
+	t := e.submit("")
+	return reply{status: http.StatusOK, charged: true, json: klingDocument(map[string]any{
+		"task_id": t.id(), "task_status": "submitted", "task_info": map[string]any{}, "created_at": e.now.UnixMilli(), "updated_at": e.now.UnixMilli(),
+	})}
+}
+
+func klingDocument(data map[string]any) map[string]any {
+	return map[string]any{"code": 0, "message": "SUCCEED", "request_id": "simulated", "data": data}
+}
+
+func klingTask(e *exchange) reply {
+	t, found := e.ticket()
+	if !found {
+		return klingError(http.StatusNotFound, 1203, "task not found")
+	}
+	data := map[string]any{"task_id": t.id(), "task_status": "processing", "task_info": map[string]any{}, "created_at": t.Ready - 1000, "updated_at": e.now.UnixMilli()}
+	switch {
+	case !t.finished(e.now):
+	case t.Fault == faultPolicy:
+		data["task_status"], data["task_status_msg"] = "failed", "Failure to pass the risk control system"
+	case t.Fault != "":
+		data["task_status"], data["task_status_msg"] = "failed", "Internal error"
+	default:
+		data["task_status"] = "succeed"
+		data["task_result"] = map[string]any{"videos": []any{map[string]any{"id": t.id(), "url": e.file(t.Seed, "mp4"), "duration": "5.1"}}}
+	}
+	return ok(klingDocument(data))
+}
