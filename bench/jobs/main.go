@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +21,12 @@ import (
 
 	"github.com/millrace-dev/millrace/bench/stand"
 )
+
+// graph is three cheap nodes.
+const graph = `{"prompt":{
+	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill"}},
+	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
+	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -50,24 +55,25 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer bare.close()
-	jobs, err := newPlatform(ctx, s.Base)
+	jobs, err := stand.NewPlatform(ctx, s.Base)
 	if err != nil {
 		return err
 	}
-	defer jobs.close()
+	defer jobs.Close()
+	job := func(ctx context.Context) error { return jobs.One(ctx, graph) }
 	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", *clients, *rounds, *span)
-	for _, side := range []func(context.Context) error{bare.one, jobs.one} { // warm both
-		if _, err := measure(ctx, *span/2, *clients, side); err != nil {
+	for _, side := range []func(context.Context) error{bare.one, job} { // warm both
+		if _, err := stand.Measure(ctx, *span/2, *clients, side); err != nil {
 			return err
 		}
 	}
 	var bareRates, jobRates, ratios []float64
 	for i := range *rounds {
-		b, err := measure(ctx, *span, *clients, bare.one)
+		b, err := stand.Measure(ctx, *span, *clients, bare.one)
 		if err != nil {
 			return err
 		}
-		j, err := measure(ctx, *span, *clients, jobs.one)
+		j, err := stand.Measure(ctx, *span, *clients, job)
 		if err != nil {
 			return err
 		}
@@ -79,7 +85,7 @@ func run(ctx context.Context) (err error) {
 }
 
 // alone measures latency with one client.
-func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *platform) error {
+func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *stand.Platform) error {
 	const samples = 150
 	var workflows, polled []time.Duration
 	for range samples {
@@ -88,7 +94,7 @@ func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *platform) erro
 			return err
 		}
 		workflows = append(workflows, time.Since(began))
-		took, err := jobs.polled(ctx)
+		took, err := jobs.Polled(ctx, graph)
 		if err != nil {
 			return err
 		}
@@ -101,30 +107,6 @@ func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *platform) erro
 }
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-
-// measure runs one on several clients until span has passed and returns how many finished a second.
-func measure(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (float64, error) {
-	var done atomic.Int64
-	var failure atomic.Pointer[error]
-	var group sync.WaitGroup
-	began := time.Now()
-	for range clients {
-		group.Go(func() {
-			for time.Since(began) < span && failure.Load() == nil && ctx.Err() == nil {
-				if err := one(ctx); err != nil {
-					failure.CompareAndSwap(nil, &err)
-					return
-				}
-				done.Add(1)
-			}
-		})
-	}
-	group.Wait()
-	if err := failure.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
-}
 
 // bare is the engine alone.
 type bare struct {

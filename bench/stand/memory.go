@@ -9,8 +9,14 @@ import (
 	"time"
 )
 
-// peakMemory reads the high-water mark of a process's resident memory, in MiB.
-func peakMemory(pid int) int64 {
+// The lines of a process's status that count its resident memory.
+const (
+	peakResident = "VmHWM"
+	resident     = "VmRSS"
+)
+
+// memoryOf reads one of those, in MiB; 0 where it is not known.
+func memoryOf(pid int, line string) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
@@ -18,7 +24,7 @@ func peakMemory(pid int) int64 {
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var kb int64
-		if n, _ := fmt.Sscanf(strings.TrimSpace(lines.Text()), "VmHWM: %d kB", &kb); n == 1 {
+		if n, _ := fmt.Sscanf(strings.TrimSpace(lines.Text()), line+": %d kB", &kb); n == 1 {
 			return kb / 1024
 		}
 	}

@@ -95,11 +95,16 @@ func (s *Stand) await(ctx context.Context) error {
 }
 
 // ServiceMemory returns the service's peak resident memory in MiB, 0 where it is not known.
-func (s *Stand) ServiceMemory() int64 {
+func (s *Stand) ServiceMemory() int64 { return s.memory(peakResident) }
+
+// ResidentMemory returns the service's resident memory now, in MiB.
+func (s *Stand) ResidentMemory() int64 { return s.memory(resident) }
+
+func (s *Stand) memory(line string) int64 {
 	if s.service == nil {
 		return 0
 	}
-	return peakMemory(s.service.Process.Pid)
+	return memoryOf(s.service.Process.Pid, line)
 }
 
 // Close stops everything and removes the directory.

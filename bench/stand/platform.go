@@ -1,4 +1,4 @@
-package main
+package stand
 
 import (
 	"bytes"
@@ -15,14 +15,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// graph is three cheap nodes.
-const graph = `{"prompt":{
-	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill"}},
-	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
-	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`
-
-// platform is the service, seen by its clients: submissions over HTTP, ends over one WebSocket.
-type platform struct {
+// Platform is the service, seen by its clients: submissions over HTTP, ends over one WebSocket.
+type Platform struct {
 	base   string
 	http   *http.Client
 	socket *websocket.Conn
@@ -33,12 +27,13 @@ type platform struct {
 	err   error
 }
 
-func newPlatform(ctx context.Context, base string) (*platform, error) {
+// NewPlatform connects to the service at base.
+func NewPlatform(ctx context.Context, base string) (*Platform, error) {
 	socket, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(base, "http")+"/ws?clientId=bench", nil) //nolint:bodyclose // the dialer closes it
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{
+	p := &Platform{
 		base: base, socket: socket, ended: map[string]bool{}, wait: map[string]chan struct{}{},
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
@@ -47,12 +42,15 @@ func newPlatform(ctx context.Context, base string) (*platform, error) {
 }
 
 // listen notes the jobs that end.
-func (p *platform) listen() {
+func (p *Platform) listen() {
 	for {
 		_, raw, err := p.socket.ReadMessage()
 		if err != nil {
 			p.fail(err)
 			return
+		}
+		if !bytes.HasPrefix(raw, []byte(`{"type":"execution_`)) { // most messages are about nodes
+			continue
 		}
 		var m struct {
 			Type string
@@ -72,7 +70,7 @@ func (p *platform) listen() {
 	}
 }
 
-func (p *platform) end(id string) {
+func (p *Platform) end(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c, ok := p.wait[id]; ok {
@@ -83,7 +81,7 @@ func (p *platform) end(id string) {
 	p.ended[id] = true
 }
 
-func (p *platform) fail(err error) {
+func (p *Platform) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = errors.Join(p.err, err)
@@ -93,9 +91,9 @@ func (p *platform) fail(err error) {
 	}
 }
 
-// one submits a job and waits until its end is told.
-func (p *platform) one(ctx context.Context) error {
-	id, err := p.submit(ctx)
+// One submits a graph and waits until its end is told.
+func (p *Platform) One(ctx context.Context, graph string) error {
+	id, err := p.submit(ctx, graph)
 	if err != nil {
 		return err
 	}
@@ -118,10 +116,10 @@ func (p *platform) one(ctx context.Context) error {
 	}
 }
 
-// polled returns the time from POST to a GET that answers with the terminal state.
-func (p *platform) polled(ctx context.Context) (time.Duration, error) {
+// Polled returns the time from POST to a GET that answers with the terminal state.
+func (p *Platform) Polled(ctx context.Context, graph string) (time.Duration, error) {
 	began := time.Now()
-	id, err := p.submit(ctx)
+	id, err := p.submit(ctx, graph)
 	if err != nil {
 		return 0, err
 	}
@@ -141,7 +139,7 @@ func (p *platform) polled(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-func (p *platform) submit(ctx context.Context) (string, error) {
+func (p *Platform) submit(ctx context.Context, graph string) (string, error) {
 	var answer struct {
 		PromptID string `json:"prompt_id"`
 	}
@@ -149,7 +147,7 @@ func (p *platform) submit(ctx context.Context) (string, error) {
 	return answer.PromptID, err
 }
 
-func (p *platform) call(ctx context.Context, method, path, body string, into any) error {
+func (p *Platform) call(ctx context.Context, method, path, body string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, p.base+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return err
@@ -170,4 +168,5 @@ func (p *platform) call(ctx context.Context, method, path, body string, into any
 	return json.Unmarshal(raw, into)
 }
 
-func (p *platform) close() { p.socket.Close() }
+// Close ends the connection.
+func (p *Platform) Close() { p.socket.Close() }
