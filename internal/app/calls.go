@@ -1,0 +1,368 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/calls"
+	"github.com/millrace-dev/millrace/projections/usage"
+)
+
+func (s *shell) callsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "calls",
+		Short: "List model calls, and show what happened to one",
+		Long: `Answer what happened to a model call from its recorded facts. An ID may be shortened to its
+first characters, four at least, while no other call begins with them.`,
+		Example: `  millrace calls list --status failed,unknown
+  millrace calls show 62e89ef5
+  millrace calls usage --since 168h
+  millrace calls reconcile 62e89ef5 --charged 0.04 --reason "seen on the provider's bill"`,
+	}
+	s.databaseFlags(cmd)
+	cmd.AddCommand(s.listCalls(), s.showCall(), s.callEvents(), s.callUsage(), s.reconcileCall())
+	return cmd
+}
+
+func (s *shell) listCalls() *cobra.Command {
+	var states []string
+	var account string
+	var asJSON bool
+	q := calls.Query{Limit: 20}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List model calls, newest first", Args: cobra.NoArgs,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			names, err := accountNames(ctx, pool)
+			if err != nil {
+				return err
+			}
+			if q.Account, err = (jobFilter{account: account}).accountID(names); err != nil {
+				return err
+			}
+			if q.States, err = callStates(states); err != nil {
+				return err
+			}
+			page, err := calls.NewReader(pool).List(ctx, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(page.Calls)
+			}
+			p := s.printer()
+			printCalls(p, page.Calls, names)
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringSliceVar(&states, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
+	cmd.Flags().StringVar(&account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().StringVar(&q.Model, "model", "", "<provider>/<model>; default: any")
+	cmd.Flags().IntVar(&q.Limit, "limit", q.Limit, "how many at most, up to 1,000")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func callStates(names []string) ([]call.State, error) {
+	states := make([]call.State, len(names))
+	for i, name := range names {
+		states[i] = call.State(name)
+		switch states[i] {
+		case call.Parked, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
+		default:
+			return nil, fmt.Errorf("%q is not the state of a call", inspect.Clean(name))
+		}
+	}
+	return states, nil
+}
+
+func printCalls(p *inspect.Printer, found []call.Call, names map[string]string) {
+	rows := make([][]inspect.Cell, len(found))
+	for i, c := range found {
+		name := c.Account
+		if names[name] != "" {
+			name = names[name]
+		}
+		rows[i] = []inspect.Cell{
+			{Text: string(c.ID)}, {Text: string(c.State), Style: callStyle(c.State)}, {Text: c.Model}, {Text: inspect.Clean(name)},
+			{Text: c.AcceptedAt.Format(time.DateTime)}, {Text: lasted(c), Right: true}, {Text: dollars(c.Charged), Right: true}, {Text: remarkOn(c)},
+		}
+	}
+	p.Table([]string{"ID", "STATE", "MODEL", "ACCOUNT", "ACCEPTED", "TOOK", "CHARGED", ""}, rows)
+}
+
+func callStyle(s call.State) inspect.Style {
+	switch s {
+	case call.Succeeded:
+		return inspect.Good
+	case call.Failed, call.Unknown:
+		return inspect.Bad
+	case call.Dispatching, call.Running, call.Answered, call.Canceled:
+		return inspect.Notice
+	case call.Parked, call.Admitted:
+	}
+	return inspect.Plain
+}
+
+func lasted(c call.Call) string {
+	if c.EndedAt == nil {
+		return "–"
+	}
+	return inspect.Span(c.EndedAt.Sub(c.AcceptedAt))
+}
+
+func dollars(micros *int64) string {
+	if micros == nil {
+		return "–"
+	}
+	return "$" + credit.Dollars(*micros)
+}
+
+func remarkOn(c call.Call) string {
+	switch {
+	case c.Failure != nil:
+		return c.Failure.Type
+	case c.LetGo && !c.State.Final():
+		return "its caller is gone"
+	case c.Canceling && !c.State.Final():
+		return "asked to stop"
+	}
+	return ""
+}
+
+func (s *shell) showCall() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show the state of a model call", Args: cobra.ExactArgs(1),
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			_, c, err := callHistory(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(c)
+			}
+			p := s.printer()
+			printCall(p, c)
+			return p.Err()
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printCall(p *inspect.Printer, c call.Call) {
+	p.Field("call", string(c.ID), inspect.Bold)
+	p.Field("state", string(c.State), callStyle(c.State))
+	p.Field("model", c.Model, inspect.Plain)
+	p.Field("account", inspect.Clean(c.Account), inspect.Plain)
+	p.Field("delivery", fmt.Sprintf("%s, %s, idempotency key: %t", c.Mode, c.API, c.Keyed), inspect.Plain)
+	p.Field("accepted", c.AcceptedAt.Format(time.RFC3339Nano), inspect.Plain)
+	for _, m := range []struct {
+		name string
+		at   *time.Time
+	}{{"admitted", c.AdmittedAt}, {"sent", c.SentAt}, {"ended", c.EndedAt}} {
+		if m.at != nil {
+			p.Field(m.name, fmt.Sprintf("%s (+%s)", m.at.Format(time.RFC3339Nano), inspect.Span(m.at.Sub(c.AcceptedAt))), inspect.Plain)
+		}
+	}
+	p.Field("request", fmt.Sprintf("%d bytes, %s", c.Request.Size, c.Request.Ref), inspect.Plain)
+	if c.Answer != nil {
+		p.Field("answer", fmt.Sprintf("%d bytes, %s, %s", c.Answer.Size, inspect.Clean(c.Answer.ContentType), c.Answer.Ref), inspect.Plain)
+	}
+	if c.Handle != "" {
+		p.Field("handle", inspect.Clean(c.Handle), inspect.Plain)
+	}
+	p.Field("held", "$"+credit.Dollars(c.Held), inspect.Plain)
+	p.Field("charged", dollars(c.Charged), inspect.Plain)
+	if c.Failure != nil {
+		p.Field("failure", fmt.Sprintf("%s (%d): %s", c.Failure.Type, c.Failure.Status, inspect.Clean(c.Failure.Detail)), inspect.Bad)
+	}
+	if c.State == call.Unknown && c.Charged == nil {
+		p.Line("It was sent and nobody knows what became of it. Look for it at the provider, then: millrace calls reconcile", inspect.Notice)
+	}
+}
+
+func (s *shell) callEvents() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "events ID", Short: "List every fact of a model call", Args: cobra.ExactArgs(1),
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			facts, c, err := callHistory(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(facts)
+			}
+			rows := make([][]inspect.Cell, len(facts))
+			for i, f := range facts {
+				rows[i] = []inspect.Cell{
+					{Text: fmt.Sprint(f.Version), Right: true}, {Text: "+" + inspect.Span(f.RecordedAt.Sub(c.AcceptedAt)), Right: true},
+					{Text: f.Type}, {Text: inspect.Clean(f.Meta.Actor)}, {Text: inspect.Clean(string(inspect.Redact(f.Data)))},
+				}
+			}
+			p := s.printer()
+			p.Table([]string{"#", "AT", "FACT", "BY", ""}, rows)
+			return p.Err()
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// callHistory reads the facts of the call whose id begins with text, and what they fold to.
+func callHistory(ctx context.Context, pool *pgxpool.Pool, text string) ([]eventlog.Recorded, call.Call, error) {
+	types, err := eventTypes()
+	if err != nil {
+		return nil, call.Call{}, err
+	}
+	id, err := findCall(ctx, pool, text)
+	if err != nil {
+		return nil, call.Call{}, err
+	}
+	facts, err := postgres.ReadStream(ctx, pool, id.Stream(), 0, historyPage)
+	if err != nil {
+		return nil, call.Call{}, err
+	}
+	var c call.Call
+	for _, f := range facts {
+		data, err := types.Decode(f.Type, f.Data)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return nil, call.Call{}, err
+		}
+		c = call.Fold(c, f, data)
+	}
+	return facts, c, nil
+}
+
+// findCall returns the one call whose id begins with text.
+func findCall(ctx context.Context, pool *pgxpool.Pool, text string) (call.ID, error) {
+	from, to, err := idRange(strings.TrimPrefix(text, "call-"))
+	if err != nil {
+		return "", err
+	}
+	rows, err := pool.Query(ctx, findJobSQL, call.ID(from).Stream(), call.ID(to).Stream())
+	if err != nil {
+		return "", postgres.Classify(err, "look for the call")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	switch {
+	case err != nil:
+		return "", postgres.Classify(err, "look for the call")
+	case len(found) == 0:
+		return "", fault.New(fault.NotFound, "call_not_found", "there is no call %s", text)
+	case len(found) > 1:
+		return "", fault.New(fault.Conflict, "", "%s is the beginning of several calls: give more of the id", text)
+	}
+	id, _ := call.IDOfStream(found[0])
+	return id, nil
+}
+
+func (s *shell) callUsage() *cobra.Command {
+	since, account := "720h", ""
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "usage", Short: "Add up calls and charges by day, account and model", Args: cobra.NoArgs,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			now, err := databaseTime(ctx, pool)
+			if err != nil {
+				return err
+			}
+			names, err := accountNames(ctx, pool)
+			if err != nil {
+				return err
+			}
+			id, err := (jobFilter{account: account}).accountID(names)
+			if err != nil {
+				return err
+			}
+			from, err := parseSince(since, now)
+			if err != nil {
+				return err
+			}
+			days, err := usage.NewReader(pool).Between(ctx, id, from, now)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(days)
+			}
+			p := s.printer()
+			printUsage(p, days, names)
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringVar(&since, "since", since, "ended in the last 24h, 720h, …, or after a time (2026-01-02T15:04:05Z)")
+	cmd.Flags().StringVar(&account, "account", "", "name or id of an account; default: all")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printUsage(p *inspect.Printer, days []usage.Day, names map[string]string) {
+	rows := make([][]inspect.Cell, len(days))
+	for i, d := range days {
+		name := d.Account
+		if names[name] != "" {
+			name = names[name]
+		}
+		rows[i] = []inspect.Cell{{Text: d.Day.Format(time.DateOnly)}, {Text: inspect.Clean(name)}, {Text: d.Model}}
+		for _, n := range []int64{d.Succeeded, d.Failed, d.Canceled, d.Unknown} {
+			rows[i] = append(rows[i], inspect.Cell{Text: fmt.Sprint(n), Right: true})
+		}
+		rows[i] = append(rows[i], inspect.Cell{Text: fmt.Sprint(d.Bytes), Right: true}, inspect.Cell{Text: "$" + credit.Dollars(d.Charged), Right: true})
+	}
+	p.Table([]string{"DAY", "ACCOUNT", "MODEL", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN", "BYTES", "CHARGED"}, rows)
+}
+
+func (s *shell) reconcileCall() *cobra.Command {
+	charged, reason := "", ""
+	cmd := &cobra.Command{
+		Use:   "reconcile ID --charged DOLLARS --reason WORDS",
+		Short: "Settle a call of unknown outcome by what the provider took for it",
+		Long: `A call that was on the wire when its process died is never sent again, and the credit held
+for it stays held: nobody here knows whether the provider ran it. Look at the provider, then
+settle the call: with the amount, or with 0 to give all of the hold back.`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			micros, err := credit.ParseDollars(charged)
+			if err != nil || micros < 0 {
+				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)
+			}
+			_, c, err := callHistory(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			types, err := eventTypes()
+			if err != nil {
+				return err
+			}
+			events := postgres.NewEventStore(pool, types, nil)
+			store := postgres.NewCalls(pool, events, postgres.NewCredits(pool, events))
+			if err := store.Reconcile(ctx, c.Account, c.ID, micros, "operator", reason); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.out, "call %s is settled for $%s\n", c.ID, credit.Dollars(micros))
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&charged, "charged", "", "what the call cost, in US dollars")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	for _, name := range []string{"charged", "reason"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	return cmd
+}
