@@ -90,6 +90,9 @@ const beatEvery = 2 * time.Second
 // Run works until ctx ends; then it lets conversations on the wire come to their end within StopAfter.
 func (w *ModelWorker) Run(ctx context.Context) error {
 	if err := w.beats.Beat(ctx, w.models.Worker); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to stop before it began
+		}
 		return fmt.Errorf("first sign of life: %w", err)
 	}
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))

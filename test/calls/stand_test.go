@@ -21,9 +21,9 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// provider counts what it is asked to do. The first word of a body says how it behaves, the second
+// counter counts what it is asked to do. The first word of a body says how it behaves, the second
 // names the request: "fast a", "async b", "refuse c", "gate d" (answers when let go).
-type provider struct {
+type counter struct {
 	*httptest.Server
 	mu       sync.Mutex // guards all below
 	charged  map[string]int
@@ -33,9 +33,9 @@ type provider struct {
 	gates    map[string]chan struct{} // closed to let a gated request go
 }
 
-func newProvider(t *testing.T) *provider {
+func newProvider(t *testing.T) *counter {
 	t.Helper()
-	p := &provider{charged: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000), gates: map[string]chan struct{}{}}
+	p := &counter{charged: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000), gates: map[string]chan struct{}{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /run", p.run)
 	mux.HandleFunc("GET /run/{handle}", p.poll)
@@ -45,7 +45,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-func (p *provider) gate(name string) chan struct{} {
+func (p *counter) gate(name string) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gates[name] == nil {
@@ -54,7 +54,7 @@ func (p *provider) gate(name string) chan struct{} {
 	return p.gates[name]
 }
 
-func (p *provider) run(w http.ResponseWriter, r *http.Request) {
+func (p *counter) run(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	how, name, _ := strings.Cut(string(body), " ")
 	p.mu.Lock()
@@ -96,7 +96,7 @@ func (p *provider) run(w http.ResponseWriter, r *http.Request) {
 
 func answerTo(name string) string { return "the answer to " + name }
 
-func (p *provider) poll(w http.ResponseWriter, r *http.Request) {
+func (p *counter) poll(w http.ResponseWriter, r *http.Request) {
 	how, name, _ := strings.Cut(r.PathValue("handle"), "-")
 	p.mu.Lock()
 	p.polls[name]++
@@ -114,14 +114,14 @@ func (p *provider) poll(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answerTo(name))
 }
 
-func (p *provider) cancel(_ http.ResponseWriter, r *http.Request) {
+func (p *counter) cancel(_ http.ResponseWriter, r *http.Request) {
 	_, name, _ := strings.Cut(r.PathValue("handle"), "-")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.canceled[name] = true
 }
 
-func (p *provider) count(name string) int {
+func (p *counter) count(name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.charged[name]
@@ -132,7 +132,7 @@ type stand struct {
 	*parts
 	*call.Service
 	place    place
-	provider *provider
+	provider *counter
 	watch    *call.Watch
 }
 

@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/disk"
 	"github.com/millrace-dev/millrace/internal/call"
@@ -67,7 +68,7 @@ func (p place) open(ctx context.Context) (*parts, error) {
 	if testing.Testing() && os.Getenv("MILLRACE_CALLS_VERBOSE") == "" {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if err := errors.Join(call.Register(s.types), credit.Register(s.types)); err != nil {
+	if err := errors.Join(call.Register(s.types), credit.Register(s.types), asset.Register(s.types)); err != nil {
 		return nil, err
 	}
 	var err error
@@ -104,7 +105,7 @@ func (c carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		return err
 	}
 	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: in.WorkflowID, TaskQueue: worker.ModelQueue("test"),
+		ID: in.WorkflowID, TaskQueue: worker.ModelQueue("test"), EnableEagerStart: true,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, workflows.RunModelName, workflows.RunModelParams{Run: r})
