@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/internal/queue"
@@ -18,12 +19,11 @@ import (
 
 // Slots knows the jobs that hold a slot, and ends or restarts those that nothing runs any more.
 type Slots interface {
-	// Held returns the runs that have held a slot for at least age and wait for no intent, oldest first.
-	Held(ctx context.Context, age time.Duration, limit int) ([]job.RunRef, error)
-	// Started reports whether a worker has begun the run.
-	Started(ctx context.Context, ref job.RunRef) (bool, error)
-	// Restart records a new intent to start the run.
-	Restart(ctx context.Context, ref job.RunRef) ([]outbox.Intent, error)
+	// HeldAfter returns up to limit runs that hold a slot and wait for no intent, by their jobs' ids from
+	// behind after ("" = the first).
+	HeldAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
+	// Requeue records that a run is started again, and the intent to do so.
+	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
 }
 
 // Lanes knows the accounts whose jobs wait, and admits them.
@@ -39,8 +39,8 @@ type Ender interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
-// Sweeper finds jobs whose workflow was closed from outside, terminated by an operator or lost
-// with the engine's database, and gives them an end. It also admits jobs to slots that no ending
+// Sweeper finds jobs whose workflow was closed from outside and gives them an end, and jobs whose
+// workflow was lost with the engine's database and starts them again. It also admits jobs to slots that no ending
 // handed on, such as those of a better tier.
 type Sweeper struct {
 	Client client.Client
@@ -54,7 +54,7 @@ type Sweeper struct {
 	Age    time.Duration // of a slot before it is looked at; default 30 s
 }
 
-// sweepLimit bounds one round: each job costs a call to the engine.
+// sweepLimit is how many rows one query reads.
 const sweepLimit = 200
 
 // sweepFailures ends a round: so many mean that the engine or the database is away.
@@ -84,22 +84,28 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Sweep does one round.
+// Sweep does one round over all held slots, page by page: those that are looked at first do not keep
+// later ones from ever being looked at, however many there are.
 func (s *Sweeper) Sweep(ctx context.Context) error {
-	held, err := s.Slots.Held(ctx, s.Age, sweepLimit)
-	if err != nil {
-		return err
-	}
 	var failed []error
-	for _, ref := range held {
-		if err := s.check(ctx, ref); err != nil { // must not keep those behind it waiting
-			failed = append(failed, fmt.Errorf("look after job %s: %w", ref.Job, err))
+	for after := job.ID(""); ; {
+		held, err := s.Slots.HeldAfter(ctx, after, s.Age, sweepLimit)
+		if err != nil {
+			return errors.Join(append(failed, err)...)
 		}
-		if ctx.Err() != nil || len(failed) == sweepFailures {
-			break
+		for _, ref := range held {
+			after = ref.Job
+			if err := s.check(ctx, ref); err != nil { // must not keep those behind it waiting
+				failed = append(failed, fmt.Errorf("look after job %s: %w", ref.Job, err))
+			}
+			if ctx.Err() != nil || len(failed) == sweepFailures {
+				return errors.Join(failed...)
+			}
+		}
+		if len(held) < sweepLimit {
+			return errors.Join(failed...)
 		}
 	}
-	return errors.Join(failed...)
 }
 
 // Admit hands free slots to jobs that wait, account by account.
@@ -169,17 +175,13 @@ func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {
 	}
 }
 
-// absent handles a workflow the engine does not know: one that never began is started again, one
-// that did has lost its memory and cannot go on.
+// absent starts a run again that the engine does not know: one that never began, or one whose workflow
+// went with the engine's database. Its facts keep their ids, so what it did is not done twice.
 func (s *Sweeper) absent(ctx context.Context, ref job.RunRef) error {
-	started, err := s.Slots.Started(ctx, ref)
-	if err != nil {
-		return err
+	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", "the workflow engine does not know its workflow")
+	if fault.Is(err, fault.NotFound) {
+		return nil // it ended meanwhile
 	}
-	if started {
-		return s.lost(ctx, ref, "the workflow engine no longer knows it")
-	}
-	intents, err := s.Slots.Restart(ctx, ref)
 	if err != nil {
 		return err
 	}

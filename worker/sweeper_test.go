@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -23,11 +24,15 @@ import (
 type engine struct {
 	client.Client
 	broken job.ID
+	absent job.ID
 }
 
 func (e engine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if strings.Contains(id, string(e.broken)) {
 		return nil, errors.New("a history that cannot be read")
+	}
+	if e.absent != "" && strings.Contains(id, string(e.absent)) {
+		return nil, serviceerror.NewNotFound("no such workflow")
 	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
 		Status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
@@ -37,11 +42,26 @@ func (e engine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*wor
 // slots are the runs that hold one, and those that were ended.
 type slots struct {
 	worker.Slots
-	held  []job.RunRef
-	ended []job.ID
+	held     []job.RunRef
+	ended    []job.ID
+	requeued []job.ID
 }
 
-func (s *slots) Held(context.Context, time.Duration, int) ([]job.RunRef, error) { return s.held, nil }
+func (s *slots) HeldAfter(_ context.Context, after job.ID, _ time.Duration, limit int) ([]job.RunRef, error) {
+	at := 0
+	for after != "" && s.held[at].Job != after {
+		at++
+	}
+	if after != "" {
+		at++
+	}
+	return s.held[at:min(len(s.held), at+limit)], nil
+}
+
+func (s *slots) Requeue(_ context.Context, id job.ID, _, _ string) ([]outbox.Intent, error) {
+	s.requeued = append(s.requeued, id)
+	return []outbox.Intent{{WorkflowID: string(id)}}, nil
+}
 
 func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
 	s.ended = append(s.ended, e.ID)
@@ -86,4 +106,24 @@ func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
 	}
 	require.ErrorContains(t, sweeper.Sweep(t.Context()), string(broken))
 	require.Equal(t, []job.ID{lost}, s.ended)
+}
+
+// A run whose workflow went with the engine's database, and one that stands behind more held slots than one
+// page shows: each is looked at in one round.
+func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
+	t.Parallel()
+	const many = 1001
+	s, kicked := &slots{}, 0
+	for range many {
+		s.held = append(s.held, job.RunRef{Job: job.NewID(), Account: "a", Run: 1})
+	}
+	forgotten := s.held[many-1].Job
+	sweeper := worker.Sweeper{
+		Client: engine{broken: "none", absent: forgotten}, Slots: s, Ender: s, Tiers: s,
+		Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+	}
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Len(t, s.ended, many-1)
+	require.Equal(t, []job.ID{forgotten}, s.requeued)
+	require.Equal(t, 1, kicked)
 }

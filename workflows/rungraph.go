@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -58,6 +59,7 @@ type graphRun struct {
 	failed   *string // node whose failure ends the run
 	failure  *job.Failure
 	stopped  bool // the log says that the user gave up, also before the cancellation arrives here
+	replans  int
 	stale    bool // the plan is not that of the binary that runs the activities now
 	at       *job.NodeRef
 }
@@ -109,7 +111,7 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 		if r.stale && r.inFlight == 0 && !r.over(ctx) {
 			// The graph starts over under the plan of the binary that runs now. Facts have the ids they
 			// had, so what was recorded stays as it is and nothing appears twice.
-			r.begin(ctx, true)
+			r.replan(ctx)
 		}
 		if !r.over(ctx) && !r.stale && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			for _, b := range r.sched.Next() {
@@ -124,6 +126,23 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 			stop() // siblings of a failed node, or everything when the user gave up
 		}
 	}
+}
+
+// mostReplanWait is how long a run waits at most before it is planned yet again.
+const mostReplanWait = 30 * time.Second
+
+// replan plans the run again: at once the first time, then later and later. While two versions of the
+// program take each other's work, as in a slow deployment, a run would otherwise be planned without rest.
+func (r *graphRun) replan(ctx workflow.Context) {
+	if r.replans > 0 {
+		wait := min(time.Second<<min(r.replans-1, 10), mostReplanWait)
+		if workflow.Sleep(ctx, wait) != nil {
+			r.stopped = true // canceled meanwhile
+			return
+		}
+	}
+	r.replans++
+	r.begin(ctx, true)
 }
 
 // over reports whether the run's end is decided.

@@ -22,6 +22,7 @@ const (
 	TypeFailed          = "job.failed.v1"
 	TypeCanceled        = "job.canceled.v1"
 	TypeExpired         = "job.expired.v1"
+	TypeRequeued        = "job.requeued.v1"
 )
 
 // SubmittedV1 records an accepted submission.
@@ -33,6 +34,8 @@ type SubmittedV1 struct {
 	Targets    []string          `json:"targets"`
 	NodesTotal int               `json:"nodes_total"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
+	Credential bool              `json:"credential,omitempty"` // one came with it and was sealed
+	Origin     *Origin           `json:"origin,omitempty"`     // of a retry
 }
 
 // AdmittedV1 records that a slot was given: the run may start.
@@ -71,6 +74,7 @@ type NodeExecutedV1 struct {
 	Files  []OutputFile    `json:"files,omitempty"`
 	Millis int64           `json:"millis"`
 	Cached bool            `json:"cached,omitempty"` // replayed from the cache, nothing ran
+	Log    []string        `json:"log,omitempty"`    // texts that the node logged while it ran, bounded
 }
 
 // NodeFailedV1 records that a node failed; the job's failure follows.
@@ -104,6 +108,11 @@ type CanceledV1 struct {
 // ExpiredV1 ends a job whose retention passed before it could run.
 type ExpiredV1 struct{}
 
+// RequeuedV1 records that an operator had a run started again that nothing was running.
+type RequeuedV1 struct {
+	Run int `json:"run"`
+}
+
 // Register adds the job's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
@@ -119,6 +128,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[FailedV1](TypeFailed),
 		eventlog.TypeOf[CanceledV1](TypeCanceled),
 		eventlog.TypeOf[ExpiredV1](TypeExpired),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued),
 	)
 }
 

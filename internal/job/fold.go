@@ -35,6 +35,10 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 		if e.Run == j.Run {
 			j.StartedAt, j.NodesTotal, j.Execution = &at, e.NodesTotal, e.Execution
 		}
+	case RequeuedV1:
+		if e.Run == j.Run {
+			j.Execution = "" // another execution may begin the run; facts that are recorded stay as they are
+		}
 	case NodesCachedV1:
 		if e.Run == j.Run {
 			j.Cached, j.NodesDone = e.Nodes, j.NodesDone+len(e.Nodes)
@@ -61,7 +65,7 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	j.ID, j.Account, j.State = id, rec.Account, Queued
 	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
 	j.Targets, j.NodesTotal = e.Targets, e.NodesTotal
-	j.Metadata, j.SubmittedAt = e.Metadata, at
+	j.Metadata, j.Origin, j.SubmittedAt = e.Metadata, e.Origin, at
 }
 
 // nodeFact changes copies: states share nothing, so that a fold can be kept and compared.

@@ -78,6 +78,7 @@ type Job struct {
 	Targets     []string          `json:"targets"` // accepted output nodes, document order
 	NodesTotal  int               `json:"nodes_total"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
+	Origin      *Origin           `json:"origin,omitempty"`    // of a retry
 	Run         int               `json:"run"`                 // our run number, 0 before admission
 	Execution   string            `json:"execution,omitempty"` // of the workflow that began the run
 	SubmittedAt time.Time         `json:"submitted_at"`

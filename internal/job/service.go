@@ -30,6 +30,9 @@ type Submission struct {
 	Targets        []string // nil = every output
 	Metadata       map[string]string
 	IdempotencyKey string
+	Origin         *Origin // of a retry; nil otherwise
+	Actor          string  // who asked, when that is not the account itself
+	Reason         string
 }
 
 // Submitted is an accepted submission.
@@ -134,10 +137,10 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	}
 	n := NewJob{
 		ID: id, Account: sub.Account, Number: sub.Number, Front: sub.Front, Bounds: bounds,
-		IdempotencyKey: sub.IdempotencyKey, Operation: "jobs", RequestID: sub.RequestID,
+		IdempotencyKey: sub.IdempotencyKey, Operation: "jobs", RequestID: sub.RequestID, Actor: sub.Actor, Reason: sub.Reason,
 		Fact: SubmittedV1{
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
-			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata,
+			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
 		},
 	}
 	if sub.Credential != "" {

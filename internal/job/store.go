@@ -33,6 +33,8 @@ type NewJob struct {
 	IdempotencyKey string      // "" = none
 	Operation      string      // scope of the key
 	RequestID      string
+	Actor          string // "" = the account itself
+	Reason         string
 	Bounds         Bounds
 }
 
@@ -70,6 +72,7 @@ type CancelRequest struct {
 	Account   string
 	IDs       []ID // those that are unknown, finished or another's are passed over
 	RequestID string
+	Actor     string // "" = the account itself
 	Reason    string
 	Bounds    Bounds
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -156,6 +157,9 @@ func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	if n.Sealed != nil {
 		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
 	}
+	if o := n.Fact.Origin; o != nil {
+		q.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
+	}
 	if !admit {
 		q.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Fact.Number)
 		q.Queue(`update job_lanes set queued = queued + 1 where account = $1`, n.Account)
@@ -206,7 +210,7 @@ func submission(n job.NewJob, admit bool) eventlog.Append {
 	}
 	return eventlog.Append{
 		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
-		Meta: eventlog.Meta{Actor: n.Account, RequestID: n.RequestID},
+		Meta: eventlog.Meta{Actor: cmp.Or(n.Actor, n.Account), RequestID: n.RequestID, Reason: n.Reason},
 	}
 }
 

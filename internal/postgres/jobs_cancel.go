@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -78,7 +79,7 @@ func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Close: true,
 		Events: []eventlog.Event{{ID: job.FactID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
-		Meta:   eventlog.Meta{Actor: r.Account, RequestID: r.RequestID, Reason: r.Reason},
+		Meta:   eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
 	}
 }
 
@@ -90,7 +91,7 @@ func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
 			ID:   job.FactID(h.Job, h.Run, "", 0, job.TypeCancelRequested),
 			Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: h.Run},
 		}},
-		Meta: eventlog.Meta{Actor: r.Account, RequestID: r.RequestID, Reason: r.Reason},
+		Meta: eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
 	}
 }
 

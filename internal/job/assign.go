@@ -1,0 +1,137 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Assignment changes one input of a graph. Target is "node.input"; Value is JSON.
+type Assignment struct {
+	Target string
+	Value  json.RawMessage
+}
+
+// ParseAssignment reads "node.input=value". A value that is no JSON is a text.
+func ParseAssignment(text string) (Assignment, error) {
+	target, value, ok := strings.Cut(text, "=")
+	if !ok || !strings.Contains(strings.Trim(target, "."), ".") {
+		return Assignment{}, fault.New(fault.Invalid, CodeUnknownInput, "%q is not node.input=value", text)
+	}
+	if json.Valid([]byte(value)) {
+		return Assignment{Target: target, Value: json.RawMessage(value)}, nil
+	}
+	raw, err := json.Marshal(value)
+	return Assignment{Target: target, Value: raw}, err
+}
+
+// member is one entry of an object, as it stands.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// object is a JSON object whose order is kept: that of a graph's nodes means something.
+type object []member
+
+func parseObject(raw json.RawMessage) (object, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fault.New(fault.Invalid, CodeUnknownInput, "the graph is not of objects")
+	}
+	var o object
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var m member
+		m.key, _ = key.(string)
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		o = append(o, m)
+	}
+	return o, nil
+}
+
+func (o object) find(key string) int {
+	return slices.IndexFunc(o, func(m member) bool { return m.key == key })
+}
+
+func (o object) encode() (json.RawMessage, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// with returns raw with the member at path set to value. Only the last of path may be new.
+func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawMessage, error) {
+	if len(path) == 0 {
+		return value, nil
+	}
+	o, err := parseObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	i := o.find(path[0])
+	switch {
+	case i < 0 && len(path) > 1:
+		return nil, fault.New(fault.Invalid, CodeUnknownInput, "the graph has no %s there", path[0])
+	case i < 0:
+		return append(o, member{path[0], value}).encode()
+	}
+	if o[i].value, err = with(o[i].value, value, path[1:]...); err != nil {
+		return nil, err
+	}
+	return o.encode()
+}
+
+// assign carries out changes and returns what they changed. Ids of nodes and names of inputs may hold
+// dots: the longest id that the graph has counts.
+func assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []string, error) {
+	var changed []string
+	for _, c := range changes {
+		if !json.Valid(c.Value) {
+			return nil, nil, fault.New(fault.Invalid, CodeUnknownInput, "the value for %s is no JSON", c.Target)
+		}
+		nodes, err := parseObject(prompt)
+		if err != nil {
+			return nil, nil, err
+		}
+		node, input, ok := splitTarget(nodes, c.Target)
+		if !ok {
+			return nil, nil, fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node for %q (node.input)", c.Target)
+		}
+		if prompt, err = with(prompt, c.Value, node, "inputs", input); err != nil {
+			return nil, nil, err
+		}
+		changed = append(changed, node+"."+input)
+	}
+	return prompt, changed, nil
+}
+
+func splitTarget(nodes object, target string) (node, input string, ok bool) {
+	for at := len(target) - 1; at > 0; at-- {
+		if target[at] == '.' && at < len(target)-1 && nodes.find(target[:at]) >= 0 {
+			return target[:at], target[at+1:], true
+		}
+	}
+	return "", "", false
+}

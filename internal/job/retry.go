@@ -1,0 +1,168 @@
+package job
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+)
+
+// Origin says what a retry was made from (X-33). Who asked for it and why is in the event's meta.
+type Origin struct {
+	Job      ID       `json:"job"`
+	FromNode string   `json:"from_node,omitempty"` // it and what reads from it runs anew, whatever the cache holds
+	Set      []string `json:"set,omitempty"`       // inputs that differ from the original's, "node.input"
+}
+
+// Retry asks for a new job from the submission of one that has ended, which is not altered.
+type Retry struct {
+	Of           ID
+	Account      string       // whose job that is; "" = whoever owns it, for operators
+	FromNode     string       // "" = whatever is still valid may be reused
+	Set          []Assignment // changes of the graph
+	Credential   string       // of services the graph calls, in place of the original's, which is gone
+	NoCredential bool         // the graph needs none, though one came with the original
+	Actor        string       // who asks
+	Reason       string       // in the operator's words
+	RequestID    string
+}
+
+// Codes of refused retries.
+const (
+	CodeStillRunning   = "job_not_finished"
+	CodeNeedCredential = "credential_required"
+	CodeUnknownNode    = "unknown_node"
+	CodeUnknownInput   = "invalid_assignment"
+)
+
+// maxReason bounds an operator's words, in bytes.
+const maxReason = 1000
+
+// check reports what is missing in a retry itself.
+func (r Retry) check() error {
+	if r.Actor == "" {
+		return fault.New(fault.Invalid, "invalid_request", "a retry names who asks for it")
+	}
+	if len(r.Reason) > maxReason {
+		return fault.New(fault.Invalid, "invalid_request", "a reason has at most %d bytes", maxReason)
+	}
+	return nil
+}
+
+// Retrier makes new jobs from old submissions.
+type Retrier struct {
+	Service *Service
+	Sources Sources
+}
+
+// Retry records a new job with the submission of r.Of, as Service.Submit does, and names its origin. A
+// job that has not ended is refused (Conflict, job_not_finished), as is one that came with a credential
+// when none is given now (Invalid, credential_required): the original's was deleted when it ended.
+func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
+	if err := r.check(); err != nil {
+		return Submitted{}, err
+	}
+	state, first, err := t.Sources.Read(ctx, r.Of)
+	if err != nil {
+		return Submitted{}, err
+	}
+	if r.Account != "" && state.Account != r.Account {
+		return Submitted{}, errNoJob(r.Of)
+	}
+	if err := retryable(r, state, first); err != nil {
+		return Submitted{}, err
+	}
+	sub, err := t.submission(ctx, r, state, first)
+	if err != nil {
+		return Submitted{}, err
+	}
+	return t.Service.Submit(ctx, sub)
+}
+
+func retryable(r Retry, state Job, first SubmittedV1) error {
+	if !state.State.Final() {
+		return fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
+	}
+	if first.Credential && r.Credential == "" && !r.NoCredential {
+		return fault.New(fault.Invalid, CodeNeedCredential,
+			"job %s came with a credential, which was deleted when it ended: give one again, or say that none is needed", r.Of)
+	}
+	return nil
+}
+
+func (t Retrier) submission(ctx context.Context, r Retry, state Job, first SubmittedV1) (Submission, error) {
+	source, err := first.Document.Load(ctx, t.Sources.Blobs)
+	if err != nil {
+		return Submission{}, err
+	}
+	origin := &Origin{Job: r.Of, FromNode: r.FromNode}
+	if source.Prompt, origin.Set, err = assign(source.Prompt, r.Set); err != nil {
+		return Submission{}, err
+	}
+	if err := t.checkNode(source, r.FromNode); err != nil {
+		return Submission{}, err
+	}
+	return Submission{
+		Account: state.Account, RequestID: r.RequestID, Surface: first.Surface, ClientID: first.ClientID,
+		Prompt: source.Prompt, ExtraData: source.ExtraData, Credential: r.Credential, Targets: first.Targets,
+		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason,
+	}, nil
+}
+
+func (t Retrier) checkNode(source Source, id string) error {
+	if id == "" {
+		return nil
+	}
+	g, err := graph.Parse(source.Prompt, t.Service.Limits)
+	if err != nil {
+		return err
+	}
+	if _, ok := g.Node(id); !ok {
+		return fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node %q", id)
+	}
+	return nil
+}
+
+func errNoJob(id ID) error {
+	return fault.New(fault.NotFound, "job_not_found", "there is no job %s", id)
+}
+
+// readPage is how many events are read at once when a stream is folded.
+const readPage = 500
+
+// Read folds a job's stream and returns its state and the submission that it begins with. An unknown
+// job is NotFound. It knows no accounts: callers compare.
+func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1, err error) {
+	for {
+		page, err := s.Events.ReadStream(ctx, id.Stream(), state.Version, readPage)
+		if err != nil {
+			return Job{}, first, err
+		}
+		for _, rec := range page {
+			data, err := s.Registry.Decode(rec.Type, rec.Data)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return Job{}, first, err
+			}
+			if e, ok := data.(SubmittedV1); ok {
+				first = e
+			}
+			state = Fold(state, rec, data)
+		}
+		if len(page) < readPage {
+			break
+		}
+	}
+	if state.Version == 0 {
+		return Job{}, first, errNoJob(id)
+	}
+	return state, first, nil
+}
+
+// Fresh returns the nodes of g that a retry runs anew: the one it begins at and all that read from it.
+func (o *Origin) Fresh(g *graph.Graph) []string {
+	if o == nil || o.FromNode == "" {
+		return nil
+	}
+	return slices.Clip(g.Downstream(o.FromNode))
+}
