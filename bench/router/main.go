@@ -1,0 +1,180 @@
+// Command router measures the model router against what it stands on: the latency it adds to a
+// provider that answers at once, its throughput beside a bare Temporal workflow with one activity
+// that makes the same HTTP call, and what a large answer costs in memory. Both sides use the same
+// servers and the same provider, in turns.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-dev/millrace/bench/stand"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/router: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
+	span := flag.Duration("span", 6*time.Second, "length of a round")
+	clients := flag.Int("clients", 64, "clients at once")
+	delay := flag.Duration("delay", 50*time.Millisecond, "of the provider, while throughput is measured")
+	flag.Parse()
+	s, err := stand.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	p, err := newProvider()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := s.Serve(ctx, "MILLRACE_SIMULATOR="+p.base); err != nil {
+		return err
+	}
+	bare, err := newBare(s.TemporalAddress, p)
+	if err != nil {
+		return err
+	}
+	defer bare.close()
+	r := newRouter(s.Base, *clients)
+	for _, step := range []func() error{
+		func() error { return alone(ctx, p, r) },
+		func() error { p.delay.Store(int64(*delay)); return together(ctx, *rounds, *span, *clients, bare, r) },
+		func() error { p.delay.Store(0); return large(ctx, s, r) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alone measures the latency that the router adds, with one client and without a key.
+func alone(ctx context.Context, p *provider, r *router) error {
+	const warm, samples = 30, 300
+	var through, direct []time.Duration
+	for i := range warm + samples {
+		began := time.Now()
+		if err := r.one(ctx); err != nil {
+			return err
+		}
+		routed := time.Since(began)
+		began = time.Now()
+		if err := p.call(ctx); err != nil {
+			return err
+		}
+		if i >= warm {
+			through, direct = append(through, routed), append(direct, time.Since(began))
+		}
+	}
+	fmt.Printf("alone:   direct p50 %s   through the router p50 %s, p95 %s   added p50 %s (target 15ms)\n",
+		round(stand.Quantile(direct, 0.5)), round(stand.Quantile(through, 0.5)), round(stand.Quantile(through, 0.95)),
+		round(stand.Quantile(through, 0.5)-stand.Quantile(direct, 0.5)))
+	return nil
+}
+
+// together measures throughput with many clients, beside the bare workflow.
+func together(ctx context.Context, rounds int, span time.Duration, clients int, bare *bare, r *router) error {
+	sides := []func(context.Context) error{bare.one, r.one}
+	for _, side := range sides { // warm both
+		if _, err := measure(ctx, span/2, clients, side); err != nil {
+			return err
+		}
+	}
+	var ratios [][]float64
+	for i := range rounds {
+		b, err := measure(ctx, span, clients, bare.one)
+		if err != nil {
+			return err
+		}
+		routed, err := measure(ctx, span, clients, r.one)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("round %d: bare workflow %6.1f/s   router %6.1f/s   ratio %.2f\n", i+1, b, routed, routed/b)
+		ratios = append(ratios, []float64{b, routed, routed / b})
+	}
+	fmt.Printf("median:  bare workflow %6.1f/s   router %6.1f/s   ratio %.2f (target 0.60)\n", column(ratios, 0), column(ratios, 1), column(ratios, 2))
+	return nil
+}
+
+func column(rows [][]float64, i int) float64 {
+	figures := make([]float64, len(rows))
+	for n, row := range rows {
+		figures[n] = row[i]
+	}
+	return stand.Median(figures)
+}
+
+// large passes an answer of 20 MB and watches the service's memory meanwhile.
+func large(ctx context.Context, s *stand.Stand, r *router) error {
+	idle := s.ResidentMemory()
+	var most atomic.Int64
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for watching.Err() == nil {
+			most.Store(max(most.Load(), s.ResidentMemory()))
+			<-tick.C
+		}
+	})
+	const times = 5
+	began := time.Now()
+	var failed error
+	for range times {
+		if failed = r.bytes(ctx, largeAnswer); failed != nil {
+			break
+		}
+	}
+	took := time.Since(began) / times
+	stop()
+	watcher.Wait()
+	fmt.Printf("large:   an answer of %d MB in %s, memory at most %d MiB over idle (%d MiB; target 64)\n",
+		largeAnswer/1_000_000, round(took), most.Load()-idle, idle)
+	return failed
+}
+
+const largeAnswer = 20_000_000
+
+func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+
+// measure runs one on several clients until span has passed and returns how many finished a second.
+func measure(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (float64, error) {
+	var done atomic.Int64
+	var failure atomic.Pointer[error]
+	var group sync.WaitGroup
+	began := time.Now()
+	for range clients {
+		group.Go(func() {
+			for time.Since(began) < span && failure.Load() == nil && ctx.Err() == nil {
+				if err := one(ctx); err != nil {
+					failure.CompareAndSwap(nil, &err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if err := failure.Load(); err != nil {
+		return 0, *err
+	}
+	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// request is what both sides send.
+const request = `{"prompt":"a red square"}`
+
+// provider answers echoes after a while, and tones of 20 MB at once.
+type provider struct {
+	base   string
+	delay  atomic.Int64
+	server *http.Server
+	http   *http.Client
+}
+
+func newProvider() (*provider, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &provider{base: "http://" + l.Addr().String(), http: keepAlive(256)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /sim/echo", p.echo)
+	mux.HandleFunc("POST /sim/speech", p.speech)
+	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go p.server.Serve(l) //nolint:errcheck // ends with close
+	return p, nil
+}
+
+func (p *provider) close() { p.server.Close() } //nolint:errcheck // the measurement is over
+
+func (p *provider) echo(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	select {
+	case <-time.After(time.Duration(p.delay.Load())):
+	case <-r.Context().Done():
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"id":"1","input":%s}`, body) //nolint:errcheck // the caller sees a broken answer
+}
+
+func (p *provider) speech(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body) //nolint:errcheck // only the answer counts
+	w.Header().Set("Content-Type", "audio/wav")
+	part := bytes.Repeat([]byte("tone"), 8000)
+	for sent := 0; sent < largeAnswer; sent += len(part) {
+		if _, err := w.Write(part[:min(len(part), largeAnswer-sent)]); err != nil {
+			return
+		}
+	}
+}
+
+// call asks the provider directly.
+func (p *provider) call(ctx context.Context) error { return post(ctx, p.http, p.base+"/sim/echo") }
+
+func keepAlive(connections int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxIdleConns: connections}}
+}
+
+func post(ctx context.Context, c *http.Client, address string) error {
+	size, err := drain(ctx, c, address)
+	if err == nil && size == 0 {
+		return fmt.Errorf("%s answered nothing", address)
+	}
+	return err
+}
+
+func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(request))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) //nolint:errcheck // the status is the error
+		return 0, fmt.Errorf("%s answered %s: %s", address, resp.Status, said)
+	}
+	return io.Copy(io.Discard, resp.Body)
+}
+
+// router is the service, seen by its clients.
+type router struct {
+	base string
+	http *http.Client
+}
+
+func newRouter(base string, clients int) *router {
+	return &router{base: base, http: keepAlive(clients)}
+}
+
+func (r *router) one(ctx context.Context) error {
+	return post(ctx, r.http, r.base+"/v2/models/sim/echo")
+}
+
+// bytes asks for an answer of that size.
+func (r *router) bytes(ctx context.Context, size int64) error {
+	got, err := drain(ctx, r.http, r.base+"/v2/models/sim/speech")
+	if err == nil && got != size {
+		err = fmt.Errorf("an answer of %d bytes came as %d", size, got)
+	}
+	return err
+}
+
+// bare is the engine alone: a workflow with one activity that makes the same call.
+type bare struct {
+	client client.Client
+	worker worker.Worker
+	next   atomic.Int64
+}
+
+const bareQueue = "bare"
+
+func callWorkflow(ctx workflow.Context) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	return workflow.ExecuteActivity(ctx, "call").Get(ctx, nil)
+}
+
+func newBare(address string, p *provider) (*bare, error) {
+	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}})
+	if err != nil {
+		return nil, err
+	}
+	w := worker.New(c, bareQueue, worker.Options{MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4})
+	w.RegisterWorkflow(callWorkflow)
+	w.RegisterActivityWithOptions(p.call, activity.RegisterOptions{Name: "call"})
+	return &bare{client: c, worker: w}, w.Start()
+}
+
+func (b *bare) one(ctx context.Context) error {
+	run, err := b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: fmt.Sprintf("bare-%d", b.next.Add(1)), TaskQueue: bareQueue, EnableEagerStart: true,
+	}, callWorkflow)
+	if err != nil {
+		return err
+	}
+	return run.Get(ctx, nil)
+}
+
+func (b *bare) close() {
+	b.worker.Stop()
+	b.client.Close()
+}
+
+// silent drops the SDK's log.
+type silent struct{}
+
+var _ sdklog.Logger = silent{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}
