@@ -29,6 +29,7 @@ type chain struct {
 	keep    map[int]bool
 	until   time.Time // when the rest is left to another batch; zero = never
 	current *job.NodeRef
+	log     *nodeLog // of the current node
 	result  RunResult
 }
 
@@ -93,7 +94,7 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 }
 
 func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) (bool, error) {
-	c.current = &job.NodeRef{Node: pn.ID, Class: pn.Class}
+	c.current, c.log = &job.NodeRef{Node: pn.ID, Class: pn.Class}, &nodeLog{}
 	begun, err := c.begun(ctx, pn)
 	if err != nil {
 		return false, err
@@ -234,7 +235,7 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 
 // executed records a finished node, with its values where somebody outside the batch reads them.
 func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res node.Result, saved []job.OutputFile, took time.Duration) error {
-	fact := job.NodeExecutedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Files: saved, Millis: took.Milliseconds()}
+	fact := job.NodeExecutedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Files: saved, Millis: took.Milliseconds(), Log: c.log.lines()}
 	if len(res.UI) > 0 {
 		ui, err := json.Marshal(res.UI)
 		if err != nil {

@@ -30,6 +30,7 @@ func (l *live) Preview(contentType string, data []byte) {
 
 // Text implements node.Live. It is announced at any cost: text is what such a node is for.
 func (l *live) Text(text string) {
+	l.chain.log.add(text)
 	if err := l.chain.facts.flush(l.ctx); err != nil {
 		return // the chain meets the same error at its next fact
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/stream"
+	hidden "github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
@@ -30,6 +31,8 @@ type Deps struct {
 	Keys      IdempotencyKeys // required with Assets
 	Classes   *node.Registry  // nil = no object_info
 	NodeFiles NodeFiles       // required with Classes
+	Logs      Logs            // nil = jobs have no logs
+	History   History         // nil = nothing is ever hidden
 	Userdata  Userdata        // nil = no routes for the files of editors
 	Console   *Console        // nil = no pages for people
 	Readiness Readiness
@@ -59,6 +62,8 @@ type JobReader interface {
 	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
 	// Active returns the account's unfinished jobs in run order.
 	Active(ctx context.Context, account string) ([]job.Job, error)
+	// Remaining returns how many of the account's jobs have not ended.
+	Remaining(ctx context.Context, account string) (int64, error)
 	// List returns jobs newest first, ListAt by offset with the number of all.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
 	ListAt(ctx context.Context, account string, o jobs.Order) ([]job.Job, int64, error)
@@ -69,6 +74,20 @@ type JobReader interface {
 // Sources reads submissions as they were accepted, without credentials.
 type Sources interface {
 	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
+	// LoadWithin is Load of at most so many bytes; whole is false for a larger one.
+	LoadWithin(ctx context.Context, account string, id job.ID, most int64) (src job.Source, whole bool, err error)
+}
+
+// History is what accounts have taken out of the lists of finished jobs.
+type History interface {
+	// Hide takes finished jobs out; ids that name none are passed over.
+	Hide(ctx context.Context, account string, ids []string, requestID string) error
+	// Clear takes all finished jobs out.
+	Clear(ctx context.Context, account, requestID string) error
+	// Hiding returns what is hidden, for jobs.Order; nil when nothing ever was.
+	Hiding(ctx context.Context, account string) (*hidden.Hiding, error)
+	// Hides reports whether it hides a finished job.
+	Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error)
 }
 
 // Live tells what happens to an account's jobs as it happens; fanout.Fanout is it.

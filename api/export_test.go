@@ -15,7 +15,8 @@ func Table(t *testing.T) []string {
 	t.Helper()
 	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
 	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
-	s.Userdata = struct{ Userdata }{}
+	s.Logs = struct{ Logs }{}
+	s.Userdata, s.History = struct{ Userdata }{}, struct{ History }{}
 	s.opts.setDefaults()
 	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
 	var all []string

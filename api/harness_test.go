@@ -122,6 +122,11 @@ func (m *memoryJobs) Active(_ context.Context, owner string) ([]job.Job, error) 
 	return active, nil
 }
 
+func (m *memoryJobs) Remaining(ctx context.Context, owner string) (int64, error) {
+	active, err := m.Active(ctx, owner)
+	return int64(len(active)), err
+}
+
 func (m *memoryJobs) List(ctx context.Context, owner string, q jobs.Query) (jobs.Page, error) {
 	found, total, err := m.ListAt(ctx, owner, jobs.Order{States: q.States, Limit: q.Limit, Offset: int(q.Before)})
 	page := jobs.Page{Jobs: found}
@@ -165,6 +170,11 @@ func (m *memoryJobs) Load(context.Context, string, job.ID) (job.Source, error) {
 		Prompt:    json.RawMessage(`{"1":{"class_type":"A","inputs":{}}}`),
 		ExtraData: map[string]json.RawMessage{"client_id": json.RawMessage(`"c"`)},
 	}, nil
+}
+
+func (m *memoryJobs) LoadWithin(ctx context.Context, owner string, id job.ID, most int64) (job.Source, bool, error) {
+	src, err := m.Load(ctx, owner, id)
+	return src, int64(len(src.Prompt)) <= most, err
 }
 
 func (m *memoryJobs) Steps(context.Context, job.ID, int) (map[string]stream.Step, error) {

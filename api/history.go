@@ -18,7 +18,18 @@ import (
 // maxHistory bounds the jobs of one history answer; each is read with its graph.
 const maxHistory = 200
 
+// maxHistoryDelete bounds the ids of one POST /history.
+const maxHistoryDelete = 10_000
+
 func (s *server) historyRoutes() []route {
+	routes := s.historyReads()
+	if s.History != nil {
+		routes = append(routes, cloud(route{method: http.MethodPost, path: "/history", access: writing, handle: s.postHistory})...)
+	}
+	return routes
+}
+
+func (s *server) historyReads() []route {
 	return cloud(
 		route{method: http.MethodGet, path: "/history", handle: s.getHistory},
 		route{method: http.MethodGet, path: "/history/:id", handle: s.getHistoryOf},
@@ -36,8 +47,8 @@ type historyEntry struct {
 	Meta    map[string]nodeMeta        `json:"meta"`
 }
 
-func (s *server) historyEntry(ctx context.Context, j job.Job) (historyEntry, error) {
-	src, err := s.Sources.Load(ctx, j.Account, j.ID)
+func (s *server) historyEntry(ctx context.Context, j job.Job, b *budget) (historyEntry, error) {
+	src, err := s.source(ctx, j, b)
 	if err != nil {
 		return historyEntry{}, err
 	}
@@ -61,9 +72,9 @@ func (s *server) getHistory(c *gin.Context) error {
 		return err
 	}
 	slices.SortFunc(finished, historyOrder)
-	body := orderedObject{}
+	body, b := orderedObject{}, newBudget(historyBytes)
 	for _, j := range finished {
-		entry, err := s.historyEntry(c.Request.Context(), j)
+		entry, err := s.historyEntry(c.Request.Context(), j, b)
 		if err != nil {
 			return err
 		}
@@ -90,6 +101,9 @@ func (s *server) finished(c *gin.Context) ([]job.Job, error) {
 	if o.Offset, err = offset(c); err != nil {
 		return nil, err
 	}
+	if o.Hide, err = s.hiding(c); err != nil {
+		return nil, err
+	}
 	found, _, err := s.Reader.ListAt(c.Request.Context(), caller(c).Account, o)
 	return found, err
 }
@@ -101,10 +115,17 @@ func (s *server) getHistoryOf(c *gin.Context) error {
 		c.PureJSON(http.StatusOK, struct{}{})
 		return nil
 	}
+	if err == nil {
+		err = s.requireShown(c, j)
+	}
+	if fault.Is(err, fault.NotFound) {
+		c.PureJSON(http.StatusOK, struct{}{})
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	entry, err := s.historyEntry(c.Request.Context(), j)
+	entry, err := s.historyEntry(c.Request.Context(), j, nil)
 	if err != nil {
 		return err
 	}
@@ -131,8 +152,8 @@ type historyPrompt struct {
 	Outputs  []string                   `json:"outputs_to_execute,omitempty"`
 }
 
-func (s *server) historyV2(ctx context.Context, j job.Job, detail bool) (historyV2, error) {
-	src, err := s.Sources.Load(ctx, j.Account, j.ID)
+func (s *server) historyV2(ctx context.Context, j job.Job, detail bool, b *budget) (historyV2, error) {
+	src, err := s.source(ctx, j, b)
 	if err != nil {
 		return historyV2{}, err
 	}
@@ -152,9 +173,9 @@ func (s *server) getHistoryV2(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	entries := []historyV2{}
+	entries, b := []historyV2{}, newBudget(historyBytes)
 	for _, j := range finished {
-		entry, err := s.historyV2(c.Request.Context(), j, false)
+		entry, err := s.historyV2(c.Request.Context(), j, false, b)
 		if err != nil {
 			return err
 		}
@@ -167,10 +188,13 @@ func (s *server) getHistoryV2(c *gin.Context) error {
 // getHistoryV2Of: GET /history_v2/{id}.
 func (s *server) getHistoryV2Of(c *gin.Context) error {
 	j, err := s.job(c)
+	if err == nil {
+		err = s.requireShown(c, j)
+	}
 	if err != nil {
 		return err
 	}
-	entry, err := s.historyV2(c.Request.Context(), j, true)
+	entry, err := s.historyV2(c.Request.Context(), j, true, nil)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type jobURLs struct {
 	Self   string `json:"self"`
 	Events string `json:"events"`
 	Cancel string `json:"cancel"`
+	Logs   string `json:"logs,omitempty"` // absent where there are no logs
 }
 
 type jobMetrics struct {
@@ -81,6 +82,9 @@ func (s *server) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBo
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
 		Metadata: j.Metadata, OutputsReused: len(j.Cached) > 0,
+	}
+	if s.Logs != nil {
+		body.URLs.Logs = self + "/logs"
 	}
 	if body.Metadata == nil {
 		body.Metadata = map[string]string{}

@@ -170,6 +170,9 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 		c.PureJSON(http.StatusOK, body)
 		return nil
 	}
+	if o.Hide, err = s.hiding(c); err != nil {
+		return err
+	}
 	found, total, err := s.Reader.ListAt(c.Request.Context(), caller(c).Account, o)
 	if err != nil {
 		return err

@@ -105,9 +105,9 @@ func TestQueueListsInRunOrderAndCancels(t *testing.T) {
 	running := job.ID("cccccccc-2222-4333-8444-555555555555")
 	put(running, job.Running, 1)
 	got := h.do(t, "GET", "/api/queue", "")
-	require.JSONEq(t, fmt.Sprintf(`{"queue_running":[[1,%q,{},{"client_id":"c","create_time":%d},["9"]]],"queue_pending":[
-		[-1,%[3]q,{},{"client_id":"c","create_time":%[2]d},["9"]],[5,%[4]q,{},{"client_id":"c","create_time":%[2]d},["9"]]]}`,
-		running, then.UnixMilli(), jobB, jobA), got.body)
+	require.JSONEq(t, fmt.Sprintf(`{"queue_running":[[1,%q,%s,{"client_id":"c","create_time":%d},["9"]]],"queue_pending":[
+		[-1,%[4]q,%[2]s,{"client_id":"c","create_time":%[3]d},["9"]],[5,%[5]q,%[2]s,{"client_id":"c","create_time":%[3]d},["9"]]]}`,
+		running, `{"1":{"class_type":"A","inputs":{}}}`, then.UnixMilli(), jobB, jobA), got.body)
 	require.JSONEq(t, `{"exec_info":{"queue_remaining":3}}`, h.do(t, "GET", "/prompt", "").body)
 
 	deleted := h.do(t, "POST", "/api/queue", fmt.Sprintf(`{"delete":[%q,"bogus","dddddddd-2222-4333-8444-555555555555"]}`, jobA))

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -20,10 +22,19 @@ func (s *server) queueRoutes() []route {
 	)
 }
 
-// queueEntry is [number, prompt_id, prompt, extra_data, outputs_to_execute]. The prompt
-// itself is left out, as the hosted service does with heavy elements: a queue of
-// thousands of graphs is no answer to a poll. GET /jobs/{id} has it.
-type queueEntry struct{ job job.Job }
+// maxQueuePrompts and queueBytes bound the graphs of one answer: a queue of thousands of them is no
+// answer to a poll. The entries behind have an empty one, as the hosted service does with heavy
+// elements; GET /jobs/{id} has it.
+const (
+	maxQueuePrompts = 100
+	queueBytes      = 4 << 20
+)
+
+// queueEntry is [number, prompt_id, prompt, extra_data, outputs_to_execute].
+type queueEntry struct {
+	job    job.Job
+	prompt json.RawMessage
+}
 
 type queueExtra struct {
 	ClientID   string `json:"client_id,omitempty"`
@@ -33,7 +44,7 @@ type queueExtra struct {
 func (e queueEntry) tuple() []any {
 	j := e.job
 	extra := queueExtra{ClientID: j.ClientID, CreateTime: j.SubmittedAt.UnixMilli()}
-	return []any{j.Number, j.ID, struct{}{}, extra, append([]string{}, j.Targets...)}
+	return []any{j.Number, j.ID, e.prompt, extra, append([]string{}, j.Targets...)}
 }
 
 type queueResponse struct {
@@ -48,15 +59,32 @@ func (s *server) getQueue(c *gin.Context) error {
 		return err
 	}
 	body := queueResponse{Running: [][]any{}, Pending: [][]any{}}
-	for _, j := range active {
+	b := newBudget(queueBytes)
+	slices.SortStableFunc(active, func(a, b job.Job) int { return cmp.Compare(waits(a), waits(b)) }) // graphs of running ones first
+	for i, j := range active {
+		if i == maxQueuePrompts {
+			b.left = 0
+		}
+		src, err := s.source(c.Request.Context(), j, b)
+		if err != nil {
+			return err
+		}
+		entry := queueEntry{j, src.Prompt}.tuple()
 		if j.State == job.Queued {
-			body.Pending = append(body.Pending, queueEntry{j}.tuple())
+			body.Pending = append(body.Pending, entry)
 		} else {
-			body.Running = append(body.Running, queueEntry{j}.tuple())
+			body.Running = append(body.Running, entry)
 		}
 	}
 	c.PureJSON(http.StatusOK, body)
 	return nil
+}
+
+func waits(j job.Job) int {
+	if j.State == job.Queued {
+		return 1
+	}
+	return 0
 }
 
 type queueRequest struct {

@@ -36,7 +36,7 @@ func (s *server) routes() []route {
 		s.healthRoutes(), s.documentRoutes(), s.systemRoutes(), s.definitionRoutes(),
 		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
-		s.jobRoutes(), s.eventRoutes(),
+		s.jobRoutes(), s.logRoutes(), s.eventRoutes(),
 		s.fileRoutes(), s.userdataRoutes(), s.editorRoutes(), s.consoleRoutes(),
 	)
 }

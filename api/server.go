@@ -59,6 +59,7 @@ type server struct {
 	log           *slog.Logger
 	public        *url.URL
 	definitions   *definitions
+	recent        *sourceCache
 	documents     func() (documents, error) // rendered once, when first asked for
 	sockets       *quota
 	streams       *quota
@@ -78,6 +79,7 @@ func newServer(deps Deps, opts Options) (*server, error) {
 	s := &server{Deps: deps, opts: opts, log: deps.Logger}
 	s.opts.setDefaults()
 	s.definitions = newDefinitions(deps.Classes)
+	s.recent = newSourceCache(sourceCacheBytes)
 	s.documents = sync.OnceValues(s.renderDocuments)
 	s.sockets, s.streams = newQuota(s.opts.MaxSockets), newQuota(s.opts.MaxStreams)
 	if err := deps.validate(); err != nil {

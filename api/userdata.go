@@ -202,4 +202,3 @@ func (s *server) deleteUserdata(c *gin.Context) error {
 	c.Writer.WriteHeaderNow()
 	return nil
 }
-

@@ -14,14 +14,33 @@ import (
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/graph"
+	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/signedurl"
 	"github.com/millrace-dev/millrace/internal/userdata"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/fanout"
+	hidden "github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
+
+// past implements api.History of its three parts.
+type past struct {
+	pasthistory.Service
+	marks *hidden.Reader
+	jobs  *jobs.Reader
+}
+
+// Hiding implements api.History.
+func (p past) Hiding(ctx context.Context, account string) (*hidden.Hiding, error) {
+	return p.marks.Hiding(ctx, account)
+}
+
+// Hides implements api.History.
+func (p past) Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error) {
+	return p.jobs.Hides(ctx, account, h, id)
+}
 
 // handler builds the API and starts what follows the log for it.
 func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
@@ -49,6 +68,8 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
 		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool),
+		Logs:      job.Logs{Events: in.events, Registry: in.types},
+		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool), Blobs: in.blobs},
 		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer},
 		Readiness: readiness{in}, Logger: in.log,

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/files"
 	"github.com/millrace-dev/millrace/internal/graph"
+	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/standard"
@@ -65,7 +66,7 @@ type instance struct {
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
+	hidden "github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
@@ -26,7 +27,7 @@ func views() ([]projections.Projection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types)}, nil
+	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types)}, nil
 }
 
 func (s *shell) viewsCommand() *cobra.Command {

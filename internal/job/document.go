@@ -52,22 +52,54 @@ type Sources struct {
 
 // Load returns the submission of a job of that account; another's or an unknown job is NotFound.
 func (s Sources) Load(ctx context.Context, account string, id ID) (Source, error) {
-	recorded, err := s.Events.ReadStream(ctx, id.Stream(), 0, 1)
+	doc, err := s.document(ctx, account, id)
 	if err != nil {
 		return Source{}, err
 	}
+	return doc.Load(ctx, s.Blobs)
+}
+
+// LoadWithin is Load of a submission of at most so many bytes; whole is false, and nothing is read, for
+// a larger one.
+func (s Sources) LoadWithin(ctx context.Context, account string, id ID, most int64) (src Source, whole bool, err error) {
+	doc, err := s.document(ctx, account, id)
+	if err != nil {
+		return Source{}, false, err
+	}
+	size := int64(len(doc.Inline))
+	if doc.Blob != "" {
+		ref, err := blob.ParseRef(doc.Blob)
+		if err != nil {
+			return Source{}, false, err
+		}
+		if size, err = s.Blobs.Stat(ctx, ref); err != nil {
+			return Source{}, false, fmt.Errorf("size of the submission: %w", err)
+		}
+	}
+	if size > most {
+		return Source{}, false, nil
+	}
+	src, err = doc.Load(ctx, s.Blobs)
+	return src, err == nil, err
+}
+
+func (s Sources) document(ctx context.Context, account string, id ID) (Document, error) {
+	recorded, err := s.Events.ReadStream(ctx, id.Stream(), 0, 1)
+	if err != nil {
+		return Document{}, err
+	}
 	if len(recorded) == 0 || recorded[0].Account != account {
-		return Source{}, fault.New(fault.NotFound, "not_found", "no such job")
+		return Document{}, fault.New(fault.NotFound, "not_found", "no such job")
 	}
 	data, err := s.Registry.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {
-		return Source{}, err
+		return Document{}, err
 	}
 	submitted, ok := data.(SubmittedV1)
 	if !ok {
-		return Source{}, fmt.Errorf("job %s begins with %s", id, recorded[0].Type)
+		return Document{}, fmt.Errorf("job %s begins with %s", id, recorded[0].Type)
 	}
-	return submitted.Document.Load(ctx, s.Blobs)
+	return submitted.Document, nil
 }
 
 // maxDocument bounds a submission read back from the blob store; requests are bounded well below it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	hidden "github.com/millrace-dev/millrace/projections/history"
 )
 
 // Order selects a part of a listing by its offset, as the cloud contract pages.
@@ -18,6 +19,7 @@ type Order struct {
 	Media      string      // only jobs with an output whose media type begins with it, such as "image/"; "" = all
 	ByDuration bool        // by execution time instead of by age; jobs that have not ended count as 0
 	Ascending  bool
+	Hide       *hidden.Hiding // finished jobs that are left out; nil = none
 	Offset     int
 	Limit      int
 }
@@ -37,7 +39,11 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, f := range fresh.rows {
+	candidates, err := r.visible(ctx, account, o.Hide, fresh.rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, f := range candidates {
 		if o.matches(f.job) {
 			rows, total = append(rows, f), total+1
 		}
@@ -51,10 +57,15 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 // stand anywhere before its beginning. The stored state is a json that may hold NUL characters, which
 // PostgreSQL does not look into; what depends on it is decided here.
 func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (rows []row, total int64, err error) {
-	where, args := ` where account = $1 and id <> all($2)`, []any{account, except}
+	b := &binder{args: []any{account}}
+	where := ` where account = $1 and id <> all(` + b.bind(except) + `)`
 	if len(o.States) > 0 {
-		where, args = where+` and state = any($3)`, append(args, o.States)
+		where += ` and state = any(` + b.bind(o.States) + `)`
 	}
+	if o.Hide != nil {
+		where += ` and (` + isActive + ` or ` + shown(o.Hide, "submitted", "id", b) + `)`
+	}
+	args := b.args
 	if o.Media != "" || o.ByDuration {
 		rows, err = r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+where+` order by submitted desc limit %d`, maxScanned), args...)
 		rows = slices.DeleteFunc(rows, func(r row) bool { return !o.matches(r.job) })

@@ -18,7 +18,7 @@ const (
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
 	return []*node.Class{
-		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), Switch(),
+		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(),
 		MathExpression(), NumberConvert(), ResolutionSelector(),
 	}
 }
@@ -40,6 +40,35 @@ func PrimitiveFloat() *node.Class {
 // PrimitiveBoolean yields the truth value it holds.
 func PrimitiveBoolean() *node.Class {
 	return primitive("PrimitiveBoolean", "Boolean", node.Input{Type: node.Boolean, Tooltip: "True or false."})
+}
+
+// maxSide bounds the numbers of a rectangle, as image inputs do.
+const maxSide = 16384
+
+// PrimitiveBoundingBox yields the rectangle that its numbers describe.
+func PrimitiveBoundingBox() *node.Class {
+	names := []string{"x", "y", "width", "height"}
+	inputs := make([]node.Input, len(names))
+	for i, name := range names {
+		inputs[i] = node.Input{Name: name, Type: node.Int, Default: 0, Min: 0, Max: maxSide, Tooltip: "Of the rectangle, in pixels."}
+		if i >= 2 {
+			inputs[i].Default, inputs[i].Min = 512, 1
+		}
+	}
+	return &node.Class{
+		Name: "PrimitiveBoundingBox", DisplayName: "Bounding Box", Category: "utils/primitive", Module: modulePrimitive,
+		Description: "Yields a rectangle, for several inputs to share.",
+		Inputs:      inputs,
+		Outputs:     []node.Output{{Type: node.BoundingBox}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			box := map[string]any{}
+			for _, name := range names {
+				box[name] = int64(in.Int(name))
+			}
+			return one(box, in)
+		},
+	}
 }
 
 func primitive(name, display string, value node.Input) *node.Class {

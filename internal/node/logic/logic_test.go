@@ -98,3 +98,18 @@ func TestSwitchPassesTheChosenValue(t *testing.T) {
 	_, err = run(t, "ComfySwitchNode", node.Args{"on_false": "x"})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
+
+func TestTheRectangleOfFourNumbers(t *testing.T) {
+	t.Parallel()
+	class := logic.PrimitiveBoundingBox()
+	res, err := class.Run(t.Context(), &node.Call{Args: node.Args{"x": int64(1), "y": int64(2), "width": int64(3), "height": int64(4)}})
+	require.NoError(t, err)
+	require.Equal(t, []node.Value{map[string]any{"x": int64(1), "y": int64(2), "width": int64(3), "height": int64(4)}}, res.Outputs)
+	_, err = class.Run(t.Context(), &node.Call{Args: node.Args{"x": int64(1)}})
+	require.Error(t, err)
+	var defaults []any
+	for _, in := range class.Inputs {
+		defaults = append(defaults, in.Default)
+	}
+	require.Equal(t, []any{0, 0, 512, 512}, defaults)
+}

@@ -1,0 +1,38 @@
+package activities
+
+import (
+	"sync"
+
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// keptTexts bounds the texts of a node in memory; its fact keeps the last ones of them.
+const keptTexts = 256
+
+// nodeLog gathers the texts that a running node shows, for the fact of its end. A node may show them
+// from several goroutines.
+type nodeLog struct {
+	mu    sync.Mutex // guards texts
+	texts []string
+}
+
+func (l *nodeLog) add(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.texts = append(l.texts, text); len(l.texts) > 2*keptTexts {
+		l.texts = append([]string{}, l.texts[keptTexts:]...)
+	}
+}
+
+// lines returns what the fact keeps, nil for a silent node.
+func (l *nodeLog) lines() []string {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.texts) == 0 {
+		return nil
+	}
+	return job.LogLines(l.texts)
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	hidden "github.com/millrace-dev/millrace/projections/history"
+)
+
+type historyRequest struct {
+	Delete []string `json:"delete"`
+	Clear  bool     `json:"clear"`
+}
+
+// postHistory takes finished jobs out of the lists of this surface: POST /history. Their facts stay,
+// and with them what the v2 surface shows.
+func (s *server) postHistory(c *gin.Context) error {
+	var req historyRequest
+	if err := readJSON(c, &req); err != nil {
+		return err
+	}
+	if len(req.Delete) > maxHistoryDelete {
+		return invalidf("delete lists more than %d jobs", maxHistoryDelete)
+	}
+	account, ctx := caller(c).Account, c.Request.Context()
+	var ids []string
+	for _, id := range parseIDs(req.Delete) {
+		ids = append(ids, string(id))
+	}
+	if req.Clear {
+		if err := s.History.Clear(ctx, account, requestID(c)); err != nil {
+			return err
+		}
+	} else if len(ids) > 0 {
+		if err := s.History.Hide(ctx, account, ids, requestID(c)); err != nil {
+			return err
+		}
+	}
+	c.Status(http.StatusOK)
+	return nil
+}
+
+// hiding returns what the caller has hidden.
+func (s *server) hiding(c *gin.Context) (*hidden.Hiding, error) {
+	if s.History == nil {
+		return nil, nil
+	}
+	return s.History.Hiding(c.Request.Context(), caller(c).Account)
+}
+
+// requireShown is NotFound for a finished job that its account has hidden.
+func (s *server) requireShown(c *gin.Context, j job.Job) error {
+	h, err := s.hiding(c)
+	if err != nil || h == nil || !j.State.Final() {
+		return err
+	}
+	gone, err := s.History.Hides(c.Request.Context(), j.Account, h, j.ID)
+	if err == nil && gone {
+		return fault.New(fault.NotFound, "job_not_found", "no such job")
+	}
+	return err
+}

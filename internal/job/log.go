@@ -1,0 +1,197 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Bounds of a rendered log.
+const (
+	maxLog      = 256 << 10 // bytes; of a longer one the beginning is dropped
+	maxLogLine  = 1 << 10   // bytes of one line
+	maxLogged   = 64        // lines that one node logs
+	logPage     = 1000      // events that one query reads
+	logTime     = "2006-01-02T15:04:05.000Z"
+	logOverlong = "…"
+)
+
+// Log is what happened in a job, line by line (v2 facts, section 1).
+type Log struct {
+	Text      string
+	Truncated bool      // the beginning was dropped
+	At        time.Time // of the last line
+}
+
+// Logs render the facts of jobs for their owners. They show no secrets: facts hold none.
+type Logs struct {
+	Events   eventlog.Store
+	Registry *eventlog.Registry
+}
+
+// Log returns the log of a job of the account; another's or an unknown job is NotFound. It has no
+// text before the job was admitted.
+func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
+	var w logWriter
+	for after := int64(0); ; {
+		page, err := l.Events.ReadStream(ctx, id.Stream(), after, logPage)
+		if err != nil {
+			return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
+		}
+		if (after == 0 && len(page) == 0) || (len(page) > 0 && page[0].Account != account) {
+			return Log{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+		}
+		for _, rec := range page {
+			after = rec.Version
+			data, err := l.Registry.Decode(rec.Type, rec.Data)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
+			}
+			w.fact(rec.RecordedAt, data)
+		}
+		if len(page) < logPage {
+			return w.log(), nil
+		}
+	}
+}
+
+// logWriter gathers lines and drops the first ones when they become too many.
+type logWriter struct {
+	text      strings.Builder
+	truncated bool
+	at        time.Time
+}
+
+func (w *logWriter) log() Log { return Log{w.tail(), w.truncated, w.at} }
+
+// tail returns the last lines that fit.
+func (w *logWriter) tail() string {
+	text := w.text.String()
+	if len(text) <= maxLog {
+		return text
+	}
+	w.truncated = true
+	text = text[len(text)-maxLog:]
+	_, text, _ = strings.Cut(text, "\n")
+	return text
+}
+
+func (w *logWriter) line(at time.Time, level, format string, args ...any) {
+	text := strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD")
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		if len(line) > maxLogLine {
+			line = cutText(line, maxLogLine) + logOverlong
+		}
+		fmt.Fprintf(&w.text, "%s %-5s %s\n", at.UTC().Format(logTime), level, line)
+	}
+	if w.at = at; w.text.Len() > 2*maxLog {
+		kept := w.tail()
+		w.text.Reset()
+		w.text.WriteString(kept)
+	}
+}
+
+// cutText returns the beginning of a text, of at most so many bytes.
+func cutText(text string, most int) string {
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// fact writes what one fact says; what tells nothing of the run says nothing.
+func (w *logWriter) fact(at time.Time, data any) {
+	switch e := data.(type) {
+	case AdmittedV1:
+		w.line(at, "INFO", "run %d: admitted", e.Run)
+	case StartedV1:
+		w.line(at, "INFO", "run %d: started, %d nodes", e.Run, e.NodesTotal)
+	case NodesCachedV1:
+		if len(e.Nodes) > 0 {
+			w.line(at, "INFO", "%d nodes are answered from the cache: %s", len(e.Nodes), strings.Join(e.Nodes, ", "))
+		}
+	case CancelRequestedV1:
+		w.line(at, "INFO", "cancellation was requested")
+	case SucceededV1:
+		w.line(at, "INFO", "run %d: succeeded", e.Run)
+	case FailedV1:
+		w.line(at, "ERROR", "run %d: failed: %s", e.Run, e.Failure.Message)
+	case CanceledV1:
+		w.canceled(at, e)
+	case ExpiredV1:
+		w.line(at, "ERROR", "expired before it ended")
+	default:
+		w.node(at, data)
+	}
+}
+
+func (w *logWriter) canceled(at time.Time, e CanceledV1) {
+	if e.At == nil {
+		w.line(at, "INFO", "cancelled")
+		return
+	}
+	w.line(at, "INFO", "cancelled at node %s (%s)", e.At.Node, e.At.Class)
+}
+
+// node writes what the facts of nodes say.
+func (w *logWriter) node(at time.Time, data any) {
+	switch e := data.(type) {
+	case NodeStartedV1:
+		again := ""
+		if e.Attempt > 1 {
+			again = fmt.Sprintf(", attempt %d", e.Attempt)
+		}
+		w.line(at, "INFO", "node %s (%s): started%s", e.Node, e.Class, again)
+	case NodeExecutedV1:
+		w.executed(at, e)
+	case NodeFailedV1:
+		f := e.Failure
+		w.line(at, "ERROR", "node %s (%s): failed: %s: %s", f.Node, f.Class, f.ExceptionType, f.Message)
+		for _, entry := range f.Traceback {
+			w.line(at, "ERROR", "%s", entry)
+		}
+	}
+}
+
+func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
+	for _, text := range e.Log {
+		w.line(at, "INFO", "node %s (%s): %s", e.Node, e.Class, text)
+	}
+	var shown struct {
+		Text []string `json:"text"`
+	}
+	if json.Unmarshal(e.UI, &shown) == nil { // of another shape it is no text
+		for _, text := range shown.Text[:min(len(shown.Text), maxLogged)] {
+			w.line(at, "INFO", "node %s (%s): %s", e.Node, e.Class, text)
+		}
+	}
+	for _, f := range e.Files {
+		w.line(at, "INFO", "node %s (%s): saved %s, %d bytes", e.Node, e.Class, f.Filename, f.Size)
+	}
+	if e.Cached {
+		w.line(at, "INFO", "node %s (%s): answered from the cache", e.Node, e.Class)
+		return
+	}
+	w.line(at, "INFO", "node %s (%s): finished in %d ms", e.Node, e.Class, e.Millis)
+}
+
+// LogLines bounds the texts that a node logs, for its fact.
+func LogLines(texts []string) []string {
+	if len(texts) > maxLogged {
+		texts = texts[len(texts)-maxLogged:]
+	}
+	lines := make([]string, 0, len(texts))
+	for _, text := range texts {
+		if len(text) > maxLogLine {
+			text = cutText(text, maxLogLine)
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}

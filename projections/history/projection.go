@@ -1,0 +1,68 @@
+// Package history is the view of what accounts have taken out of their histories. Its Reader promises
+// answers that are never behind the log: facts that the view has not folded yet are folded on top.
+package history
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/history"
+)
+
+// Name is the view, its main table and its checkpoint, with the version of its fold.
+const Name = "history_v1"
+
+// JobsTable lists the jobs that were hidden one by one.
+const JobsTable = "history_v1_jobs"
+
+// Projection folds the streams of histories into history_v1.
+type Projection struct{ registry *eventlog.Registry }
+
+// NewProjection returns the projection; registry knows the event types of histories.
+func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string { return Name }
+
+// Tables implements projections.Projection.
+func (p *Projection) Tables() []string { return []string{Name, JobsTable} }
+
+// Apply implements projections.Projection. Such facts are rare, so each is a statement of its own.
+func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+	for _, rec := range batch {
+		account, ok := history.AccountOfStream(rec.Stream)
+		if !ok {
+			continue
+		}
+		if err := p.apply(ctx, tx, account, rec); err != nil {
+			return fmt.Errorf("%s, version %d: %w", rec.Stream, rec.Version, err)
+		}
+	}
+	return nil
+}
+
+// apply folds one fact, unless the view has it already.
+func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec eventlog.Recorded) error {
+	data, err := p.registry.Decode(rec.Type, rec.Data)
+	if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program only moves the version
+		return err
+	}
+	moved, err := tx.Exec(ctx, `insert into `+Name+` (account, version, cleared, kept) values ($1, $2, 0, '{}')
+		on conflict (account) do update set version = excluded.version where `+Name+`.version < excluded.version`, account, rec.Version)
+	if err != nil || moved.RowsAffected() == 0 {
+		return err
+	}
+	switch e := data.(type) {
+	case history.JobsHiddenV1:
+		_, err = tx.Exec(ctx, `insert into `+JobsTable+` (account, job) select distinct $1, j from unnest($2::text[]) j on conflict do nothing`, account, e.Jobs)
+	case history.ClearedV1:
+		if _, err = tx.Exec(ctx, `delete from `+JobsTable+` where account = $1`, account); err == nil {
+			_, err = tx.Exec(ctx, `update `+Name+` set cleared = $2, kept = $3 where account = $1`, account, e.Position, append([]string{}, e.Kept...))
+		}
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/history"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Reader reads what is hidden.
+type Reader struct {
+	pool     *pgxpool.Pool
+	registry *eventlog.Registry
+}
+
+// NewReader returns a reader of the view in pool's database.
+func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
+	return &Reader{pool: pool, registry: registry}
+}
+
+// streamPage is how many facts of a stream one query reads.
+const streamPage = 500
+
+// Hiding is what a listing leaves out: by the marks, and by the rows of JobsTable when Table is set.
+type Hiding struct {
+	history.Marks
+	Table bool
+}
+
+// Hiding returns what is hidden of an account, nil when nothing ever was. One query reads the view's
+// row and the stream's version; only a row that is behind costs a second.
+func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
+	h := Hiding{Table: true}
+	var version int64
+	err := r.pool.QueryRow(ctx, `select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
+		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account, history.Stream(account)).
+		Scan(&version, &h.Version, &h.Cleared, &h.Kept)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, postgres.Classify(err, "read what is hidden")
+	}
+	for h.Version < version {
+		events, err := postgres.ReadStream(ctx, r.pool, history.Stream(account), h.Version, streamPage)
+		if err != nil {
+			return nil, err
+		}
+		if len(events) == 0 {
+			return nil, fault.New(fault.Internal, "", "stream %s ends at version %d, not %d", history.Stream(account), h.Version, version)
+		}
+		if err := r.fold(&h, events); err != nil {
+			return nil, err
+		}
+	}
+	return &h, nil
+}
+
+func (r *Reader) fold(h *Hiding, events []eventlog.Recorded) error {
+	for _, rec := range events {
+		data, err := r.registry.Decode(rec.Type, rec.Data)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		if _, cleared := data.(history.ClearedV1); cleared {
+			h.Table = false // what was hidden one by one before is cleared too, kept jobs had not ended
+		}
+		h.Marks = h.Fold(rec.Version, data)
+	}
+	return nil
+}

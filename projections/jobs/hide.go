@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/history"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	hidden "github.com/millrace-dev/millrace/projections/history"
+)
+
+// binder collects the arguments of a statement.
+type binder struct{ args []any }
+
+func (b *binder) bind(v any) string {
+	b.args = append(b.args, v)
+	return fmt.Sprintf("$%d", len(b.args))
+}
+
+// shown is the condition that a row of the view, or what stands for one, is not hidden. $1 is the account.
+func shown(h *hidden.Hiding, submitted, id string, b *binder) string {
+	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
+	if len(h.Hidden) > 0 {
+		cond += ` and ` + id + ` <> all(` + b.bind(h.Hidden) + `)`
+	}
+	if h.Table {
+		cond += ` and not exists (select from ` + hidden.JobsTable + ` h where h.account = $1 and h.job = ` + id + `)`
+	}
+	return cond
+}
+
+func list(ids []string) []string { return append([]string{}, ids...) }
+
+// Hides reports whether a finished job of the account is hidden.
+func (r *Reader) Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error) {
+	if h == nil {
+		return false, nil
+	}
+	b := &binder{args: []any{account}}
+	sql := `select not (` + shown(h, "position", b.bind(string(id))+`::text`, b) + `) from events
+		where account = $1 and version = 1 and stream = ` + b.bind(id.Stream())
+	hides := false
+	err := r.pool.QueryRow(ctx, sql, b.args...).Scan(&hides)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return hides, postgres.Classify(err, "look whether a job is hidden")
+}
+
+// visible returns the rows of finished jobs that are not hidden, and all others.
+func (r *Reader) visible(ctx context.Context, account string, h *hidden.Hiding, rows []row) ([]row, error) {
+	if h == nil {
+		return rows, nil
+	}
+	var kept []row
+	for _, candidate := range rows {
+		gone := false
+		if candidate.job.State.Final() {
+			var err error
+			if gone, err = r.Hides(ctx, account, h, candidate.job.ID); err != nil {
+				return nil, err
+			}
+		}
+		if !gone {
+			kept = append(kept, candidate)
+		}
+	}
+	return kept, nil
+}
+
+// Ended implements history.Jobs.
+func (r *Reader) Ended(ctx context.Context, account string, ids []string) ([]string, error) {
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.query(ctx, `select submitted, job from `+Name+`
+		where id = any($1) and account = $2 and not (`+isActive+`) and id <> all($3)`, list(ids), account, fresh.ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fresh.rows {
+		if f.job.State.Final() && slices.Contains(ids, string(f.job.ID)) {
+			rows = append(rows, f)
+		}
+	}
+	return idsOf(rows), nil
+}
+
+// State implements history.Jobs. The view's position is read first: whatever the view folds meanwhile
+// stands behind it, and is looked at as such.
+func (r *Reader) State(ctx context.Context, account string) (history.State, error) {
+	var s history.State
+	err := r.pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, Name).Scan(&s.Position)
+	if err != nil {
+		return s, postgres.Classify(err, "read the position of the view")
+	}
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return s, err
+	}
+	rows, err := r.query(ctx, `select submitted, job from `+Name+`
+		where account = $1 and (`+isActive+` or submitted > $2) and id <> all($3)`, account, s.Position, fresh.ids)
+	if err != nil {
+		return s, err
+	}
+	for _, found := range append(rows, fresh.rows...) {
+		switch final := found.job.State.Final(); {
+		case final && found.submitted > s.Position:
+			s.Ended = append(s.Ended, string(found.job.ID))
+		case !final && found.submitted <= s.Position:
+			s.Active = append(s.Active, string(found.job.ID))
+		}
+	}
+	return s, nil
+}
+
+func idsOf(rows []row) []string {
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = string(r.job.ID)
+	}
+	return ids
+}
