@@ -189,10 +189,10 @@ func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 
 // getPrompt says how many jobs wait or run: GET /prompt.
 func (s *server) getPrompt(c *gin.Context) error {
-	active, err := s.Reader.Active(c.Request.Context(), caller(c).Account)
+	remaining, err := s.Reader.Remaining(c.Request.Context(), caller(c).Account)
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": len(active)}})
+	c.PureJSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": remaining}})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/graph"
@@ -160,13 +161,21 @@ func (s *Service) CancelMany(ctx context.Context, account string, ids []ID, requ
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	c, err := s.Store.Cancel(ctx, CancelRequest{Account: account, IDs: ids, RequestID: requestID})
-	if err != nil {
-		return nil, err
+	var canceled []ID
+	for some := range slices.Chunk(ids, cancelAtOnce) {
+		c, err := s.Store.Cancel(ctx, CancelRequest{Account: account, IDs: some, RequestID: requestID})
+		if err != nil {
+			return canceled, err
+		}
+		s.Kicker.Kick(c.Intents)
+		canceled = append(canceled, c.IDs...)
 	}
-	s.Kicker.Kick(c.Intents)
-	return c.IDs, nil
+	return canceled, nil
 }
+
+// cancelAtOnce is how many jobs one transaction stops: each by itself is stopped whole or not at all, and
+// thousands in one would keep the account's other commands, and readers of the log, waiting for seconds.
+const cancelAtOnce = 250
 
 // ClearPending cancels every job of the account that waits.
 func (s *Service) ClearPending(ctx context.Context, account, requestID string) ([]ID, error) {

@@ -82,14 +82,15 @@ func reads(l *log) map[string]func(context.Context) error {
 		}
 	}
 	return map[string]func(context.Context) error{
-		"job":      func(ctx context.Context) error { _, err := l.reader.Job(ctx, "acme", id(1)); return err },
-		"active":   func(ctx context.Context) error { _, err := l.reader.Active(ctx, "acme"); return err },
-		"position": func(ctx context.Context) error { _, _, err := l.reader.QueuePosition(ctx, "acme", id(1)); return err },
-		"list":     list(jobs.Query{}),
-		"page":     list(jobs.Query{Before: 1000, Limit: 100}),
-		"state":    list(jobs.Query{States: []job.State{job.Queued}}),
-		"states":   list(jobs.Query{States: []job.State{job.Queued, job.Running}}),
-		"metadata": list(jobs.Query{Metadata: map[string]string{"team": "blue"}}),
+		"job":       func(ctx context.Context) error { _, err := l.reader.Job(ctx, "acme", id(1)); return err },
+		"active":    func(ctx context.Context) error { _, err := l.reader.Active(ctx, "acme"); return err },
+		"remaining": func(ctx context.Context) error { _, err := l.reader.Remaining(ctx, "acme"); return err },
+		"position":  func(ctx context.Context) error { _, _, err := l.reader.QueuePosition(ctx, "acme", id(1)); return err },
+		"list":      list(jobs.Query{}),
+		"page":      list(jobs.Query{Before: 1000, Limit: 100}),
+		"state":     list(jobs.Query{States: []job.State{job.Queued}}),
+		"states":    list(jobs.Query{States: []job.State{job.Queued, job.Running}}),
+		"metadata":  list(jobs.Query{Metadata: map[string]string{"team": "blue"}}),
 	}
 }
 

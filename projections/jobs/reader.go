@@ -94,6 +94,25 @@ func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) 
 	return jobsOf(rows), nil
 }
 
+// Remaining returns how many of the account's jobs have not ended.
+func (r *Reader) Remaining(ctx context.Context, account string) (int64, error) {
+	fresh, err := r.unfolded(ctx, account)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+` where account = $1 and `+isActive+` and id <> all($2)`, account, fresh.ids).Scan(&n)
+	if err != nil {
+		return 0, postgres.Classify(err, "count the unfinished jobs")
+	}
+	for _, f := range fresh.rows {
+		if !f.job.State.Final() {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // isActive is the condition of the partial index jobs_v1_active, word for word.
 const isActive = `state in ('queued', 'running', 'canceling')`
 
@@ -116,7 +135,7 @@ func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (
 		return 0, false, nil
 	}
 	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+`
-		where account = $1 and `+isActive+` and state = 'queued' and (number, submitted) < ($2, $3) and id <> all($4)`,
+		where account = $1 and state = 'queued' and (number, submitted) < ($2, $3) and id <> all($4)`,
 		account, j.job.Number, j.submitted, fresh.ids).Scan(&ahead)
 	if err != nil {
 		return 0, false, postgres.Classify(err, "count the queue")

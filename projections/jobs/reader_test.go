@@ -75,6 +75,9 @@ func (l *log) active(t testing.TB, account string) []job.ID {
 	t.Helper()
 	active, err := l.reader.Active(t.Context(), account)
 	require.NoError(t, err)
+	remaining, err := l.reader.Remaining(t.Context(), account)
+	require.NoError(t, err)
+	require.Len(t, active, int(remaining))
 	return ids(active)
 }
 
