@@ -107,15 +107,19 @@ func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err er
 	return a.unreadable(kept, err)
 }
 
-// result fetches the finished document from where the provider keeps it.
+// result fetches the finished document from where the provider keeps it. What it keeps may be an
+// error, which is the generation's own and final.
 func (c *Client) result(ctx context.Context, m *catalog.Model, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	a, err := c.exchange(ctx, m, message{endpoint: m.Result, scope: scope, again: true})
 	if err != nil {
 		return lost(err)
 	}
 	defer a.close()
-	if !a.ok() {
-		return c.pollRefused(m, a), nil
+	switch {
+	case a.status == http.StatusTooManyRequests, a.status > http.StatusInternalServerError:
+		return Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter)}, nil
+	case !a.ok():
+		return a.failed(c, m), nil
 	}
 	if !a.json() {
 		return a.stream(sink)

@@ -22,9 +22,9 @@ func (s *Server) openAIRoutes() {
 
 func openAIImage(e *exchange) reply {
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
-		"created": e.now.Unix(), "background": "opaque", "output_format": "png", "quality": "medium", "size": "1024x1024",
+		"created": e.now.Unix(), "background": "opaque", "output_format": "png", "quality": "low", "size": "1024x1024",
 		"data":  []any{map[string]any{"b64_json": inline(picture(seedOf(e.raw)))}},
-		"usage": map[string]any{"total_tokens": 1100, "input_tokens": 44, "output_tokens": 1056, "input_tokens_details": map[string]any{"text_tokens": 44, "image_tokens": 0}},
+		"usage": map[string]any{"total_tokens": 316, "input_tokens": 44, "output_tokens": 272, "input_tokens_details": map[string]any{"text_tokens": 44, "image_tokens": 0}},
 	}}
 }
 

@@ -117,6 +117,9 @@ func (s scenario) send(w http.ResponseWriter, r *http.Request, rep reply) {
 	case faultTruncate:
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)+1000))
 		write(w, rep.status, body)
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
 		panic(http.ErrAbortHandler)
 	case faultEndless:
 		endless(w, r)
