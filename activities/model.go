@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,7 +50,11 @@ type ModelDeps struct {
 type Models struct {
 	ModelDeps
 	exchanges *exchanges
+	beating   atomic.Bool // this process is known to live: others wait for what it has on the wire
 }
+
+// Beating says whether this process gives signs of life; only then does it send calls by itself.
+func (m *Models) Beating(yes bool) { m.beating.Store(yes) }
 
 // NewModels returns the activities over their dependencies.
 func NewModels(deps ModelDeps) *Models {
@@ -87,6 +92,9 @@ func (m *Models) Dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
 }
 
 func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
+	if step, known := m.exchanges.outcome(r.Call); known {
+		return step, nil
+	}
 	x, mine := m.exchanges.claim(r.Call)
 	if !mine {
 		return x.wait(ctx)
@@ -148,11 +156,18 @@ func (m *Models) unsendable(ctx context.Context, r call.Run, cause error) (Model
 		return ModelStep{}, cause
 	}
 	m.Log.Error("a call cannot be sent", "call_id", r.Call, "error", cause)
+	return m.unsent(ctx, r)
+}
+
+// unsent ends a call of which certainly nothing was sent; its key is free again.
+func (m *Models) unsent(ctx context.Context, r call.Run) (ModelStep, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeFailed, ReleaseKey: true,
-		Fact: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router could not read the request or store an answer; nothing was sent")},
+		Fact: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent anything; the same request may be sent again")},
 	})
 }
+
+func isNotFound(err error) bool { return fault.Is(err, fault.NotFound) }
 
 func internalFailure(detail string) call.Failure {
 	return call.Failure{Type: call.InternalError, Status: 500, Detail: detail}

@@ -18,10 +18,16 @@ import (
 // an activity: when the engine takes an activity away, as at a shutdown or after a timeout, the
 // provider's answer still arrives and is recorded.
 type exchanges struct {
-	mu     sync.Mutex // guards open
-	open   map[call.ID]*exchange
 	active sync.WaitGroup
+
+	mu     sync.Mutex // guards all below
+	open   map[call.ID]*exchange
+	recent map[call.ID]ModelStep // what the last ones came to: workflows that begin behind them need not ask the log
+	order  []call.ID             // of recent, oldest first
 }
+
+// maxRecent bounds the outcomes that are remembered.
+const maxRecent = 4096
 
 type exchange struct {
 	id   call.ID
@@ -30,7 +36,32 @@ type exchange struct {
 	err  error
 }
 
-func newExchanges() *exchanges { return &exchanges{open: map[call.ID]*exchange{}} }
+func newExchanges() *exchanges {
+	return &exchanges{open: map[call.ID]*exchange{}, recent: map[call.ID]ModelStep{}}
+}
+
+// outcome returns what a recent exchange of this process came to.
+func (e *exchanges) outcome(id call.ID) (ModelStep, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	step, ok := e.recent[id]
+	return step, ok
+}
+
+// close forgets an exchange whose outcome is recorded, and remembers the outcome for a while.
+func (e *exchanges) close(x *exchange) {
+	e.mu.Lock()
+	delete(e.open, x.id)
+	if x.err == nil {
+		if len(e.order) == maxRecent {
+			delete(e.recent, e.order[0])
+			e.order = e.order[1:]
+		}
+		e.recent[x.id], e.order = x.step, append(e.order, x.id)
+	}
+	e.mu.Unlock()
+	close(x.done)
+}
 
 // claim returns the call's exchange, and whether it is new.
 func (e *exchanges) claim(id call.ID) (*exchange, bool) {
@@ -65,10 +96,7 @@ func (e *exchanges) drop(id call.ID) {
 func (e *exchanges) run(x *exchange, converse func(context.Context) (ModelStep, error)) {
 	e.active.Go(func() {
 		x.step, x.err = converse(context.Background())
-		e.mu.Lock()
-		delete(e.open, x.id)
-		e.mu.Unlock()
-		close(x.done)
+		e.close(x)
 	})
 }
 

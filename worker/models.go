@@ -95,6 +95,7 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 		}
 		return fmt.Errorf("first sign of life: %w", err)
 	}
+	w.models.Beating(true)
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
 	group.Go(func() error { w.beat(alive); return nil })
@@ -104,6 +105,7 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 		return fmt.Errorf("start the worker for model calls: %w", err)
 	}
 	<-ctx.Done()
+	w.models.Beating(false)
 	w.inner.Stop()
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.StopAfter)
 	defer cancel()

@@ -61,6 +61,7 @@ type instance struct {
 	catalog *catalog.Catalog
 	credits *postgres.Credits
 	calls   *postgres.Calls
+	models  *activities.Models // nil in a process that does not work
 }
 
 // eventTypes registers every event type of the program.
@@ -72,7 +73,7 @@ func eventTypes() (*eventlog.Registry, error) {
 // open connects the parts. Nothing runs yet.
 func open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []role) (*instance, error) {
 	in := &instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: tiers{cfg: cfg}}
-	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal, in.openModels} {
+	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal, in.openModels, in.openSender} {
 		if err := step(ctx); err != nil {
 			in.close()
 			return nil, err

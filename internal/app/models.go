@@ -53,10 +53,14 @@ func (in *instance) watchCatalog(ctx context.Context) error {
 func (in *instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
 	watch := call.NewWatch(in.types)
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
-	return call.NewService(call.Deps{
+	deps := call.Deps{
 		Store: in.calls, Models: router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv}, Tiers: in.tiers,
 		Credits: funds{in.credits}, Blobs: in.blobs, Kicker: in.relay, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
-	})
+	}
+	if in.models != nil { // this process dispatches, too
+		deps.Sender = in.models
+	}
+	return call.NewService(deps)
 }
 
 // funds tells whether an account can pay at all.
@@ -80,19 +84,22 @@ func (t tiers) CallLimits(_ context.Context, id string) (call.Limits, error) {
 	return l, nil
 }
 
-// modelWorker runs model calls.
-func (in *instance) modelWorker() (*worker.ModelWorker, error) {
+// openSender makes what dispatches calls, in a process that works.
+func (in *instance) openSender(context.Context) error {
+	if !in.has(roleWorker) {
+		return nil
+	}
 	internet := outbound.New(outbound.Options{})
 	hosting, err := in.hosting(internet)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	models := activities.NewModels(activities.ModelDeps{
+	in.models = activities.NewModels(activities.ModelDeps{
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, os.LookupEnv, in.log), Log: in.log},
 		Tiers:    in.tiers, Kicker: in.relay, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
 	})
-	return worker.NewModels(in.client, models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter}), nil
+	return nil
 }
 
 // hosting copies assets of answers.
@@ -113,13 +120,9 @@ func (in *instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 }
 
 // startModels runs model calls, and looks after those that nothing runs any more.
-func (in *instance) startModels(ctx context.Context, group *errgroup.Group) error {
-	models, err := in.modelWorker()
-	if err != nil {
-		return err
-	}
+func (in *instance) startModels(ctx context.Context, group *errgroup.Group) {
+	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })
-	return nil
 }

@@ -38,9 +38,7 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 			return err
 		}
 		group.Go(func() error { return in.assetWorker().Run(ctx) })
-		if err := in.startModels(ctx, group); err != nil {
-			return err
-		}
+		in.startModels(ctx, group)
 		return worker.New(in.client, in.graphActivities(stops), worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
 		}).Run(ctx)

@@ -35,7 +35,7 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 	}
 	waiter := s.Watch.wait(n.ID)
 	defer waiter.stop()
-	admission, rec, err := s.accept(ctx, n)
+	admission, rec, err := s.depart(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +151,34 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	return admission, nil, nil
 }
 
+// depart is accept for a call whose caller waits: where this process dispatches calls, it goes on the
+// wire at once.
+func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	if s.Sender == nil || n.Fact.Mode != Sync {
+		return s.accept(ctx, n)
+	}
+	departure, err := s.Sender.Ready(ctx, Run{
+		Call: n.ID, Account: n.Account, Run: 1, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held,
+	})
+	if err != nil {
+		return Admission{}, nil, err
+	}
+	if departure == nil {
+		return s.accept(ctx, n)
+	}
+	fact := departure.Fact()
+	n.Sending = &fact
+	admission, rec, err := s.accept(ctx, n)
+	if err != nil || rec != nil {
+		var refused *Refusal
+		departure.Abandon(err != nil && !errors.As(err, &refused))
+		return admission, rec, err
+	}
+	departure.Send()
+	return admission, nil, nil
+}
+
+// claimedMeanwhile returns the record of a key that was free a moment ago.
 func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, error) {
 	rec, found, err := s.Store.Key(ctx, n.Account, n.Key)
 	switch {

@@ -52,6 +52,25 @@ type Credits interface {
 // Kicker tries intents at once, without waiting.
 type Kicker interface{ Kick([]outbox.Intent) }
 
+// Sender goes on the wire from the process that accepts a call, where that is also one that dispatches.
+// The fact call.dispatching is then recorded with the call itself, and its workflow, which begins a few
+// milliseconds later, finds the conversation under way. It saves a caller who waits the engine's time.
+type Sender interface {
+	// Ready opens both ends of the wire for a call that is about to be recorded. It returns nil when this
+	// process does not dispatch now: then the call's workflow sends it.
+	Ready(ctx context.Context, r Run) (Departure, error)
+}
+
+// Departure is a call that is ready to be sent. Exactly one of its methods Send and Abandon is called.
+type Departure interface {
+	// Fact is what is recorded before the call goes on the wire.
+	Fact() DispatchingV1
+	// Send goes on the wire; the fact is recorded.
+	Send()
+	// Abandon sends nothing. Uncertain says that the fact may be recorded all the same.
+	Abandon(uncertain bool)
+}
+
 // Deps are what a Service stands on.
 type Deps struct {
 	Store    Store
@@ -61,6 +80,7 @@ type Deps struct {
 	Blobs    blob.Store
 	Kicker   Kicker
 	Watch    *Watch
+	Sender   Sender        // nil: calls are sent by their workflows only
 	Deadline time.Duration // how long a connection is held; default 10 minutes
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now

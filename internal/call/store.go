@@ -80,6 +80,7 @@ type NewCall struct {
 	Fact        AcceptedV1
 	Costly      bool
 	Limits      Limits
+	Sending     *DispatchingV1 // set: this process goes on the wire as soon as the call is recorded
 }
 
 // Admission is what the Store decided.

@@ -218,6 +218,9 @@ func acceptance(n call.NewCall, admit bool) eventlog.Append {
 	if admit {
 		events = append(events, callAdmission(n.ID))
 	}
+	if admit && n.Sending != nil {
+		events = append(events, eventlog.Event{ID: call.FactID(n.ID, 0, call.TypeDispatching), Type: call.TypeDispatching, Data: *n.Sending})
+	}
 	return eventlog.Append{
 		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
 		Meta: eventlog.Meta{Actor: n.Account, RequestID: string(n.ID)},

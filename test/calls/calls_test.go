@@ -12,8 +12,17 @@ import (
 
 func TestACallIsAnsweredAndReplayed(t *testing.T) {
 	t.Parallel()
+	for name, together := range map[string]bool{"sent by its workflow": false, "sent as it is accepted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answeredAndReplayed(t, together)
+		})
+	}
+}
+
+func answeredAndReplayed(t *testing.T, together bool) {
 	s := newStand(t, openTiers)
-	s.work(t)
+	s.workBeside(t, together)
 	for _, how := range []string{"fast ", "async "} {
 		res, err := s.Run(t.Context(), invocation("a", "key "+how, how+"one"+how[:1]))
 		require.NoError(t, err)

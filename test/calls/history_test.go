@@ -26,7 +26,7 @@ var record = flag.Bool("record", false, "record the workflow histories that the 
 func TestHistoriesOfRealCallsReplay(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
-	s.work(t)
+	s.workBeside(t, false)
 	dir := t.TempDir()
 	if *record {
 		dir = filepath.Join("..", "..", "workflows", "testdata", "histories")

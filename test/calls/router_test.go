@@ -176,7 +176,7 @@ func TestMisbehavingProviders(t *testing.T) { // R-48, R-51, R-52
 		key       int // what the key answers then
 	}{
 		"policy": {400, call.PolicyViolation, 400}, "error": {502, call.ProviderError, 502}, "drop": {502, call.ProviderError, 409},
-		"broken": {502, call.ProviderError, 502}, "truncate": {502, call.ProviderError, 409}, "html": {502, call.ProviderError, 502},
+		"broken": {502, call.ProviderError, 502}, "html": {502, call.ProviderError, 502},
 	} {
 		body := `{"prompt":"x [sim:` + fault + `]"}`
 		_, err := r.ask(t, "sim/echo", fault, body)

@@ -183,12 +183,22 @@ func newStand(t *testing.T, tiers call.Tiers) *stand {
 	return s
 }
 
-// work runs a worker within this process.
+// work runs a worker within this process, and has the API of this process send by itself.
 func (s *stand) work(t *testing.T) {
+	t.Helper()
+	s.workBeside(t, true)
+}
+
+// workBeside runs a worker within this process; calls go out from the API itself, or by their workflows.
+func (s *stand) workBeside(t *testing.T, together bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
-	go func() { stopped <- s.place.modelWorker(s.parts).Run(ctx) }()
+	models := s.place.models(s.parts)
+	if together {
+		s.Sender = models
+	}
+	go func() { stopped <- s.place.worker(s.parts, models).Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-stopped)

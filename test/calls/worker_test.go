@@ -116,11 +116,14 @@ func (c carrier) Carry(ctx context.Context, in outbox.Intent) error {
 	return err
 }
 
-func (p place) modelWorker(s *parts) *worker.ModelWorker {
-	models := activities.NewModels(activities.ModelDeps{
+func (p place) models(s *parts) *activities.Models {
+	return activities.NewModels(activities.ModelDeps{
 		Events: s.events, Types: s.types, Calls: s.calls, Blobs: s.blobs, Provider: wire{p.Provider}, Hosts: noHosts{},
 		Tiers: openTiers, Kicker: s.relay, Worker: uuid.NewString(), Log: s.log,
 	})
+}
+
+func (p place) worker(s *parts, models *activities.Models) *worker.ModelWorker {
 	return worker.NewModels(s.client, models, s.calls, s.log, worker.ModelOptions{TaskQueue: "test"})
 }
 
@@ -137,7 +140,7 @@ func runWorker(text string) error {
 	}
 	go func() { _ = s.wake.Run(ctx) }()
 	go func() { _ = s.relay.Run(ctx) }()
-	return p.modelWorker(s).Run(ctx)
+	return p.worker(s, p.models(s)).Run(ctx)
 }
 
 // spawn starts a worker process; kill ends it as a crash does.

@@ -1,0 +1,79 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/call"
+)
+
+var _ call.Sender = (*Models)(nil)
+
+// Ready implements call.Sender. The exchange is claimed before the call is recorded, so that its
+// workflow, however soon it begins, joins it.
+func (m *Models) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
+	if !m.beating.Load() {
+		return nil, nil //nolint:nilnil // "not from here" is an answer
+	}
+	x, mine := m.exchanges.claim(r.Call)
+	if !mine {
+		return nil, nil //nolint:nilnil // a call id that is used twice; recording it will be refused
+	}
+	conv, sink, err := m.open(ctx, r)
+	if err != nil {
+		m.exchanges.drop(r.Call)
+		return nil, err
+	}
+	return &departure{m: m, run: r, x: x, conv: conv, sink: sink, token: uuid.NewString()}, nil
+}
+
+// departure is a call of this process that is about to go on the wire.
+type departure struct {
+	m     *Models
+	run   call.Run
+	x     *exchange
+	conv  call.Conversation
+	sink  blob.Writer
+	token string
+}
+
+// Fact implements call.Departure.
+func (d *departure) Fact() call.DispatchingV1 {
+	return call.DispatchingV1{Run: d.run.Run, Token: d.token, Worker: d.m.Worker}
+}
+
+// Send implements call.Departure.
+func (d *departure) Send() {
+	d.m.exchanges.run(d.x, func(ctx context.Context) (ModelStep, error) {
+		return d.m.converse(ctx, d.run, d.conv, d.sink)
+	})
+}
+
+// Abandon implements call.Departure. A call that may be recorded as sent is looked up and ended as
+// unsent: only this process knows that nothing went out.
+func (d *departure) Abandon(uncertain bool) {
+	closeConversation(d.conv, d.sink)
+	if !uncertain {
+		d.m.exchanges.drop(d.run.Call)
+		return
+	}
+	d.m.exchanges.run(d.x, func(ctx context.Context) (ModelStep, error) {
+		return d.m.insist(ctx, d.run, func() (ModelStep, error) { return d.recall(ctx) })
+	})
+}
+
+func (d *departure) recall(ctx context.Context) (ModelStep, error) {
+	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
+	if isNotFound(err) {
+		return ended, nil // it was not recorded
+	}
+	if err != nil {
+		return ModelStep{}, err
+	}
+	if c.State != call.Dispatching || c.Token != d.token {
+		return ModelStep{Next: NextWait}, nil
+	}
+	return d.m.unsent(ctx, d.run)
+}
