@@ -41,15 +41,24 @@ type check struct {
 const doctorTimeout = 5 * time.Second
 
 func (s *shell) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, reconcile, sure bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check everything that a deployment stands on, with remedies",
 		Long: `Check the database, its schema, the views, the outbox, held slots, the clock, the disk,
 Temporal and the workers. Nothing is changed. The exit code is 1 if a check fails;
-warnings alone leave it 0.`,
-		Args: cobra.NoArgs,
+warnings alone leave it 0.
+
+PostgreSQL and Temporal are two stores. After either was restored from a backup, --reconcile finds what
+they do not agree on: jobs that run without a workflow are started again, workflows of jobs that the
+log does not have are ended, rows without a stream are dropped. Without --yes it only shows what it
+would do.`,
+		Example: "  millrace doctor\n  millrace doctor --reconcile\n  millrace doctor --reconcile --yes",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if reconcile {
+				return s.reconcile(cmd.Context(), sure, asJSON)
+			}
 			findings := s.examine(cmd.Context())
 			failed := 0
 			for _, f := range findings {
@@ -70,6 +79,8 @@ warnings alone leave it 0.`,
 	cmd.Flags().StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
 	cmd.Flags().StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
 	cmd.Flags().StringVar(&s.cfg.TaskQueue, "task-queue", s.cfg.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
+	cmd.Flags().BoolVar(&reconcile, "reconcile", false, "compare PostgreSQL with Temporal, as after a restore")
+	cmd.Flags().BoolVar(&sure, "yes", false, "with --reconcile: do what it found")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -165,6 +176,7 @@ func (s *shell) databaseChecks(pool *pgxpool.Pool) []check {
 		{"halted", "", d.halted},
 		{"outbox", "", d.outbox},
 		{"slots", "", d.slots},
+		{"blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkBlobs(ctx, d) }},
 	}
 }
 

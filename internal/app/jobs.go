@@ -27,6 +27,7 @@ first characters, four at least, while no other job begins with them.`,
 	}
 	s.databaseFlags(cmd)
 	cmd.AddCommand(s.listJobs(), s.showJob(), s.jobEvents(), s.jobTimeline(), s.diffJobs())
+	cmd.AddCommand(s.retryJobs(), s.cancelJobs(), s.requeueJobs(), s.replayJobs())
 	return cmd
 }
 

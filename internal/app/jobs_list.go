@@ -23,6 +23,7 @@ type jobFilter struct {
 	states  []string
 	account string // name or id; "" = all
 	since   string // duration before now, or time
+	class   string // of a node that ran or failed; "" = any
 	limit   int
 }
 
@@ -60,6 +61,7 @@ func (s *shell) listJobs() *cobra.Command {
 	cmd.Flags().StringVar(&f.account, "account", "", "name or id of an account; default: all")
 	cmd.Flags().StringVar(&f.since, "since", "", "submitted in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
 	cmd.Flags().IntVar(&f.limit, "limit", f.limit, "how many at most")
+	cmd.Flags().StringVar(&f.class, "class", "", "in which a node of this class ran or failed")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -123,9 +125,10 @@ func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[strin
 
 // sql reads, for each state that is asked for, the newest of each account.
 func (f jobFilter) sql(account string, from int64, since time.Time) (string, []any, error) {
-	const newest = `(select submitted, job from ` + jobs.Name + ` where account = chosen.id%s and submitted >= $2 and created_at >= $4
+	const newest = `(select submitted, job from ` + jobs.Name + ` j where account = chosen.id%s and submitted >= $2 and created_at >= $4
+		and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (e.data ->> 'class' = $5 or e.data -> 'failure' ->> 'class' = $5)))
 		order by submitted desc limit $3)`
-	args := []any{account, from, f.limit, since}
+	args := []any{account, from, f.limit, since, f.class}
 	if len(f.states) == 0 {
 		return fmt.Sprintf(listSQL, fmt.Sprintf(newest, "")), args, nil
 	}

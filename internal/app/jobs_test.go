@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ type site struct {
 	types *eventlog.Registry
 	store *postgres.EventStore
 	last  int64
+	extra map[string]string // of the environment
 }
 
 func newSite(t *testing.T) *site {
@@ -86,6 +88,7 @@ func (s *site) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env := map[string]string{"DATABASE_URL": s.dsn, "MILLRACE_DATA": t.TempDir()}
+	maps.Copy(env, s.extra)
 	cmd := app.Command(&out, &errs, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(t.Context())

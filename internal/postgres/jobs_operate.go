@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -29,6 +30,9 @@ func (s *Jobs) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
 func (s *Jobs) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, error) {
 	ref := job.RunRef{Job: id}
 	err := tx.QueryRow(ctx, `select account, run from job_slots where job_id = $1 for update`, id).Scan(&ref.Account, &ref.Run)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ref, fault.Wrap(err, fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
+	}
 	return ref, classify(err, "read the slot of job "+string(id))
 }
 
@@ -51,10 +55,7 @@ func (s *Jobs) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]
 		}})
 		return err
 	})
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return nil, fault.Wrap(err, fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
-	case err != nil:
+	if err != nil {
 		return nil, classify(err, "requeue job "+string(id))
 	}
 	s.events.Wake()

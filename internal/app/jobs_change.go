@@ -1,0 +1,248 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// selection is which jobs a command is about: those named, or those a filter finds.
+type selection struct {
+	filter       jobFilter
+	failed       bool
+	dryRun, sure bool
+	asJSON       bool
+	reason       string
+	actor        string
+}
+
+func (sel *selection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	sel.filter.limit = 1000
+	f.BoolVar(&sel.failed, "failed", false, "those that failed; short for --status failed")
+	f.StringSliceVar(&sel.filter.states, "status", nil, "those in one of these states")
+	f.StringVar(&sel.filter.account, "account", "", "those of an account, by name or id")
+	f.StringVar(&sel.filter.since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
+	f.StringVar(&sel.filter.class, "class", "", "those in which a node of this class ran or failed")
+	f.IntVar(&sel.filter.limit, "limit", sel.filter.limit, "how many at most, newest first")
+	f.BoolVar(&sel.dryRun, "dry-run", false, "show which jobs it would be, and change nothing")
+	f.BoolVar(&sel.sure, "yes", false, "do it: jobs found by a filter are only shown without")
+	f.StringVar(&sel.reason, "reason", "", "why, for the record")
+	f.StringVar(&sel.actor, "actor", "", "who, for the record; default: this user on this machine")
+	jsonFlag(cmd, &sel.asJSON)
+}
+
+func (sel *selection) filtered() bool {
+	f := sel.filter
+	return sel.failed || len(f.states) > 0 || f.account != "" || f.since != "" || f.class != ""
+}
+
+func (sel *selection) by() act {
+	if sel.actor != "" {
+		return act{"operator:" + sel.actor, sel.reason}
+	}
+	return act{operator(), sel.reason}
+}
+
+// pick returns the jobs, in order of their submission, oldest first.
+func (sel *selection) pick(ctx context.Context, pool *pgxpool.Pool, args []string) ([]job.ID, error) {
+	if len(args) > 0 == sel.filtered() {
+		return nil, errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
+	}
+	if len(args) > 0 {
+		return findJobs(ctx, pool, args)
+	}
+	if sel.failed {
+		sel.filter.states = append(sel.filter.states, string(job.Failed))
+	}
+	now, err := databaseTime(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	names, err := accountNames(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	found, err := sel.filter.find(ctx, pool, names, now)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+	}
+	ids := make([]job.ID, len(found))
+	for i, j := range found {
+		ids[len(found)-1-i] = j.ID
+	}
+	return ids, nil
+}
+
+func findJobs(ctx context.Context, pool *pgxpool.Pool, texts []string) ([]job.ID, error) {
+	ids := make([]job.ID, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = findJob(ctx, pool, text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// change carries one command out on the jobs that are meant. verb is what it does, as in "retry".
+func (s *shell) change(ctx context.Context, sel *selection, args []string, verb string, do func(*operations) func(context.Context, job.ID) (outcome, error)) error {
+	return s.onJobs(ctx, func(ops *operations) error {
+		ids, err := sel.pick(ctx, ops.pool, args)
+		if err != nil {
+			return err
+		}
+		if sel.dryRun || len(args) == 0 && !sel.sure {
+			return s.wouldChange(sel, ids, verb)
+		}
+		all, err := each(ctx, ids, progress(s.err, verb), do(ops))
+		return errors.Join(err, s.printOutcomes(all, sel.asJSON, len(ids)))
+	})
+}
+
+// wouldChange shows what a command would do. Without --dry-run that is an error: nothing was done.
+func (s *shell) wouldChange(sel *selection, ids []job.ID, verb string) error {
+	all := make([]outcome, len(ids))
+	for i, id := range ids {
+		all[i] = outcome{Job: id, Done: "would " + verb}
+	}
+	if err := s.printOutcomes(all, sel.asJSON, len(ids)); err != nil {
+		return err
+	}
+	if sel.dryRun {
+		return nil
+	}
+	return fmt.Errorf("nothing was changed: give --yes to %s these %d jobs", verb, len(ids))
+}
+
+// printOutcomes shows what became of each job. The error tells how many were refused.
+func (s *shell) printOutcomes(all []outcome, asJSON bool, meant int) error {
+	refused := meant - len(all)
+	var rows [][]inspect.Cell
+	for _, o := range all {
+		style := inspect.Good
+		if o.Done == "refused" {
+			style = inspect.Bad
+			refused++
+		}
+		detail := o.Detail
+		if o.Retry != "" {
+			detail = string(o.Retry) + " " + detail
+		}
+		rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {Text: detail}})
+	}
+	if asJSON {
+		if err := s.printJSON(all); err != nil {
+			return err
+		}
+	} else {
+		p := s.printer()
+		p.Table([]string{"JOB", "OUTCOME", ""}, rows)
+		if err := p.Err(); err != nil {
+			return err
+		}
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d of %d jobs were left as they are", refused, meant)
+	}
+	return nil
+}
+
+func (s *shell) retryJobs() *cobra.Command {
+	var sel selection
+	var from, credentialEnv string
+	var sets []string
+	var none, again bool
+	cmd := &cobra.Command{
+		Use: "retry ID... | --failed [--since 24h] …", Short: "Run jobs again, as new jobs that name their origin",
+		Long: `Make a new job from the submission of each job that is meant. The old job stays as it is; the
+new one records which job it came from, who asked for it and why. What is still valid is reused;
+--from-node has that node, and all that read from it, run anew.
+
+A job that came with a credential for the services it calls needs one again: that of the old job
+was deleted when it ended. Jobs found by a filter are only shown unless --yes is given, and those
+that were retried before are passed over unless --again is.`,
+		Example: `  millrace jobs retry 62e89ef5 --from-node 7 --set 3.seed=42 --reason "bad seed"
+  SERVICE_KEY=… millrace jobs retry 62e89ef5 --credential-env SERVICE_KEY
+  millrace jobs retry --failed --since 24h --class SaveImage --dry-run`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r := job.Retry{FromNode: from, NoCredential: none, Actor: sel.by().Actor, Reason: sel.reason}
+		for _, text := range sets {
+			a, err := job.ParseAssignment(text)
+			if err != nil {
+				return err
+			}
+			r.Set = append(r.Set, a)
+		}
+		if credentialEnv != "" {
+			if r.Credential, _ = s.lookup(credentialEnv); r.Credential == "" {
+				return fmt.Errorf("there is nothing in the variable %s", credentialEnv)
+			}
+		}
+		return s.change(cmd.Context(), &sel, args, "retry", func(ops *operations) func(context.Context, job.ID) (outcome, error) {
+			do := ops.retryOnce
+			if again || len(args) > 0 {
+				do = ops.retry
+			}
+			return func(ctx context.Context, id job.ID) (outcome, error) {
+				r.Of = id
+				return do(ctx, r)
+			}
+		})
+	}
+	sel.flags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&from, "from-node", "", "run this node, and all that read from it, anew")
+	f.StringArrayVar(&sets, "set", nil, "change an input: node.input=value, where value is JSON or a text; may be repeated")
+	f.StringVar(&credentialEnv, "credential-env", "", "environment variable with the credential of the services that the graph calls")
+	f.BoolVar(&none, "no-credential", false, "the graph needs no credential, though one came with it")
+	f.BoolVar(&again, "again", false, "also those that a filter finds and that were retried before")
+	return cmd
+}
+
+func (s *shell) cancelJobs() *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use: "cancel ID... | --status queued [--account ACCOUNT] …", Short: "Cancel jobs that wait or run",
+		Long: `Cancel jobs: those that wait at once, those that run as soon as their nodes stop. Jobs found by a
+filter are only shown unless --yes is given.`,
+		Example: `  millrace jobs cancel 62e89ef5 --reason "asked for by its owner"
+  millrace jobs cancel --status queued,running --account acme --yes`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return s.change(cmd.Context(), &sel, args, "cancel", func(ops *operations) func(context.Context, job.ID) (outcome, error) {
+			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.cancel(ctx, id, sel.by()) }
+		})
+	}
+	sel.flags(cmd)
+	return cmd
+}
+
+func (s *shell) requeueJobs() *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use: "requeue ID... | --status running [--since 24h] …", Short: "Start runs again that the workflow engine forgot",
+		Long: `Start the runs again of jobs that hold a slot and that nothing runs, as after a loss of the workflow
+engine's database. A run that the engine knows goes on as it is: asking for it again changes nothing.
+What a run had recorded is not recorded again, and its files keep their names.`,
+		Example: `  millrace jobs requeue 62e89ef5 --reason "engine restored"`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return s.change(cmd.Context(), &sel, args, "requeue", func(ops *operations) func(context.Context, job.ID) (outcome, error) {
+			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.requeue(ctx, id, sel.by()) }
+		})
+	}
+	sel.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// operations is what operators do to jobs, from the command line and over the admin API alike. Each
+// action is a fact with who asked for it and why.
+type operations struct {
+	pool    *pgxpool.Pool
+	types   *eventlog.Registry
+	events  *postgres.EventStore
+	jobs    *postgres.Jobs
+	retrier job.Retrier
+	kick    func([]outbox.Intent)
+}
+
+// outcome is what became of one job.
+type outcome struct {
+	Job    job.ID `json:"job"`
+	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused
+	Retry  job.ID `json:"retry,omitempty"` // the new job
+	Code   string `json:"code,omitempty"`  // of a refusal
+	Detail string `json:"detail,omitempty"`
+}
+
+// act is who asks for something and why.
+type act struct{ Actor, Reason string }
+
+// operations returns those of a process; service accepts the retries.
+func (in *instance) operations(service *job.Service) *operations {
+	return &operations{
+		pool: in.pool, types: in.types, events: in.events, jobs: in.jobs, kick: in.relay.Kick,
+		retrier: job.Retrier{Service: service, Sources: in.sources()},
+	}
+}
+
+// jobService accepts commands on jobs.
+func (in *instance) jobService() (*job.Service, error) {
+	sealer, err := in.key.Sealer()
+	if err != nil {
+		return nil, err
+	}
+	return job.NewService(job.Deps{
+		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Kicker: in.relay, Log: in.log,
+	}), nil
+}
+
+// onJobs opens what commands on jobs need. Intents are left to the relays of the processes that run.
+func (s *shell) onJobs(ctx context.Context, work func(*operations) error) error {
+	pool, err := s.database(ctx) // also finds the servers of a running dev
+	if err != nil {
+		return err
+	}
+	pool.Close()
+	if _, err := os.Stat(s.cfg.DataDir); s.cfg.SecretKey == "" && errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(errNoDataDir, fault.NotFound, "", "%s is not on this machine: run this where the service runs, or give --data", s.cfg.DataDir)
+	}
+	in, err := open(ctx, s.cfg, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	service, err := in.jobService()
+	if err != nil {
+		return err
+	}
+	return work(in.operations(service))
+}
+
+// retry makes a new job of one that has ended.
+func (o *operations) retry(ctx context.Context, r job.Retry) (outcome, error) {
+	made, err := o.retrier.Retry(ctx, r)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Job: r.Of, Done: "retried", Retry: made.Job.ID}, nil
+}
+
+// retryOnce is retry for many: what was retried already is passed over.
+func (o *operations) retryOnce(ctx context.Context, r job.Retry) (outcome, error) {
+	made, err := o.jobs.Retries(ctx, r.Of)
+	if err != nil {
+		return outcome{}, err
+	}
+	if n := len(made); n > 0 {
+		return outcome{Job: r.Of, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
+	}
+	return o.retry(ctx, r)
+}
+
+// cancel stops a job that waits or runs; one that has ended is Conflict.
+func (o *operations) cancel(ctx context.Context, id job.ID, by act) (outcome, error) {
+	state, _, err := o.retrier.Sources.Read(ctx, id)
+	if err != nil {
+		return outcome{}, err
+	}
+	done, err := o.jobs.Cancel(ctx, job.CancelRequest{Account: state.Account, IDs: []job.ID{id}, Actor: by.Actor, Reason: by.Reason})
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(done.IDs) == 0 {
+		return outcome{}, fault.New(fault.Conflict, "job_finished", "job %s has ended", id)
+	}
+	o.kick(done.Intents)
+	return outcome{Job: id, Done: "canceled"}, nil
+}
+
+// requeue starts a run again that nothing runs.
+func (o *operations) requeue(ctx context.Context, id job.ID, by act) (outcome, error) {
+	if _, _, err := o.retrier.Sources.Read(ctx, id); err != nil {
+		return outcome{}, err
+	}
+	intents, err := o.jobs.Requeue(ctx, id, by.Actor, by.Reason)
+	if err != nil {
+		return outcome{}, err
+	}
+	o.kick(intents)
+	return outcome{Job: id, Done: "requeued"}, nil
+}
+
+// each does one thing to many jobs. What is refused for one is its outcome; an error that lies in no
+// job ends it.
+func each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (outcome, error)) ([]outcome, error) {
+	all := make([]outcome, 0, len(ids))
+	for i, id := range ids {
+		out, err := do(ctx, id)
+		var invalid *graph.PromptError
+		switch kind := fault.KindOf(err); {
+		case err == nil:
+		case errors.As(err, &invalid):
+			out = outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: invalid.Message}
+		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
+			return all, err
+		default:
+			out = outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: firstLine(err)}
+		}
+		all = append(all, out)
+		if step != nil {
+			step(int64(i+1), int64(len(ids)))
+		}
+	}
+	return all, nil
+}
