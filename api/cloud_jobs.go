@@ -60,6 +60,14 @@ type previewOutput struct {
 	MediaType string  `json:"mediaType"`
 }
 
+// worded returns a job with its failure in the words that this deployment has for exceptions.
+func (s *server) worded(j job.Job) job.Job {
+	if s.opts.RuntimeNames {
+		j.Error = j.Error.InRuntimeNames()
+	}
+	return j
+}
+
 func entryOf(j job.Job) jobEntry {
 	e := jobEntry{
 		ID: j.ID, Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
@@ -183,10 +191,14 @@ func (s *server) getCloudJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.requireShown(c, j); err != nil {
+		return err
+	}
 	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err
 	}
+	j = s.worded(j)
 	c.PureJSON(http.StatusOK, jobDetail{
 		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(),
 		ExecutionStatus: statusOf(j), ExecutionMeta: metaOf(j),

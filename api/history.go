@@ -54,7 +54,7 @@ func (s *server) historyEntry(ctx context.Context, j job.Job, b *budget) (histor
 	}
 	return historyEntry{
 		Prompt:  []any{j.Number, j.ID, src.Prompt, extraOf(src), append([]string{}, j.Targets...)},
-		Outputs: outputMap(j), Status: statusOf(j), Meta: metaOf(j),
+		Outputs: outputMap(j), Status: statusOf(s.worded(j)), Meta: metaOf(j),
 	}, nil
 }
 
@@ -158,7 +158,7 @@ func (s *server) historyV2(ctx context.Context, j job.Job, detail bool, b *budge
 		return historyV2{}, err
 	}
 	h := historyV2{
-		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(j), Meta: metaOf(j),
+		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.worded(j)), Meta: metaOf(j),
 		Prompt: historyPrompt{Priority: j.Number, PromptID: j.ID, Extra: extraOf(src)},
 	}
 	if detail {

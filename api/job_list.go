@@ -178,7 +178,7 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 		return err
 	}
 	for _, j := range found {
-		body.Jobs = append(body.Jobs, entryOf(j))
+		body.Jobs = append(body.Jobs, entryOf(s.worded(j)))
 	}
 	body.Pagination.Total, body.Pagination.HasMore = total, int64(o.Offset+len(found)) < total
 	c.PureJSON(http.StatusOK, body)

@@ -30,6 +30,7 @@ const (
 	defaultStreams   = 64
 	defaultRetention = 30 * 24 * time.Hour
 	defaultIdle      = 30 * time.Second
+	defaultRecheck   = 15 * time.Second
 )
 
 // Options are the tunables of the API. The zero value serves mode none.
@@ -48,6 +49,8 @@ type Options struct {
 	MaxSockets     int            // WebSockets of one account on this process, default 2,000
 	MaxStreams     int            // event streams of one account on this process, default 64
 	RouteByClient  bool           // WebSocket messages of a job go to the client that submitted it only
+	RuntimeNames   bool           // exception types in the names of the self-hosted runtime
+	Recheck        time.Duration  // between two looks whether the key of a socket or stream is still good, default 15 seconds
 	RawStatus      bool           // GET /job/{id}/status says success and error as newer clients expect
 	Version        string         // shown in system_stats
 }
@@ -120,6 +123,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.UploadIdle == 0 {
 		o.UploadIdle = defaultIdle
+	}
+	if o.Recheck == 0 {
+		o.Recheck = defaultRecheck
 	}
 	if o.JobRetention == 0 {
 		o.JobRetention = defaultRetention

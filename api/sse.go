@@ -95,7 +95,8 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 	if err := e.greet(snap); err != nil || e.job.State.Final() {
 		return err
 	}
-	keepAlive, throttle := time.NewTicker(sseKeepAlive), time.NewTicker(sseThrottle)
+	keepAlive, throttle, recheck := time.NewTicker(sseKeepAlive), time.NewTicker(sseThrottle), time.NewTicker(e.server.opts.Recheck)
+	defer recheck.Stop()
 	defer keepAlive.Stop()
 	defer throttle.Stop()
 	for {
@@ -105,6 +106,10 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 			return e.ctx.Err()
 		case <-keepAlive.C:
 			err = e.write([]byte(": keep-alive\n\n"))
+		case <-recheck.C:
+			if !e.server.stillGood(e.ctx, credential(e.c.Request), e.job.Account) {
+				return e.event("error", envelopeOfRevoked())
+			}
 		case <-throttle.C:
 			err = e.flushThrottled()
 		case <-sub.Ready():

@@ -60,7 +60,9 @@ func (s *server) getSocket(c *gin.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered, through refuseUpgrade or by closing
 	}
+	secret := credential(c.Request)
 	so := &socket{
+		every: s.opts.Recheck, check: func() bool { return s.stillGood(c.Request.Context(), secret, owner) },
 		conn: conn, out: hijack.conn, sub: sub, client: client, byClient: s.opts.RouteByClient,
 		replies: make(chan []byte, 1), pongs: make(chan string, 1), gone: make(chan struct{}),
 	}
@@ -88,6 +90,8 @@ type socket struct {
 	sub      *stream.Subscription
 	client   string
 	byClient bool
+	every    time.Duration // between two checks
+	check    func() bool   // the credential is still good
 
 	metadata atomic.Bool   // the client reads previews with metadata (type 4)
 	replies  chan []byte   // from the reader to the writer
@@ -164,6 +168,8 @@ func (so *socket) negotiate(raw []byte, features map[string]any) {
 func (so *socket) write(snap stream.Snapshot) {
 	ping := time.NewTicker(socketPing)
 	defer ping.Stop()
+	recheck := time.NewTicker(so.every)
+	defer recheck.Stop()
 	if so.greet(snap) != nil {
 		return
 	}
@@ -179,6 +185,11 @@ func (so *socket) write(snap stream.Snapshot) {
 			err = so.control(websocket.PongMessage, payload)
 		case <-ping.C:
 			err = so.control(websocket.PingMessage, "")
+		case <-recheck.C:
+			if !so.check() {
+				so.goodbye(websocket.ClosePolicyViolation, "unauthorized")
+				return
+			}
 		case <-so.sub.Ready():
 			err = so.forward()
 		}

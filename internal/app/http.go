@@ -58,6 +58,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	}
 	reader := jobs.NewReader(in.pool, in.types)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
+	live.RuntimeNames = in.cfg.RuntimeNames
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
 	service := job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
@@ -77,7 +78,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
 		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, Version: Version,
 		JobRetention: in.cfg.JobRetention, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
-		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient,
+		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})
 }
 

@@ -55,6 +55,7 @@ type Config struct {
 	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
 	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status in the raw vocabulary of newer clients
 	RouteByClient bool          // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
+	RuntimeNames  bool          // MILLRACE_RUNTIME_EXCEPTIONS, exception types in the names of the self-hosted runtime
 
 	Logs      string        // MILLRACE_LOG: debug, info, warn, error
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
@@ -181,6 +182,7 @@ var generalSettings = []setting{
 	duration("MILLRACE_STOP_AFTER", func(c *Config) *time.Duration { return &c.StopAfter }),
 	flag("MILLRACE_RAW_STATUS", func(c *Config) *bool { return &c.RawStatus }),
 	flag("MILLRACE_ROUTE_BY_CLIENT", func(c *Config) *bool { return &c.RouteByClient }),
+	flag("MILLRACE_RUNTIME_EXCEPTIONS", func(c *Config) *bool { return &c.RuntimeNames }),
 	flag("MILLRACE_ALLOW_UNAUTHENTICATED", func(c *Config) *bool { return &c.AllowWide }),
 	flag("MILLRACE_NO_WORKFLOW_CACHE", func(c *Config) *bool { return &c.NoWorkflowCache }),
 	text("MILLRACE_LOG", func(c *Config) *string { return &c.Logs }),

@@ -30,6 +30,9 @@ type StreamReader interface {
 // Fanout follows the log and live frames, and publishes to a hub. Only accounts with
 // watchers cost anything.
 type Fanout struct {
+	// RuntimeNames makes exception types those of the self-hosted runtime (W-64). It is set before Begin.
+	RuntimeNames bool
+
 	jobs     ActiveJobs
 	events   StreamReader
 	registry *eventlog.Registry

@@ -13,10 +13,11 @@ import (
 // room is what is known about one account's unfinished jobs. It is pure: facts and
 // frames in, messages out. Its owner serialises the calls.
 type room struct {
-	jobs map[job.ID]*watched
+	jobs   map[job.ID]*watched
+	rename bool // exception types become those of the self-hosted runtime
 }
 
-func newRoom() *room { return &room{jobs: map[job.ID]*watched{}} }
+func newRoom(rename bool) *room { return &room{jobs: map[job.ID]*watched{}, rename: rename} }
 
 // apply folds a fact and returns what watchers learn from it, in order. Facts that are
 // already folded, or that belong to a job whose beginning is unknown, say nothing.
@@ -30,7 +31,7 @@ func (r *room) apply(rec eventlog.Recorded, data any) []*stream.Message {
 		if rec.Version != 1 {
 			return nil
 		}
-		w = &watched{nodes: newNodes()}
+		w = &watched{nodes: newNodes(), rename: r.rename}
 		r.jobs[id] = w
 	}
 	if rec.Version <= w.job.Version {
@@ -44,7 +45,7 @@ func (r *room) apply(rec eventlog.Recorded, data any) []*stream.Message {
 }
 
 // adopt takes over a job from its folded state; it must not have begun to run.
-func (r *room) adopt(j job.Job) { r.jobs[j.ID] = &watched{job: j, nodes: newNodes()} }
+func (r *room) adopt(j job.Job) { r.jobs[j.ID] = &watched{job: j, nodes: newNodes(), rename: r.rename} }
 
 // frame returns what watchers learn from a live frame: nothing, unless the node runs.
 func (r *room) frame(f stream.Frame) []*stream.Message {
@@ -80,6 +81,7 @@ type watched struct {
 	high    float64
 	preview *stream.Message
 	held    held
+	rename  bool
 }
 
 // tell returns the messages of a fact that has just been folded (cloud facts, section 8,
@@ -105,11 +107,20 @@ func (w *watched) tell(data any, at time.Time, remaining int) []*stream.Message 
 	case job.SucceededV1:
 		return w.endRun(remaining, w.say("execution_success", lifecycleData{w.job.ID, at.UnixMilli()}))
 	case job.FailedV1:
-		return w.endRun(remaining, w.say("execution_error", executionError(w.job, at)))
+		return w.endRun(remaining, w.say("execution_error", executionError(w.failed(), at)))
 	case job.CanceledV1, job.ExpiredV1:
 		return w.endRun(remaining, w.interrupted(at)...)
 	}
 	return nil
+}
+
+// failed returns the job as its failure is told.
+func (w *watched) failed() job.Job {
+	j := w.job
+	if w.rename {
+		j.Error = j.Error.InRuntimeNames()
+	}
+	return j
 }
 
 func (w *watched) startRun(e job.StartedV1, at time.Time, remaining int) []*stream.Message {

@@ -46,7 +46,7 @@ func (f *Fanout) enter(account string) (e *entry, mine bool) {
 	defer f.mu.Unlock()
 	e = f.rooms[account]
 	if e == nil {
-		e = &entry{room: newRoom(), ready: make(chan struct{}), loading: true, since: f.position}
+		e = &entry{room: newRoom(f.RuntimeNames), ready: make(chan struct{}), loading: true, since: f.position}
 		f.rooms[account], mine = e, true
 	}
 	e.joining++

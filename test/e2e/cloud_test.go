@@ -233,7 +233,7 @@ func TestBadInputIsAnsweredByTheContract(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
-	many := make([]string, 5001)
+	many := make([]string, 10_000)
 	for i := range many {
 		many[i] = fmt.Sprintf(`"%d":{"class_type":"EmptyImage","inputs":{}}`, i)
 	}
@@ -252,6 +252,11 @@ func TestBadInputIsAnsweredByTheContract(t *testing.T) {
 		"editor graph":         `{"nodes":[],"links":[],"last_node_id":1}`,
 		"too many nodes":       "{" + strings.Join(many, ",") + "}",
 		"deep nesting":         `{"1":{"class_type":"PreviewAny","inputs":{"source":` + deep + `}}}`,
+		"NaN":                  `{"1":{"class_type":"PrimitiveFloat","inputs":{"value":NaN}},"9":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`,
+		"a number's text NaN":  `{"1":{"class_type":"EmptyImage","inputs":{"width":"NaN","height":8,"batch_size":1,"color":0}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"beyond all numbers":   `{"1":{"class_type":"EmptyImage","inputs":{"width":1e999,"height":8,"batch_size":1,"color":0}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"huge string":          `{"1":{"class_type":"` + strings.Repeat("x", 4<<20) + `","inputs":{}}}`,
+		"huge node id":         `{"` + strings.Repeat("1", 1<<20) + `":{"class_type":"Nothing","inputs":{}}}`,
 		"duplicate key":        `{"1":{"class_type":"EmptyImage","class_type":"SaveImage","inputs":{}}}`,
 	}
 	for name, graph := range graphs {

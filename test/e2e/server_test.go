@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
@@ -173,7 +174,7 @@ func (c *client) url(path string) string {
 
 func (c *client) send(req *http.Request) reply {
 	c.t.Helper()
-	direct := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	direct := &http.Client{Transport: openapitest.Transport(c.t, http.DefaultTransport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := direct.Do(req)
 	require.NoError(c.t, err)
 	defer res.Body.Close()

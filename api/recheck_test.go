@@ -1,0 +1,80 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// turnable accepts everybody until an error is set.
+type turnable struct {
+	err   atomic.Pointer[error]
+	asked chan struct{} // one for each look that failed
+}
+
+func (r *turnable) set(err error) { r.err.Store(&err) }
+
+func (r *turnable) Authenticate(context.Context, string) (account.Identity, error) {
+	if err := r.err.Load(); err != nil {
+		select {
+		case r.asked <- struct{}{}:
+		default:
+		}
+		return account.Identity{}, *err
+	}
+	return account.Local(), nil
+}
+
+func startTurnable(t *testing.T) (*harness, *turnable) {
+	t.Helper()
+	keys := &turnable{asked: make(chan struct{}, 1)}
+	return startWith(t, api.Options{Recheck: 10 * time.Millisecond}, func(d *api.Deps) { d.Auth = keys }), keys
+}
+
+func TestARevokedKeyEndsItsSockets(t *testing.T) {
+	t.Parallel()
+	h, keys := startTurnable(t)
+	conn := h.dial(t, "token=x")
+
+	keys.set(errors.New("the database is away"))
+	for range 3 {
+		<-keys.asked // looked, and went on
+	}
+	h.hub.Publish(account.LocalID, text(`{"type":"still here"}`))
+	require.Contains(t, next(t, conn), "still here", "an outage cuts nobody off")
+
+	keys.set(fault.New(fault.Unauthenticated, "unauthorized", "revoked"))
+	_, _, err := conn.ReadMessage()
+	require.True(t, websocket.IsCloseError(err, websocket.ClosePolicyViolation), "%v", err)
+	require.ErrorContains(t, err, "unauthorized")
+}
+
+func TestARevokedKeyEndsItsEventStreams(t *testing.T) {
+	t.Parallel()
+	h, keys := startTurnable(t)
+	h.jobs.put(job.Job{ID: jobA, Account: account.LocalID, State: job.Running, SubmittedAt: then, Version: 1})
+	done := make(chan reply, 1)
+	go func() { done <- h.do(t, http.MethodGet, "/api/v2/jobs/"+string(jobA)+"/events", "") }()
+	keys.set(fault.New(fault.Unauthenticated, "unauthorized", "revoked"))
+	select {
+	case got := <-done:
+		if got.status == http.StatusUnauthorized { // revoked before the stream began
+			return
+		}
+		require.True(t, strings.HasSuffix(got.body, "event: error\ndata: {\"error\":{\"code\":\"unauthorized\",\"message\":\"the key is no longer good\"}}\n\n"), got.body)
+	case <-time.After(10 * time.Second):
+		t.Fatal("the stream goes on")
+	}
+}
