@@ -51,6 +51,7 @@ Start with:  millrace dev`,
 	root.PersistentFlags().StringVar(&s.cfg.LogFormat, "log-format", s.cfg.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
 	root.AddCommand(s.devCommand(), s.serveCommand(), s.migrateCommand(), s.viewsCommand(),
 		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.nodesCommand(), s.versionCommand())
+	root.AddCommand(s.modelsCommand(), s.simCommand())
 	root.AddCommand(s.jobsCommand(), s.callsCommand(), s.queueCommand(), s.doctorCommand())
 	return root
 }

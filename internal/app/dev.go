@@ -64,8 +64,13 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return err
 	}
 	defer leave()
+	simulator, err := withSimulator(&cfg, log)
+	if err != nil {
+		return err
+	}
 	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return simulator(ctx) })
 	group.Go(func() error {
 		select {
 		case err := <-stack.Failed():
@@ -100,6 +105,10 @@ Try it:
   curl -s%[4]s %[1]s/api/prompt -H 'Content-Type: application/json' -d '{"prompt":{
     "1":{"class_type":"EmptyImage","inputs":{"width":512,"height":512,"batch_size":1,"color":3368601}},
     "2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"hello"}}}}'
+
+A partner model, simulated (millrace models lists all):
+
+  curl -s%[4]s %[1]s/v2/models/sim/echo -H 'Content-Type: application/json' -d '{"prompt":"hello"}'
 
 Ctrl-C stops everything; nothing accepted is lost.
 `, base, orDash(ui), cfg.DataDir, credential) // a closed terminal is no reason to stop

@@ -25,7 +25,7 @@ import (
 
 // openModels reads the catalog.
 func (in *instance) openModels(context.Context) (err error) {
-	in.catalog, err = catalog.Load(catalog.Options{Dirs: in.cfg.Router.Catalog, Simulator: in.cfg.Router.Simulator})
+	in.catalog, err = catalog.Load(catalog.Options{Dirs: in.cfg.Router.Catalog, Bases: in.cfg.Router.Bases, Simulator: in.cfg.Router.Simulator})
 	if err != nil {
 		return fmt.Errorf("model catalog: %w", err)
 	}

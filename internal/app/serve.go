@@ -70,6 +70,8 @@ func (s *shell) serverFlags(cmd *cobra.Command) {
 	f.StringVar(&c.TemporalAddress, "temporal-address", c.TemporalAddress, "Temporal frontend to use, HOST:PORT (TEMPORAL_ADDRESS)")
 	f.StringVar(&c.TemporalNamespace, "temporal-namespace", c.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
 	f.StringVar(&c.TaskQueue, "task-queue", c.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
+	f.StringSliceVar(&c.Router.Catalog, "catalog", c.Router.Catalog, "directories with catalog files of models, beside the built-in ones (MILLRACE_CATALOG)")
+	f.StringToStringVar(&c.Router.Bases, "provider-url", c.Router.Bases, "address of a provider in place of the catalog's, PROVIDER=URL; may be other than public (MILLRACE_PROVIDER_URLS)")
 	f.IntVar(&c.Slots, "slots", c.Slots, "jobs of the local account that run at once (MILLRACE_SLOTS)")
 	f.IntVar(&c.QueueDepth, "queue-depth", c.QueueDepth, "jobs of one account that may wait (MILLRACE_QUEUE_DEPTH)")
 	f.IntVar(&c.MaxNodes, "max-nodes", c.MaxNodes, "nodes of one graph (MILLRACE_MAX_NODES)")

@@ -184,14 +184,15 @@ func (e *entry) checkExample(m *Model) error {
 		return err
 	}
 	m.Example = raw
-	for _, v := range m.Validate(raw) {
-		steps := make([]string, 0, len(v.Loc))
-		for _, step := range v.Loc[1:] {
-			steps = append(steps, fmt.Sprint(step))
-		}
-		return &problem{at(&e.Example, steps), fmt.Sprintf("the example breaks the entry's own input schema at %s: %s", strings.Join(steps, "."), v.Msg)}
+	violations := m.Validate(raw)
+	if len(violations) == 0 {
+		return nil
 	}
-	return nil
+	steps := make([]string, 0, len(violations[0].Loc))
+	for _, step := range violations[0].Loc[1:] {
+		steps = append(steps, fmt.Sprint(step))
+	}
+	return &problem{at(&e.Example, steps), fmt.Sprintf("the example breaks the entry's own input schema at %s: %s", strings.Join(steps, "."), violations[0].Msg)}
 }
 
 var _ yaml.Unmarshaler = (*Expr)(nil)

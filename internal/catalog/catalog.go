@@ -2,19 +2,16 @@ package catalog
 
 import (
 	"context"
-	"regexp"
 	"sync/atomic"
 	"time"
 )
 
-// Bounds and pattern of model ids (checklist R-01 to R-03).
+// Bounds of model ids; the pattern of their segments is in the entry schema (checklist R-01 to R-03).
 const (
 	maxProviderLength = 64
 	maxNameLength     = 128
 	maxIDLength       = maxProviderLength + 1 + maxNameLength
 )
-
-var segmentPattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 
 // Catalog is the set of models now. Reloading swaps its snapshot at once; whoever holds a
 // snapshot or a model keeps it unchanged.

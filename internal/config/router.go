@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -12,16 +13,17 @@ import (
 
 // Router is the configuration of the model router.
 type Router struct {
-	Disabled   bool          // MILLRACE_ROUTER_DISABLED, no account may use the router
-	Catalog    []string      // MILLRACE_CATALOG, comma list of directories with catalog files
-	Simulator  string        // MILLRACE_SIMULATOR, address of the provider simulator that serves sim/*; "" = none
-	Concurrent []call.Step   // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
-	Local      int           // MILLRACE_ROUTER_LOCAL_CONCURRENCY, calls of the local account in flight
-	Ceiling    int64         // MILLRACE_ROUTER_SPEND_CEILING in US dollars, committed to an account's calls in flight; 0 = none
-	Windows    []call.Window // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
-	Backlog    int           // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
-	QueueFor   time.Duration // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a place
-	Deadline   time.Duration // MILLRACE_ROUTER_DEADLINE, how long a run holds its connection
+	Disabled   bool              // MILLRACE_ROUTER_DISABLED, no account may use the router
+	Catalog    []string          // MILLRACE_CATALOG, comma list of directories with catalog files
+	Bases      map[string]string // MILLRACE_PROVIDER_URLS, PROVIDER=URL comma list: addresses in place of the catalog's, allowed even if not public
+	Simulator  string            // MILLRACE_SIMULATOR, address of the provider simulator that serves sim/*; "" = none
+	Concurrent []call.Step       // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
+	Local      int               // MILLRACE_ROUTER_LOCAL_CONCURRENCY, calls of the local account in flight
+	Ceiling    int64             // MILLRACE_ROUTER_SPEND_CEILING in US dollars, committed to an account's calls in flight; 0 = none
+	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
+	Backlog    int               // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
+	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a place
+	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run holds its connection
 }
 
 // defaultRouter has the concurrency of the public service: 1, 5, 10, 20 and 40 calls after a lifetime
@@ -42,6 +44,10 @@ var routerSettings = []setting{
 		c.Router.Catalog = strings.Split(v, ",")
 		return nil
 	}},
+	{"MILLRACE_PROVIDER_URLS", func(c *Config, v string) (err error) {
+		c.Router.Bases, err = parseBases(v)
+		return err
+	}},
 	text("MILLRACE_SIMULATOR", func(c *Config) *string { return &c.Router.Simulator }),
 	{"MILLRACE_ROUTER_CONCURRENCY", func(c *Config, v string) (err error) {
 		c.Router.Concurrent, err = parseSteps(v)
@@ -61,6 +67,20 @@ var routerSettings = []setting{
 	number("MILLRACE_ROUTER_BACKLOG", func(c *Config) *int { return &c.Router.Backlog }),
 	duration("MILLRACE_ROUTER_QUEUE_FOR", func(c *Config) *time.Duration { return &c.Router.QueueFor }),
 	duration("MILLRACE_ROUTER_DEADLINE", func(c *Config) *time.Duration { return &c.Router.Deadline }),
+}
+
+// parseBases reads "bfl=http://127.0.0.1:8190/bfl,openai=https://proxy.example".
+func parseBases(list string) (map[string]string, error) {
+	bases := map[string]string{}
+	for part := range strings.SplitSeq(list, ",") {
+		provider, base, ok := strings.Cut(strings.TrimSpace(part), "=")
+		u, err := url.Parse(base)
+		if !ok || provider == "" || err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
+			return nil, fmt.Errorf("MILLRACE_PROVIDER_URLS takes PROVIDER=URL such as bfl=http://127.0.0.1:8190/bfl, not %q", part)
+		}
+		bases[provider] = base
+	}
+	return bases, nil
 }
 
 // parseSteps reads "0:1,0.01:5,100:10": US dollars spent, then calls in flight.

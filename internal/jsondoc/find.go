@@ -42,7 +42,7 @@ func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
 		found[pointer(path)] = json.RawMessage(body[start:end])
 		return nil
 	}}
-	if err := w.run(); err != nil {
+	if w.run() != nil {
 		return nil
 	}
 	return found

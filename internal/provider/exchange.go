@@ -44,7 +44,7 @@ func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*
 		watch.Stop()
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	resp, err := c.http.RoundTrip(req, m.Allow)
+	resp, err := c.http.RoundTrip(req, m.Allow) //nolint:bodyclose // the answer closes it
 	if err != nil {
 		err = watch.Cause(err)
 		watch.Stop()
