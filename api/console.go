@@ -40,9 +40,9 @@ type Histories interface {
 	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
 }
 
-// Retrier runs a finished job again as a new one and returns that.
+// Retrier makes a new job from the submission of one that has ended; job.Retrier is it.
 type Retrier interface {
-	RetryJob(ctx context.Context, account string, id job.ID, actor string) (job.ID, error)
+	Retry(ctx context.Context, r job.Retry) (job.Submitted, error)
 }
 
 // ConsoleSealer encrypts the key that a browser keeps.
@@ -214,7 +214,10 @@ func (s *consoleServer) render(c *gin.Context, status int, write func(*bytes.Buf
 func (s *consoleServer) problem(c *gin.Context, err error) {
 	status, message := http.StatusInternalServerError, "Something went wrong here. The log has it under request "+requestID(c)+"."
 	var known *fault.Error
-	if errors.As(err, &known) && known.Kind != fault.Internal {
+	var refused *graph.PromptError
+	if errors.As(err, &refused) {
+		status, message = http.StatusBadRequest, "The graph is not accepted any more: "+refused.Message
+	} else if errors.As(err, &known) && known.Kind != fault.Internal {
 		status, _ = v2Verdict(known.Kind, known.Code)
 		message = known.Message
 	} else {
@@ -291,6 +294,9 @@ func (s *consoleServer) job(c *gin.Context, id account.Identity) error {
 	page := console.JobPage{
 		Job: j, Timeline: timeline, Drawing: drawing, Facts: history.Facts, Outputs: s.outputs(c, j),
 		CanRetry: s.Console.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
+	}
+	if j.Origin != nil {
+		page.Origin = j.Origin.Job
 	}
 	if len(page.Facts) > consoleFacts {
 		page.Omitted, page.Facts = len(page.Facts)-consoleFacts, page.Facts[:consoleFacts]
@@ -401,11 +407,14 @@ func (s *consoleServer) retry(c *gin.Context, id account.Identity) error {
 	if s.Console.Retry == nil {
 		return fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
 	}
-	next, err := s.Console.Retry.RetryJob(c.Request.Context(), id.Account, key, "console:"+id.Account)
+	made, err := s.Console.Retry.Retry(c.Request.Context(), job.Retry{
+		Of: key, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
+		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: requestID(c),
+	})
 	if err != nil {
 		return err
 	}
-	s.redirect(c, "/jobs/"+string(next)+"?notice=again")
+	s.redirect(c, "/jobs/"+string(made.Job.ID)+"?notice=again")
 	return nil
 }
 

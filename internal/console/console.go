@@ -81,6 +81,7 @@ type ListedJob struct {
 type JobPage struct {
 	Frame
 	Job      job.Job
+	Origin   job.ID // of a retry, "" = submitted by a client
 	Timeline inspect.Timeline
 	Drawing  Drawing
 	Facts    []inspect.Fact

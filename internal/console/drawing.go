@@ -33,6 +33,7 @@ type Drawing struct {
 type DrawnNode struct {
 	X, Y      int
 	ID, Title string // shortened to fit
+	Whole     string // id
 	Full      string // the whole of it, with the class
 	State     string // of inspect.NodeSpan, or waiting, or not run
 	Took      string
@@ -71,7 +72,7 @@ func Draw(g *graph.Graph, t inspect.Timeline) Drawing {
 			title = n.Class
 		}
 		d.Nodes[i] = DrawnNode{
-			X: x, Y: y, ID: clip(n.ID, 10), Title: clip(title, 24), State: state, Took: took,
+			X: x, Y: y, ID: clip(n.ID, 10), Whole: n.ID, Title: clip(title, 24), State: state, Took: took,
 			Full: fmt.Sprintf("%s · %s · %s · %s", n.ID, title, n.Class, state),
 		}
 		d.Width, d.Height = max(d.Width, x+boxWidth+margin), max(d.Height, y+boxHeight+margin)

@@ -82,6 +82,17 @@ func TestTheConsoleShowsAnAccountItsJobs(t *testing.T) {
 	picture := b.get(strings.ReplaceAll(shown[1], "&amp;", "&"))
 	require.Equal(t, "image/png", picture.header.Get("Content-Type"))
 	require.NotContains(t, page.body, "<script", "a finished job's page has no need of one")
+
+	again := b.post("/console/jobs/"+id+"/retry", url.Values{"reason": {"to see it twice"}, "from": {"2"}})
+	require.Equal(t, http.StatusSeeOther, again.status, again.body)
+	next := strings.TrimSuffix(strings.TrimPrefix(again.header.Get("Location"), "/console/jobs/"), "?notice=again")
+	require.NotEqual(t, id, next)
+	c.await(next, "completed")
+	made := b.get("/console/jobs/" + next)
+	require.Contains(t, made.body, "to see it twice")
+	require.Contains(t, made.body, "/console/jobs/"+id)
+	require.Contains(t, made.body, "seen_00002_.png")
+	require.Equal(t, http.StatusBadRequest, b.post("/console/jobs/"+id+"/retry", url.Values{"from": {"99"}}).status)
 }
 
 func TestTheConsoleRunsNothingOfAGraph(t *testing.T) {
@@ -132,6 +143,7 @@ func TestTheConsoleIsNobodyElses(t *testing.T) {
 	reader := &client{t: t, base: c.base, key: start(t).run(t, "keys", "create", "--account", c.name, "--scope", "read")}
 	require.Equal(t, http.StatusForbidden, reader.signedIn().post("/console/jobs/"+id+"/cancel", nil).status)
 
+	require.Equal(t, http.StatusConflict, b.post("/console/jobs/"+id+"/retry", nil).status, "it still runs")
 	canceled := b.post("/console/jobs/"+id+"/cancel", nil)
 	require.Equal(t, http.StatusSeeOther, canceled.status, canceled.body)
 	c.await(id, "cancelled")
