@@ -134,6 +134,7 @@ type cluster struct {
 	*service
 	stack     *localstack.Stack
 	dir       string
+	addr      string
 	api       *process
 	workers   []*process
 	projector *process
@@ -142,30 +143,48 @@ type cluster struct {
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	dir := dataDir(t)
+	c := serveOn(t, startStack(t, dir), dir)
+	c.startRoles()
+	return c
+}
+
+// startStack starts a private PostgreSQL and Temporal on dir.
+func startStack(t *testing.T, dir string) *localstack.Stack {
+	t.Helper()
 	stack, err := localstack.Start(t.Context(), localstack.Options{
 		DataDir: dir, TemporalBinary: filepath.Join(root(), "bin/millrace-temporal"), UIAddress: freeAddress(t),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { stack.Close(context.Background()) })
-	c := &cluster{stack: stack, dir: dir}
-	addr := freeAddress(t)
+	return stack
+}
+
+// serveOn describes the service on a stack; nothing of it runs yet.
+func serveOn(t *testing.T, stack *localstack.Stack, dir string) *cluster {
+	t.Helper()
+	c := &cluster{stack: stack, dir: dir, addr: freeAddress(t)}
 	env := []string{
 		"DATABASE_URL=" + stack.DatabaseURL, "TEMPORAL_ADDRESS=" + stack.TemporalAddress,
 		"MILLRACE_DATA=" + filepath.Join(dir, "service"), "MILLRACE_SLOTS=6", "MILLRACE_NO_WORKFLOW_CACHE=true",
 	}
+	c.service = &service{t: t, base: "http://" + c.addr, env: env}
+	return c
+}
+
+// startRoles starts the service's processes.
+func (c *cluster) startRoles() {
+	c.t.Helper()
 	role := func(name string, args ...string) *process {
-		p := &process{t: t, args: append([]string{"serve", "--roles", name, "--internal-addr", "127.0.0.1:0"}, args...), env: env, log: filepath.Join(dir, name+".log")}
+		p := &process{t: c.t, args: append([]string{"serve", "--roles", name, "--internal-addr", "127.0.0.1:0"}, args...), env: c.env, log: filepath.Join(c.dir, name+".log")}
 		p.start()
-		t.Cleanup(p.stop)
+		c.t.Cleanup(p.stop)
 		return p
 	}
-	c.api = role("api", "--addr", addr)
-	c.service = &service{t: t, base: "http://" + addr, env: env}
+	c.api = role("api", "--addr", c.addr)
 	c.ready()
 	c.workers = []*process{role("worker"), role("worker")}
 	c.projector = role("projector")
-	return c
 }
 
 // killTemporal kills the private Temporal, a child of this process; the stack starts it again.
