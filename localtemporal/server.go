@@ -23,6 +23,9 @@ func tuning() dynamicconfig.StaticClient {
 		// One partition: with four, a lone task may wait for the forwarder, which moves ten a second.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
+		// Tasks that pile up are handed out by fairness key, which is the account: one with thousands of
+		// tasks does not keep another's waiting.
+		dynamicconfig.MatchingEnableFairness.Key(): true,
 		// Polls per shard and second; the default of 20 puts 50 ms between two tasks of one shard.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():     200,
 		dynamicconfig.TransferProcessorMaxPollHostRPS.Key(): 5000,

@@ -18,8 +18,13 @@ func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
 	t.Parallel()
 	var events []eventlog.Recorded
 	for _, e := range [][2]string{
-		{"a", queue.TypePaused}, {"b", queue.TypeResumed}, {"c", queue.TypeStopped}, {"d", account.TypeTierChanged},
-		{"b", queue.TypeDrainStarted}, {queue.All, queue.TypeResumed}, {"e", account.TypeUnsubscribed},
+		{"a", queue.TypePaused},
+		{"b", queue.TypeResumed},
+		{"c", queue.TypeStopped},
+		{"d", account.TypeTierChanged},
+		{"b", queue.TypeDrainStarted},
+		{queue.All, queue.TypeResumed},
+		{"e", account.TypeUnsubscribed},
 	} {
 		events = append(events, eventlog.Recorded{Account: e[0], Type: e[1]})
 	}

@@ -63,8 +63,11 @@ func FuzzParseDollars(f *testing.F) {
 func TestTheFoldBalancesAndForgetsRepeats(t *testing.T) {
 	t.Parallel()
 	facts := []any{
-		credit.GrantedV1{Micros: 100}, credit.HeldV1{Hold: "a", Micros: 60}, credit.HeldV1{Hold: "b", Micros: 40},
-		credit.SettledV1{Hold: "a", Micros: 70, Held: 60}, credit.ReleasedV1{Hold: "b", Micros: 40},
+		credit.GrantedV1{Micros: 100},
+		credit.HeldV1{Hold: "a", Micros: 60},
+		credit.HeldV1{Hold: "b", Micros: 40},
+		credit.SettledV1{Hold: "a", Micros: 70, Held: 60},
+		credit.ReleasedV1{Hold: "b", Micros: 40},
 	}
 	var l credit.Ledger
 	require.True(t, l.Balance.Covers(), "an account without a ledger is not metered")

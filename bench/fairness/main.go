@@ -1,0 +1,63 @@
+// Command fairness measures what accounts of one worker pool do to each other: the share of jobs that
+// accounts get while one of them has a deep queue, how long a small job takes beside an account whose
+// graphs have hundreds of nodes ready, and what a queue of 10,000 jobs costs those who look at it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/millrace-dev/millrace/bench/stand"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/fairness: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	span := flag.Duration("span", 8*time.Second, "length of a measurement of shares")
+	deep := flag.Int("deep", 10_000, "jobs of the deep queue")
+	only := flag.String("only", "", "one part: shares, wide or queue; default: all")
+	flag.Parse()
+	s, err := stand.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Serve(ctx, "MILLRACE_AUTH=keys", "MILLRACE_QUEUE_DEPTH=20000"); err != nil {
+		return err
+	}
+	b := &bench{Stand: s}
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{
+		{"shares", func(ctx context.Context) error { return b.shares(ctx, *span) }},
+		{"wide", b.wide},
+		{"queue", func(ctx context.Context) error { return b.queue(ctx, *deep) }},
+	} {
+		if *only != "" && *only != part.name {
+			continue
+		}
+		if err := part.measure(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("memory:  service peak %d MiB\n", s.ServiceMemory())
+	return nil
+}
+
+// bench is the stand with accounts on it.
+type bench struct{ *stand.Stand }
+
+func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
