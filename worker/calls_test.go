@@ -1,0 +1,102 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// callEngine knows the status of workflows by the call they are of.
+type callEngine struct {
+	client.Client
+	status map[call.ID]enums.WorkflowExecutionStatus
+	broken call.ID
+}
+
+func (e callEngine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if strings.Contains(id, string(e.broken)) {
+		return nil, errors.New("a history that cannot be read")
+	}
+	for known, status := range e.status {
+		if strings.Contains(id, string(known)) {
+			return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status}}, nil
+		}
+	}
+	return nil, serviceerror.NewNotFound("no such workflow")
+}
+
+// records are calls in flight, and what was done about them.
+type callRecords struct {
+	held      []call.Run
+	waiting   []string
+	restarted []call.ID
+	admitted  []string
+	forgot    bool
+}
+
+func (r *callRecords) Held(context.Context, time.Duration, int) ([]call.Run, error) {
+	return r.held, nil
+}
+
+func (r *callRecords) Restart(_ context.Context, run call.Run) ([]outbox.Intent, error) {
+	r.restarted = append(r.restarted, run.Call)
+	return []outbox.Intent{{WorkflowID: run.Call.WorkflowID(run.Run + 1)}}, nil
+}
+
+func (r *callRecords) Waiting(_ context.Context, after string, _ int) ([]string, error) {
+	if after != "" {
+		return nil, nil
+	}
+	return r.waiting, nil
+}
+
+func (r *callRecords) Admit(_ context.Context, account string, _ call.Limits) ([]outbox.Intent, error) {
+	r.admitted = append(r.admitted, account)
+	return []outbox.Intent{{WorkflowID: account}}, nil
+}
+
+func (*callRecords) TimeOut(context.Context, int) (int, error) { return 0, nil }
+
+func (r *callRecords) Forget(context.Context) error {
+	r.forgot = true
+	return nil
+}
+
+func (*callRecords) CallLimits(context.Context, string) (call.Limits, error) {
+	return call.Limits{}, nil
+}
+
+func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
+	t.Parallel()
+	running, terminated, absent, broken := call.NewID(), call.NewID(), call.NewID(), call.NewID()
+	r := &callRecords{waiting: []string{"a", "b"}}
+	for _, id := range []call.ID{running, broken, terminated, absent} {
+		r.held = append(r.held, call.Run{Call: id, Account: "a", Run: 1})
+	}
+	kicked := 0
+	s := worker.CallSweeper{
+		Client: callEngine{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{
+			running: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, terminated: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
+		}},
+		Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+	}
+	require.ErrorContains(t, s.Sweep(t.Context()), string(broken))
+	require.Equal(t, []call.ID{terminated, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
+	require.Equal(t, []string{"a", "b"}, r.admitted)
+	require.Equal(t, 4, kicked)
+	require.True(t, r.forgot)
+}
