@@ -1,10 +1,13 @@
 package catalog_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +37,7 @@ models:
 func TestABrokenEntryIsReportedWithFileLineAndField(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ content, want string }{
-		"unknown field":       {header + "  - model: a\n    protocoll: sync\n", "a.yaml:5: models[0]: has no field protocoll (is it protocol?)"},
+		"unknown field":       {header + "  - model: a\n    protocoll: sync\n", "a.yaml:6: models[0].protocoll: has no field protocoll (is it protocol?)"},
 		"not an allowed word": {header + "  - model: a\n    protocol: rest\n", `a.yaml:6: models[0].protocol: "rest" is not allowed; it takes one of sync, submit-poll, bytes`},
 		"segment":             {header + "  - model: Big_Model\n", `a.yaml:5: models[0].model: "Big_Model" does not match`},
 		"expression":          {header + "  - model: a\n    submit: {url: /a}\n    message: body.(\n", `a.yaml:7: models[0].message: the expression "body.(" does not compile`},
@@ -157,4 +160,48 @@ func TestAModelWithoutItsKeyIsNotEnabled(t *testing.T) {
 	require.False(t, m.Enabled(func(string) (string, bool) { return "", true }))
 	require.True(t, m.Enabled(func(name string) (string, bool) { return "secret", name == "ACME_KEY" }))
 	require.Equal(t, []string{"ACME_KEY"}, m.Missing(func(string) (string, bool) { return "", false }))
+}
+
+func writeFile(tb testing.TB, dir, content string) {
+	tb.Helper()
+	require.NoError(tb, os.WriteFile(filepath.Join(dir, "many.yaml"), []byte(content), 0o600))
+}
+
+func TestWatchTakesOverChangesAndReportsMistakesOnce(t *testing.T) {
+	t.Parallel()
+	dir := write(t, t.TempDir(), map[string]string{"a.yaml": acme})
+	c, err := catalog.Load(catalog.Options{Dirs: []string{dir}})
+	require.NoError(t, err)
+	reports := make(chan error, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.Watch(ctx, time.Millisecond, func(_ *catalog.Snapshot, err error) { reports <- err })
+	}()
+	write(t, dir, map[string]string{"a.yaml": strings.Replace(acme, "thing-1", "thing-2", 1)})
+	for {
+		if _, found := c.Snapshot().Find("acme/thing-2"); found {
+			break
+		}
+		if err := <-reports; err != nil { // half a file
+			require.ErrorContains(t, err, "a.yaml")
+		}
+	}
+	stop()
+	<-done
+}
+
+func FuzzEntryFile(f *testing.F) {
+	f.Add(acme)
+	f.Add(header + "  - &a {model: x, <<: *a}\n")
+	f.Add("a: &a [*a]\n")
+	f.Fuzz(func(t *testing.T, content string) {
+		if len(content) > 1<<14 {
+			return
+		}
+		if err := catalog.ParseFile([]byte(content)); err != nil {
+			require.Contains(t, err.Error(), "fuzz.yaml")
+		}
+	})
 }

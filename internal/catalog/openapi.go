@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -56,8 +58,19 @@ func (w *schemaWriter) schema(n *yaml.Node) error {
 	return nil
 }
 
+// keywords are those that both dialects know, with the ones that are translated.
+var keywords = []string{
+	"type", "enum", "const", "format", "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly",
+	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+	"items", "minItems", "maxItems", "uniqueItems", "properties", "required", "additionalProperties", "minProperties", "maxProperties",
+	"anyOf", "oneOf", "allOf", "not",
+}
+
 func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 	key := p.key.Value
+	if !refusedKeywords[key] && !slices.Contains(keywords, key) && !strings.HasPrefix(key, "x-") {
+		return &problem{p.key, fmt.Sprintf("%q is no keyword of a schema; a text with a comma needs quotation marks between braces", key)}
+	}
 	if refusedKeywords[key] {
 		return &problem{p.key, fmt.Sprintf("the keyword %s cannot be said in an OpenAPI 3.0 document; use a YAML anchor, anyOf or a rule", key)}
 	}

@@ -66,9 +66,24 @@ func checkShape(root *yaml.Node) error {
 	}
 	var problems []error
 	for _, leaf := range leaves(invalid) {
-		problems = append(problems, &problem{at(root, leaf.InstanceLocation), explain(root, leaf)})
+		problems = append(problems, &problem{place(root, leaf), explain(root, leaf)})
 	}
 	return errors.Join(problems...)
+}
+
+// place is where an error stands: an unknown field itself, otherwise the value.
+func place(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
+	n := at(root, e.InstanceLocation)
+	unknown, ok := e.ErrorKind.(*kind.AdditionalProperties)
+	if !ok || n.Kind != yaml.MappingNode {
+		return n
+	}
+	for _, p := range pairs(n) {
+		if slices.Contains(unknown.Properties, p.key.Value) {
+			return p.key
+		}
+	}
+	return n
 }
 
 // leaves returns the innermost errors: what is really wrong.
