@@ -79,7 +79,7 @@ type ModelStep struct {
 	After time.Duration // how long to wait before
 }
 
-var ended = ModelStep{Next: NextNothing}
+var stepDone = ModelStep{Next: NextNothing}
 
 // waitElsewhere is the pace at which a call on another process's wire is looked at.
 const waitElsewhere = 2 * time.Second
@@ -229,7 +229,7 @@ func (m *Models) resolve(ctx context.Context, r call.Run) (ModelStep, error) {
 	}
 	switch c.State {
 	case call.Succeeded, call.Failed, call.Canceled, call.Unknown:
-		return ended, nil
+		return stepDone, nil
 	case call.Admitted, call.Parked:
 		if c.Canceling {
 			return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Fact: call.CanceledV1{Model: r.Model}})
@@ -282,5 +282,5 @@ func (m *Models) end(ctx context.Context, r call.Run, e call.Ending) (ModelStep,
 		return ModelStep{}, err
 	}
 	m.Kicker.Kick(done.Intents)
-	return ended, nil
+	return stepDone, nil
 }

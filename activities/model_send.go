@@ -67,7 +67,7 @@ func (d *departure) Abandon(uncertain bool) {
 func (d *departure) recall(ctx context.Context) (ModelStep, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
 	if isNotFound(err) {
-		return ended, nil // it was not recorded
+		return stepDone, nil // it was not recorded
 	}
 	if err != nil {
 		return ModelStep{}, err
