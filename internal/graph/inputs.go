@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -217,12 +218,20 @@ func (f *frame) config(in node.Input) []any { return in.Spec(in.Options, f.class
 // maxQuoted bounds what an error quotes of a value.
 const maxQuoted = 1024
 
-// quoted is a given value as errors repeat it.
+// quoted is a given value as errors repeat it. One with a number beyond what readers of JSON hold, such
+// as 1e999, is repeated as text: an error must be readable.
 func quoted(raw any) any {
-	if text := python.Str(raw); len(text) > maxQuoted {
+	text := python.Str(raw)
+	if len(text) > maxQuoted || !readable(raw) {
 		return shortened(text)
 	}
 	return raw
+}
+
+func readable(raw any) bool {
+	var back any
+	encoded, err := json.Marshal(raw)
+	return err == nil && json.Unmarshal(encoded, &back) == nil
 }
 
 func shortened(text string) string {

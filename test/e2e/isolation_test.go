@@ -33,10 +33,10 @@ func belongingsOf(t *testing.T, c *client) belongings {
 	require.NotEmpty(t, hash)
 	return belongings{
 		theirs: map[string]string{
-			"JOB": id, "ASSET": asset, "HASH": hash, "OUTPUT": "private_00001_.png", "INPUT": "clipspace-mask-private.png", "FILE": "private.json",
+			"JOB": id, "THEASSET": asset, "HASH": hash, "OUTPUT": "private_00001_.png", "INPUT": "clipspace-mask-private.png", "FILE": "private.json",
 		},
 		absent: map[string]string{
-			"JOB": absentID, "ASSET": absentID, "HASH": "blake3:" + strings.Repeat("0", 64), "OUTPUT": "absent_00001_.png",
+			"JOB": absentID, "THEASSET": absentID, "HASH": "blake3:" + strings.Repeat("1", 64), "OUTPUT": "absent_00001_.png",
 			"INPUT": "clipspace-mask-absent.png", "FILE": "absent.json",
 		},
 	}
@@ -55,7 +55,7 @@ var requests = map[string]struct{ query, body string }{ //nolint:gochecknoglobal
 	"POST /jobs/cancel":             {body: `{"job_ids":["JOB"]}`},
 	"POST /api/v2/assets/from-hash": {body: `{"hash":"HASH","file_path":"x.png"}`},
 	"POST /prompt":                  {body: `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"INPUT"}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
-	"POST /api/v2/jobs":             {body: `{"workflow":{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"ASSET"}}}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
+	"POST /api/v2/jobs":             {body: `{"workflow":{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"THEASSET"}}}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
 	"GET /api/v2/assets":            {query: "?name=OUTPUT"},
 	"POST /userdata/{file}":         {query: "?overwrite=true", body: "mine now"},
 }
@@ -65,7 +65,7 @@ var requests = map[string]struct{ query, body string }{ //nolint:gochecknoglobal
 func parameterOf(path, name string) string {
 	switch {
 	case name == "id" && strings.HasPrefix(path, "/api/v2/assets/"):
-		return "ASSET"
+		return "THEASSET"
 	case name == "id":
 		return "JOB"
 	}
