@@ -143,7 +143,7 @@ func (m *Models) conversation(ctx context.Context, r call.Run, handle string) (c
 
 func closeConversation(conv call.Conversation, sink blob.Writer) {
 	if r, ok := conv.Body.(blob.Reader); ok {
-		r.Close()
+		_ = r.Close() // reading is over
 	}
 	if sink != nil {
 		_ = sink.Abort() // the staging folder is swept

@@ -78,8 +78,12 @@ func TestStates(t *testing.T) {
 func TestDeliveringTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	facts := []any{
-		call.AcceptedV1{Model: "a/b", Base: "https://x"}, call.AdmittedV1{Run: 1}, call.DispatchingV1{Token: "t"},
-		call.AnsweredV1{Answer: call.Body{Size: 3}}, call.HostedV1{Assets: []call.HostedAsset{{}}}, call.SucceededV1{Charged: 9},
+		call.AcceptedV1{Model: "a/b", Base: "https://x"},
+		call.AdmittedV1{Run: 1},
+		call.DispatchingV1{Token: "t"},
+		call.AnsweredV1{Answer: call.Body{Size: 3}},
+		call.HostedV1{Assets: []call.HostedAsset{{}}},
+		call.SucceededV1{Charged: 9},
 	}
 	once := fold(facts...)
 	twice := once
@@ -120,8 +124,12 @@ func TestFingerprintsTellEveryByteApart(t *testing.T) { // R-66
 	t.Parallel()
 	seen := map[blob.Ref]bool{}
 	for _, parts := range [][3]string{
-		{"POST", "/v2/models/a/b", "{}"}, {"PUT", "/v2/models/a/b", "{}"}, {"POST", "/v2/models/a/b?x", "{}"},
-		{"POST", "/v2/models/a/b", "{ }"}, {"POST", "/v2/models/a/b{", "}"}, {"POS", "T/v2/models/a/b", "{}"},
+		{"POST", "/v2/models/a/b", "{}"},
+		{"PUT", "/v2/models/a/b", "{}"},
+		{"POST", "/v2/models/a/b?x", "{}"},
+		{"POST", "/v2/models/a/b", "{ }"},
+		{"POST", "/v2/models/a/b{", "}"},
+		{"POS", "T/v2/models/a/b", "{}"},
 	} {
 		f := call.Fingerprint(parts[0], parts[1], []byte(parts[2]))
 		require.Equal(t, f, call.Fingerprint(parts[0], parts[1], []byte(parts[2])))

@@ -31,8 +31,11 @@ type Router struct {
 func defaultRouter() Router {
 	return Router{
 		Concurrent: []call.Step{
-			{Spent: 0, Concurrent: 1}, {Spent: 1, Concurrent: 5}, {Spent: 100 * credit.Dollar, Concurrent: 10},
-			{Spent: 500 * credit.Dollar, Concurrent: 20}, {Spent: 1000 * credit.Dollar, Concurrent: 40},
+			{Spent: 0, Concurrent: 1},
+			{Spent: 1, Concurrent: 5},
+			{Spent: 100 * credit.Dollar, Concurrent: 10},
+			{Spent: 500 * credit.Dollar, Concurrent: 20},
+			{Spent: 1000 * credit.Dollar, Concurrent: 40},
 		},
 		Local: 256, Backlog: 1000, QueueFor: time.Hour, Deadline: 10 * time.Minute,
 	}
