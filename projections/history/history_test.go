@@ -3,10 +3,9 @@ package history_test
 import (
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-
-	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	past "github.com/millrace-dev/millrace/internal/history"
