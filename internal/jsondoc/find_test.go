@@ -1,7 +1,6 @@
 package jsondoc_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -86,13 +85,13 @@ func FuzzReplace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		found, err := jsondoc.Strings(body, []string{"/*", "/*/*"})
-		require.NoError(t, err)
-		_ = found
 		require.Equal(t, json.Valid(body), json.Valid(out), "replacing a string does not change whether it is JSON")
-		raw := jsondoc.Raw(out, pointer)
-		if got, ok := raw[pointer]; ok && !bytes.Contains([]byte(pointer), []byte("*")) {
-			require.JSONEq(t, `"new"`, string(got))
+		found, err := jsondoc.Strings(out, []string{pointer})
+		require.NoError(t, err)
+		for _, f := range found { // a repeated member is replaced each time
+			if f.Pointer == pointer {
+				require.Equal(t, "new", f.Value)
+			}
 		}
 	})
 }
