@@ -176,7 +176,7 @@ func (s *Calls) admitParked(ctx context.Context, db querier, q *pgx.Batch, accou
 			Events: []eventlog.Event{callAdmission(p.id)}, Meta: eventlog.Meta{Actor: "admission"},
 		})
 	}
-	return appends, intents, nil
+	return appends, intents, nil //nolint:nilerr // a gate that keeps calls waiting is no failure
 }
 
 // Admit lets parked calls of an account in flight that no ending let in, as after a change of tier.
