@@ -52,16 +52,14 @@ func run(ctx context.Context) (err error) {
 	}
 	defer bare.close()
 	r := newRouter(s.Base, *clients)
-	for _, step := range []func() error{
-		func() error { return alone(ctx, p, r) },
-		func() error { p.delay.Store(int64(*delay)); return together(ctx, *rounds, *span, *clients, bare, r) },
-		func() error { p.delay.Store(0); return large(ctx, s, r) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := alone(ctx, p, r); err != nil {
+		return err
 	}
-	return nil
+	if err := large(ctx, s, r); err != nil {
+		return err
+	}
+	p.delay.Store(int64(*delay))
+	return together(ctx, *rounds, *span, *clients, bare, r)
 }
 
 // alone measures the latency that the router adds, with one client and without a key.
