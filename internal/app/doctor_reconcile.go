@@ -60,7 +60,7 @@ func (s *shell) reconcile(ctx context.Context, sure, asJSON bool) error {
 	jobs := postgres.NewJobs(pool, events)
 	r := reconciler{
 		ops:    &operations{pool: pool, types: types, events: events, jobs: jobs, retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}}},
-		client: c, tiers: tiers{cfg: s.cfg, accounts: postgres.NewAccounts(pool).Account}, by: act{operator(), "reconciled by the doctor"},
+		client: c, tiers: tiers{cfg: s.cfg, accounts: postgres.NewAccounts(pool).Account}, by: act{Actor: operator(), Reason: "reconciled by the doctor"},
 	}
 	found, err := r.compare(ctx)
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/standard"
+	"github.com/millrace-dev/millrace/internal/operated"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/queue"
@@ -67,7 +68,7 @@ type instance struct {
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r), operated.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.
@@ -117,7 +118,9 @@ func (in *instance) openStores(ctx context.Context) (err error) {
 	if in.values, err = disk.Open(ctx, valueDir(in.cfg), disk.Options{Log: in.log}); err != nil {
 		return err
 	}
-	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{InputRetention: in.cfg.AssetRetention})
+	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{
+		InputRetention: in.cfg.AssetRetention, OutputRetention: job.OutputRetention(in.cfg.JobRetention),
+	})
 	in.classes, err = standard.Registry()
 	return err
 }
@@ -183,7 +186,7 @@ func (in *instance) graphActivities(stops *activities.Stops) *activities.Graph {
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Bus:   in.bus, Kicker: in.relay, Stops: stops, MaxPixels: in.cfg.MaxPixels, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, MaxPixels: in.cfg.MaxPixels, Worker: in.name, Log: in.log,
 	})
 }
 

@@ -46,9 +46,9 @@ func (sel *selection) filtered() bool {
 
 func (sel *selection) by() act {
 	if sel.actor != "" {
-		return act{"operator:" + sel.actor, sel.reason}
+		return act{Actor: "operator:" + sel.actor, Reason: sel.reason}
 	}
-	return act{operator(), sel.reason}
+	return act{Actor: operator(), Reason: sel.reason}
 }
 
 // pick returns the jobs, in order of their submission, oldest first.

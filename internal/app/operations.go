@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
@@ -28,17 +29,11 @@ type operations struct {
 	kick    func([]outbox.Intent)
 }
 
-// outcome is what became of one job.
-type outcome struct {
-	Job    job.ID `json:"job"`
-	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused
-	Retry  job.ID `json:"retry,omitempty"` // the new job
-	Code   string `json:"code,omitempty"`  // of a refusal
-	Detail string `json:"detail,omitempty"`
-}
-
-// act is who asks for something and why.
-type act struct{ Actor, Reason string }
+// What became of one job, and who asks for something and why, as the admin API has them.
+type (
+	outcome = admin.Outcome
+	act     = admin.Act
+)
 
 // operations returns those of a process; service accepts the retries.
 func (in *instance) operations(service *job.Service) *operations {
@@ -109,7 +104,7 @@ func (o *operations) cancel(ctx context.Context, id job.ID, by act) (outcome, er
 	if err != nil {
 		return outcome{}, err
 	}
-	done, err := o.jobs.Cancel(ctx, job.CancelRequest{Account: state.Account, IDs: []job.ID{id}, Actor: by.Actor, Reason: by.Reason})
+	done, err := o.jobs.Cancel(ctx, job.CancelRequest{Account: state.Account, IDs: []job.ID{id}, RequestID: by.RequestID, Actor: by.Actor, Reason: by.Reason})
 	if err != nil {
 		return outcome{}, err
 	}

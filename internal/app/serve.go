@@ -65,6 +65,9 @@ func (s *shell) serverFlags(cmd *cobra.Command) {
 	f.StringVar(&c.Token, "token", c.Token, "static bearer token of --auth token; better in MILLRACE_TOKEN, where ps does not show it")
 	f.StringVar(&c.PublicURL, "public-url", c.PublicURL, "base of the URLs in responses (MILLRACE_PUBLIC_URL); default: the request's own")
 	f.BoolVar(&c.AllowWide, "allow-unauthenticated", c.AllowWide, "serve --auth none on an address that is not loopback (MILLRACE_ALLOW_UNAUTHENTICATED)")
+	f.StringVar(&c.AdminToken, "admin-token", c.AdminToken, "bearer token of the admin API, which is off without; better in MILLRACE_ADMIN_TOKEN, where ps does not show it")
+	f.StringVar(&c.AdminAddr, "admin-addr", c.AdminAddr, "address of the admin API; default: below /admin on the listen address (MILLRACE_ADMIN_ADDR)")
+	f.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr, "address of /metrics, for scrapers and without a credential; default: none (MILLRACE_METRICS_ADDR)")
 	f.StringVar(&c.DataDir, "data", c.DataDir, "data directory (MILLRACE_DATA)")
 	f.StringVar(&c.DatabaseURL, "database-url", c.DatabaseURL, "PostgreSQL to use (DATABASE_URL)")
 	f.StringVar(&c.TemporalAddress, "temporal-address", c.TemporalAddress, "Temporal frontend to use, HOST:PORT (TEMPORAL_ADDRESS)")
@@ -109,11 +112,16 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 		return err
 	}
 	in.start(ctx, group)
+	var handler http.Handler
 	if listener != nil {
-		handler, err := in.handler(ctx, group)
-		if err != nil {
+		if handler, err = in.handler(ctx, group); err != nil {
 			return errors.Join(err, listener.Close())
 		}
+	}
+	if handler, err = in.serveOperators(ctx, group, handler); err != nil {
+		return err
+	}
+	if listener != nil {
 		group.Go(func() error { return serveHTTP(ctx, listener, handler, cfg.StopAfter) })
 		if ready != nil {
 			ready("http://" + listener.Addr().String())

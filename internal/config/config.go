@@ -35,12 +35,18 @@ type Config struct {
 	TemporalAddress   string
 	TemporalNamespace string
 	TaskQueue         string // MILLRACE_TASK_QUEUE
+	AdminToken        string // MILLRACE_ADMIN_TOKEN, bearer token of the admin API; "" = there is none
+	AdminAddr         string // MILLRACE_ADMIN_ADDR, listen address of the admin API; "" = that of the API
+	MetricsAddr       string // MILLRACE_METRICS_ADDR, listen address of /metrics without a credential; "" = none
 	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
 
 	Slots      int           // MILLRACE_SLOTS, jobs of the local account that run at once
 	TierSlots  account.Slots // MILLRACE_TIER_SLOTS, jobs that run at once by tier; absent ones have their default
 	QueueDepth int           // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
 	MaxNodes   int           // MILLRACE_MAX_NODES, nodes of one graph
+	NodeCache  int64         // MILLRACE_NODE_CACHE, bytes of results of nodes that later jobs use again; 0 = none
+	CacheAge   time.Duration // MILLRACE_NODE_CACHE_AGE, after which a result is not used again
+	CacheFrom  time.Duration // MILLRACE_NODE_CACHE_FROM, run time from which what a node hands on is kept, not only what it shows
 	MaxPixels  int64         // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
 	MaxBody    int64         // MILLRACE_MAX_BODY, bytes of a JSON request body
 	MaxUpload  int64         // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
@@ -51,6 +57,10 @@ type Config struct {
 	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
 
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
+	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
+	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may stop in the middle of an upload
+	ScanCommand   string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
+	ScanTimeout   time.Duration // MILLRACE_SCANNER_TIMEOUT, for one file
 	MaxSockets    int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
 	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
 	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status in the raw vocabulary of newer clients
@@ -82,8 +92,9 @@ func Default() Config {
 		Addr: "127.0.0.1:8188", Auth: account.ModeNone, DataDir: defaultDataDir(),
 		TemporalNamespace: "default", TaskQueue: "millrace",
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
+		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
 		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20,
-		JobRetention: 30 * 24 * time.Hour, MaxSockets: 2000, MaxStreams: 64,
+		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(),
 	}
 }
@@ -155,6 +166,9 @@ var generalSettings = []setting{
 	text("MILLRACE_TOKEN", func(c *Config) *string { return &c.Token }),
 	text("MILLRACE_INTERNAL_ADDR", func(c *Config) *string { return &c.InternalAddr }),
 	text("MILLRACE_ADVERTISE_URL", func(c *Config) *string { return &c.AdvertiseURL }),
+	text("MILLRACE_ADMIN_TOKEN", func(c *Config) *string { return &c.AdminToken }),
+	text("MILLRACE_ADMIN_ADDR", func(c *Config) *string { return &c.AdminAddr }),
+	text("MILLRACE_METRICS_ADDR", func(c *Config) *string { return &c.MetricsAddr }),
 	text("MILLRACE_DATA", func(c *Config) *string { return &c.DataDir }),
 	text("DATABASE_URL", func(c *Config) *string { return &c.DatabaseURL }),
 	text("TEMPORAL_ADDRESS", func(c *Config) *string { return &c.TemporalAddress }),
@@ -164,6 +178,9 @@ var generalSettings = []setting{
 	number("MILLRACE_SLOTS", func(c *Config) *int { return &c.Slots }),
 	number("MILLRACE_QUEUE_DEPTH", func(c *Config) *int { return &c.QueueDepth }),
 	number("MILLRACE_MAX_NODES", func(c *Config) *int { return &c.MaxNodes }),
+	number("MILLRACE_NODE_CACHE", func(c *Config) *int64 { return &c.NodeCache }),
+	duration("MILLRACE_NODE_CACHE_AGE", func(c *Config) *time.Duration { return &c.CacheAge }),
+	duration("MILLRACE_NODE_CACHE_FROM", func(c *Config) *time.Duration { return &c.CacheFrom }),
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
@@ -179,6 +196,16 @@ var generalSettings = []setting{
 	text("MILLRACE_FORMER_SECRET_KEYS", func(c *Config) *string { return &c.FormerKeys }),
 	duration("MILLRACE_ASSET_RETENTION", func(c *Config) *time.Duration { return &c.AssetRetention }),
 	duration("MILLRACE_JOB_RETENTION", func(c *Config) *time.Duration { return &c.JobRetention }),
+	duration("MILLRACE_UPLOAD_IDLE", func(c *Config) *time.Duration { return &c.UploadIdle }),
+	text("MILLRACE_SCANNER", func(c *Config) *string { return &c.ScanCommand }),
+	duration("MILLRACE_SCANNER_TIMEOUT", func(c *Config) *time.Duration { return &c.ScanTimeout }),
+	{"MILLRACE_JOB_FACTS", func(c *Config, v string) error {
+		if v != "archive" && v != "erase" {
+			return fmt.Errorf("MILLRACE_JOB_FACTS is archive or erase, not %q", v)
+		}
+		c.EraseJobs = v == "erase"
+		return nil
+	}},
 	duration("MILLRACE_STOP_AFTER", func(c *Config) *time.Duration { return &c.StopAfter }),
 	flag("MILLRACE_RAW_STATUS", func(c *Config) *bool { return &c.RawStatus }),
 	flag("MILLRACE_ROUTE_BY_CLIENT", func(c *Config) *bool { return &c.RouteByClient }),

@@ -1,0 +1,301 @@
+// Package admin is the HTTP edge for operators: what the command line does to jobs, queues, views,
+// accounts and credit, behind a credential of its own. It keeps one promise: every change names who asked
+// for it and why, and becomes a fact. What the changes mean is behind the interfaces of Deps. Clients of
+// the service have no business here: their credentials open nothing.
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/queue"
+)
+
+// Prefix is the path below which everything of this package is.
+const Prefix = "/admin"
+
+// Act is who asks for a change and why, for the record.
+type Act struct{ Actor, Reason, RequestID string }
+
+// Filter selects jobs. Empty fields select all.
+type Filter struct {
+	States  []string `json:"status"`
+	Account string   `json:"account"` // name or id
+	Since   string   `json:"since"`   // a duration before now, or a time
+	Class   string   `json:"class"`   // of a node that ran or failed
+	Limit   int      `json:"limit"`   // default 100
+}
+
+// Outcome is what became of one job.
+type Outcome struct {
+	Job    job.ID `json:"job"`
+	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused; "would …" of a dry run
+	Retry  job.ID `json:"retry,omitempty"` // the new job
+	Code   string `json:"code,omitempty"`  // of a refusal
+	Detail string `json:"detail,omitempty"`
+}
+
+// Jobs are the operators' commands on jobs.
+type Jobs interface {
+	// Search returns the jobs that f selects, newest first.
+	Search(ctx context.Context, f Filter) ([]job.Job, error)
+	// History returns the facts of the job whose id begins with text, in a form for JSON, and its id.
+	History(ctx context.Context, text string) (facts any, id job.ID, err error)
+	// State returns a job of any account and the jobs that were made from it.
+	State(ctx context.Context, id job.ID) (job.Job, []job.ID, error)
+	// Retry makes a new job of one that has ended.
+	Retry(ctx context.Context, r job.Retry) (Outcome, error)
+	// Each does one of retry, cancel and requeue to jobs; what is refused for one is its outcome.
+	Each(ctx context.Context, verb string, ids []job.ID, by Act) ([]Outcome, error)
+}
+
+// Queues are the operators' commands on queues.
+type Queues interface {
+	Set(ctx context.Context, c queue.Change) (queue.State, error)
+	States(ctx context.Context, limit int) ([]queue.State, error)
+}
+
+// View is how far a view has come, and what of it is halted.
+type View struct {
+	Name     string   `json:"name"`
+	Position int64    `json:"position"`
+	Behind   int64    `json:"behind"`
+	Halted   []Halted `json:"halted"`
+}
+
+// Halted is a stream that a view could not fold.
+type Halted struct {
+	Stream   string `json:"stream"`
+	Position int64  `json:"position"`
+	Error    string `json:"error"`
+}
+
+// Views are the operators' commands on views.
+type Views interface {
+	Views(ctx context.Context) ([]View, error)
+	// Resume folds a halted stream again; one that is not halted is NotFound.
+	Resume(ctx context.Context, view, stream string, by Act) error
+}
+
+// Accounts are the operators' commands on accounts, their keys and their credit.
+type Accounts interface {
+	Accounts(ctx context.Context) ([]account.Account, error)
+	Create(ctx context.Context, name string, tier account.Tier, by Act) (account.Account, error)
+	Change(ctx context.Context, c account.Change) (account.Account, error)
+	Keys(ctx context.Context, account string) ([]account.Key, error)
+	IssueKey(ctx context.Context, account string, scopes []account.Scope, by Act) (secret string, key account.Key, err error)
+	RevokeKey(ctx context.Context, account, key string, by Act) error
+	Grant(ctx context.Context, account string, micros int64, by Act) (credit.Balance, error)
+	Balance(ctx context.Context, account string) (credit.Balance, error)
+}
+
+// Deps are what the handlers stand on.
+type Deps struct {
+	Jobs     Jobs
+	Queues   Queues
+	Views    Views
+	Accounts Accounts
+	Metrics  http.Handler // nil: not served here
+	Log      *slog.Logger
+}
+
+// maxBody bounds a request, in bytes: a retry may carry a few large inputs.
+const maxBody = 1 << 20
+
+// server holds what the handlers need.
+type server struct {
+	Deps
+	token [sha256.Size]byte
+}
+
+// New returns the handler of all paths below Prefix. token must not be empty.
+func New(deps Deps, token string) (http.Handler, error) {
+	if token == "" {
+		return nil, errors.New("the admin API needs a token")
+	}
+	s := &server{Deps: deps, token: sha256.Sum256([]byte(token))}
+	mux := http.NewServeMux()
+	for pattern, h := range s.routes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.Handle(method+" "+Prefix+path, s.guard(h))
+	}
+	if deps.Metrics != nil {
+		mux.Handle("GET "+Prefix+"/metrics", s.guard(func(w http.ResponseWriter, r *http.Request) error {
+			deps.Metrics.ServeHTTP(w, r)
+			return nil
+		}))
+	}
+	mux.Handle(Prefix+"/", s.guard(func(http.ResponseWriter, *http.Request) error {
+		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+	}))
+	return mux, nil
+}
+
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+func (s *server) routes() map[string]handler {
+	return map[string]handler{
+		"GET /jobs":              s.searchJobs,
+		"GET /jobs/{id}":         s.showJob,
+		"GET /jobs/{id}/events":  s.jobEvents,
+		"POST /jobs/{id}/{verb}": s.changeJob,
+		"POST /jobs/{verb}":      s.changeJobs,
+		"GET /queues":            s.listQueues,
+		"PUT /queues/{account}":  s.setQueue,
+		"GET /views":             s.listViews,
+		"POST /views/{view}/streams/{stream}/resume": s.resumeView,
+		"GET /accounts":                         s.listAccounts,
+		"POST /accounts":                        s.createAccount,
+		"PATCH /accounts/{account}":             s.changeAccount,
+		"GET /accounts/{account}/credit":        s.showCredit,
+		"POST /accounts/{account}/credit":       s.grantCredit,
+		"GET /accounts/{account}/keys":          s.listKeys,
+		"POST /accounts/{account}/keys":         s.issueKey,
+		"DELETE /accounts/{account}/keys/{key}": s.revokeKey,
+	}
+}
+
+// guard checks the credential in constant time, bounds the body and turns an error into an answer.
+func (s *server) guard(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := uuid.NewString()
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		r.Header.Set(requestHeader, id)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		err := s.authorize(r)
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
+			s.fail(w, id, err)
+		}
+	})
+}
+
+// requestHeader carries our id of the request to its handler; a client's own is overwritten.
+const requestHeader = "X-Millrace-Request"
+
+func (s *server) authorize(r *http.Request) error {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
+		return fault.New(fault.Unauthenticated, "unauthorized", "the admin API needs its own bearer token")
+	}
+	return nil
+}
+
+// statuses maps kinds of errors; it is the only such table of this package.
+var statuses = map[fault.Kind]int{
+	fault.Invalid: http.StatusBadRequest, fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
+	fault.Exhausted: http.StatusTooManyRequests, fault.Unavailable: http.StatusServiceUnavailable,
+	fault.Unauthenticated: http.StatusUnauthorized, fault.Denied: http.StatusForbidden,
+}
+
+// fail answers in the envelope of the v2 surface.
+func (s *server) fail(w http.ResponseWriter, id string, err error) {
+	var invalid *graph.PromptError
+	if errors.As(err, &invalid) {
+		write(w, http.StatusBadRequest, envelope(invalid.Type, invalid.Message))
+		return
+	}
+	status, ok := statuses[fault.KindOf(err)]
+	if !ok {
+		s.Log.Error("admin request failed", "request_id", id, "error", err)
+		write(w, http.StatusInternalServerError, envelope("internal_error", "internal error; see the log for request "+id))
+		return
+	}
+	code := fault.CodeOf(err)
+	if code == "" {
+		code = "invalid_request"
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="admin"`)
+	}
+	message := "the request was refused"
+	var public *fault.Error
+	if errors.As(err, &public) {
+		message = public.Message
+	}
+	write(w, status, envelope(code, message))
+}
+
+func envelope(code, message string) any {
+	return map[string]any{"error": map[string]any{"code": code, "message": message}}
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal_error","message":"the answer cannot be encoded"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(raw, '\n'))
+}
+
+// decode reads a body strictly; an empty one leaves into as it is.
+func decode(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "the body is not as documented: %s", err.Error())
+	}
+	return nil
+}
+
+// change is what every body of a change has.
+type change struct {
+	Actor  string `json:"actor"`
+	Reason string `json:"reason"`
+}
+
+// by checks that a change names who asks for it and why.
+func (c change) by(r *http.Request) (Act, error) {
+	if c.Actor == "" || c.Reason == "" {
+		return Act{}, fault.New(fault.Invalid, "invalid_request", "a change names its actor and its reason")
+	}
+	if len(c.Actor) > maxActor || len(c.Reason) > maxReason {
+		return Act{}, fault.New(fault.Invalid, "invalid_request", "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
+	}
+	return Act{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
+}
+
+const (
+	maxActor  = 200
+	maxReason = 1000
+)
+
+func parseID(text string) (job.ID, error) {
+	id, err := job.ParseID(text)
+	if err != nil {
+		return "", fault.Wrap(err, fault.NotFound, "job_not_found", "there is no job %.64q", text)
+	}
+	return id, nil
+}
+
+var errUnknownVerb = fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+
+func checkVerb(verb string) error {
+	switch verb {
+	case "retry", "cancel", "requeue":
+		return nil
+	}
+	return fmt.Errorf("%.32q: %w", verb, errUnknownVerb)
+}

@@ -1,0 +1,178 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// searchJobs serves GET /admin/jobs.
+func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	f := Filter{States: q["status"], Account: q.Get("account"), Since: q.Get("since"), Class: q.Get("class")}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fault.New(fault.Invalid, "invalid_request", "limit is a number from 1")
+		}
+		f.Limit = n
+	}
+	found, err := s.Jobs.Search(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"jobs": found})
+	return nil
+}
+
+// showJob serves GET /admin/jobs/{id}.
+func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
+	id, err := parseID(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	state, retries, err := s.Jobs.State(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"job": state, "retries": retries})
+	return nil
+}
+
+// jobEvents serves GET /admin/jobs/{id}/events.
+func (s *server) jobEvents(w http.ResponseWriter, r *http.Request) error {
+	facts, _, err := s.Jobs.History(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, facts)
+	return nil
+}
+
+// retryBody is what a retry of one job may change.
+type retryBody struct {
+	change
+	FromNode     string                     `json:"from_node"`
+	Set          map[string]json.RawMessage `json:"set"` // node.input → value
+	Credential   string                     `json:"credential"`
+	NoCredential bool                       `json:"no_credential"`
+}
+
+// changeJob serves POST /admin/jobs/{id}/retry, …/cancel and …/requeue.
+func (s *server) changeJob(w http.ResponseWriter, r *http.Request) error {
+	if err := checkVerb(r.PathValue("verb")); err != nil {
+		return err
+	}
+	id, err := parseID(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if r.PathValue("verb") == "retry" {
+		return s.retryJob(w, r, id)
+	}
+	var body change
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	if _, _, err := s.Jobs.State(r.Context(), id); err != nil {
+		return err
+	}
+	all, err := s.Jobs.Each(r.Context(), r.PathValue("verb"), []job.ID{id}, by)
+	if err != nil {
+		return err
+	}
+	if all[0].Done == "refused" {
+		return fault.New(fault.Conflict, all[0].Code, "%s", all[0].Detail)
+	}
+	write(w, http.StatusOK, all[0])
+	return nil
+}
+
+func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) error {
+	var body retryBody
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	retry := job.Retry{
+		Of: id, FromNode: body.FromNode, Credential: body.Credential, NoCredential: body.NoCredential,
+		Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
+	}
+	targets := make([]string, 0, len(body.Set))
+	for target := range body.Set {
+		targets = append(targets, target)
+	}
+	slices.Sort(targets)
+	for _, target := range targets {
+		retry.Set = append(retry.Set, job.Assignment{Target: target, Value: body.Set[target]})
+	}
+	out, err := s.Jobs.Retry(r.Context(), retry)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusCreated, out)
+	return nil
+}
+
+// manyBody selects jobs by filter. Without confirm, what would be done is answered.
+type manyBody struct {
+	change
+	Filter  Filter `json:"filter"`
+	Confirm bool   `json:"confirm"`
+}
+
+// changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue, for all that a filter finds.
+func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
+	verb := r.PathValue("verb")
+	if err := checkVerb(verb); err != nil {
+		return err
+	}
+	var body manyBody
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	f := body.Filter
+	if len(f.States) == 0 && f.Account == "" && f.Since == "" && f.Class == "" {
+		return fault.New(fault.Invalid, "invalid_request", "a filter names a status, an account, a class or a time")
+	}
+	found, err := s.Jobs.Search(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	ids := make([]job.ID, len(found))
+	for i, j := range found {
+		ids[len(found)-1-i] = j.ID
+	}
+	if len(ids) == 0 {
+		return fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+	}
+	if body.Confirm {
+		all, err := s.Jobs.Each(r.Context(), verb, ids, by)
+		if err != nil {
+			return err
+		}
+		write(w, http.StatusOK, map[string]any{"outcomes": all})
+		return nil
+	}
+	all := make([]Outcome, len(ids))
+	for i, id := range ids {
+		all[i] = Outcome{Job: id, Done: "would " + verb}
+	}
+	write(w, http.StatusOK, map[string]any{"outcomes": all, "confirm": "repeat with confirm: true"})
+	return nil
+}

@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
+)
+
+// adminHandler serves operators over HTTP.
+func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
+	service, err := in.jobService()
+	if err != nil {
+		return nil, err
+	}
+	ops := in.operations(service)
+	return admin.New(admin.Deps{
+		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops}, Metrics: metrics, Log: in.log,
+		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events)},
+	}, in.cfg.AdminToken)
+}
+
+// Search implements admin.Jobs.
+func (o *operations) Search(ctx context.Context, f admin.Filter) ([]job.Job, error) {
+	now, err := databaseTime(ctx, o.pool)
+	if err != nil {
+		return nil, err
+	}
+	names, err := accountNames(ctx, o.pool)
+	if err != nil {
+		return nil, err
+	}
+	limit := f.Limit
+	if limit == 0 {
+		limit = 100
+	}
+	found, err := jobFilter{states: f.States, account: f.Account, since: f.Since, class: f.Class, limit: limit}.find(ctx, o.pool, names, now)
+	if fault.KindOf(err) == fault.Internal && err != nil { // a filter that means nothing
+		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", firstLine(err))
+	}
+	return found, err
+}
+
+// History implements admin.Jobs.
+func (o *operations) History(ctx context.Context, text string) (any, job.ID, error) {
+	h, err := history(ctx, o.pool, text)
+	if fault.KindOf(err) == fault.Internal && err != nil {
+		return nil, "", fault.Wrap(err, fault.NotFound, "job_not_found", "%s", firstLine(err))
+	}
+	return h, h.Job, err
+}
+
+// State implements admin.Jobs.
+func (o *operations) State(ctx context.Context, id job.ID) (job.Job, []job.ID, error) {
+	state, _, err := o.retrier.Sources.Read(ctx, id)
+	if err != nil {
+		return job.Job{}, nil, err
+	}
+	raw, err := json.Marshal(state)
+	if err != nil {
+		return job.Job{}, nil, err
+	}
+	if err := json.Unmarshal(inspect.Redact(raw), &state); err != nil {
+		return job.Job{}, nil, fmt.Errorf("take secrets out of job %s: %w", id, err)
+	}
+	made, err := o.jobs.Retries(ctx, id)
+	return state, made, err
+}
+
+// Retry implements admin.Jobs.
+func (o *operations) Retry(ctx context.Context, r job.Retry) (outcome, error) { return o.retry(ctx, r) }
+
+// Each implements admin.Jobs.
+func (o *operations) Each(ctx context.Context, verb string, ids []job.ID, by act) ([]outcome, error) {
+	return each(ctx, ids, nil, func(ctx context.Context, id job.ID) (outcome, error) {
+		switch verb {
+		case "retry":
+			return o.retryOnce(ctx, job.Retry{Of: id, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+		case "cancel":
+			return o.cancel(ctx, id, by)
+		default:
+			return o.requeue(ctx, id, by)
+		}
+	})
+}
+
+// record appends the fact that an operator did something.
+func (o *operations) record(ctx context.Context, stream, account, eventType string, data any, by act) error {
+	_, err := o.events.Append(ctx, eventlog.Append{
+		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
+	})
+	return err
+}
+
+// adminViews implements admin.Views.
+type adminViews struct{ ops *operations }
+
+// Views implements admin.Views.
+func (v adminViews) Views(ctx context.Context) ([]admin.View, error) {
+	all, err := views()
+	if err != nil {
+		return nil, err
+	}
+	var head int64
+	if err := v.ops.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return nil, postgres.Classify(err, "read the head of the log")
+	}
+	shown := make([]admin.View, len(all))
+	for i, p := range all {
+		position, err := projections.Position(ctx, v.ops.pool, p.Name())
+		if err != nil {
+			return nil, err
+		}
+		halted, err := projections.ListHalted(ctx, v.ops.pool, p.Name())
+		if err != nil {
+			return nil, err
+		}
+		shown[i] = admin.View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []admin.Halted{}}
+		for _, h := range halted {
+			shown[i].Halted = append(shown[i].Halted, admin.Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
+		}
+	}
+	return shown, nil
+}
+
+// Resume implements admin.Views.
+func (v adminViews) Resume(ctx context.Context, view, stream string, by act) error {
+	all, err := views()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Name() == view {
+			return v.ops.resume(ctx, p, stream, by)
+		}
+	}
+	return fault.New(fault.NotFound, "view_not_found", "there is no view %.64q", view)
+}
+
+// resume lets a view go on with a halted stream, and records that.
+func (o *operations) resume(ctx context.Context, p projections.Projection, stream string, by act) error {
+	if err := projections.Resume(ctx, o.pool, p, stream); err != nil {
+		return err
+	}
+	return o.record(ctx, operated.ViewStream(p.Name()), "", operated.TypeStreamResumed, operated.StreamResumedV1{Stream: stream}, by)
+}
+
+// adminAccounts implements admin.Accounts.
+type adminAccounts struct {
+	store         *postgres.Accounts
+	ops           *operations
+	credits       *postgres.Credits
+	subscriptions *postgres.Subscriptions
+}
+
+// Accounts implements admin.Accounts.
+func (a adminAccounts) Accounts(ctx context.Context) ([]account.Account, error) {
+	return a.store.Accounts(ctx)
+}
+
+// Keys implements admin.Accounts.
+func (a adminAccounts) Keys(ctx context.Context, owner string) ([]account.Key, error) {
+	if _, err := a.store.Account(ctx, owner); err != nil {
+		return nil, err
+	}
+	return a.store.Keys(ctx, owner)
+}
+
+// Create implements admin.Accounts.
+func (a adminAccounts) Create(ctx context.Context, name string, tier account.Tier, by act) (account.Account, error) {
+	made, err := a.store.Create(ctx, name, tier)
+	if err != nil {
+		return made, err
+	}
+	return made, a.ops.record(ctx, account.Stream(made.ID), made.ID, operated.TypeAccountCreated, operated.AccountCreatedV1{Name: name, Tier: string(tier)}, by)
+}
+
+// Change implements admin.Accounts.
+func (a adminAccounts) Change(ctx context.Context, c account.Change) (account.Account, error) {
+	return a.subscriptions.Change(ctx, c)
+}
+
+// IssueKey implements admin.Accounts.
+func (a adminAccounts) IssueKey(ctx context.Context, owner string, scopes []account.Scope, by act) (string, account.Key, error) {
+	if _, err := a.store.Account(ctx, owner); err != nil {
+		return "", account.Key{}, err
+	}
+	secret, key, err := account.Issue(ctx, a.store, account.Key{Account: owner, Scopes: scopes})
+	if err != nil {
+		return "", account.Key{}, err
+	}
+	names := make([]string, len(key.Scopes))
+	for i, s := range key.Scopes {
+		names[i] = string(s)
+	}
+	return secret, key, a.ops.record(ctx, account.Stream(owner), owner, operated.TypeKeyIssued, operated.KeyIssuedV1{Key: key.ID, Scopes: names}, by)
+}
+
+// RevokeKey implements admin.Accounts.
+func (a adminAccounts) RevokeKey(ctx context.Context, owner, key string, by act) error {
+	if _, err := uuid.Parse(key); err != nil {
+		return fault.Wrap(err, fault.NotFound, "not_found", "no such key")
+	}
+	if err := a.store.RevokeKey(ctx, owner, key); err != nil {
+		return err
+	}
+	return a.ops.record(ctx, account.Stream(owner), owner, operated.TypeKeyRevoked, operated.KeyRevokedV1{Key: key}, by)
+}
+
+// Grant implements admin.Accounts.
+func (a adminAccounts) Grant(ctx context.Context, owner string, micros int64, by act) (credit.Balance, error) {
+	if _, err := a.store.Account(ctx, owner); err != nil {
+		return credit.Balance{}, err
+	}
+	if err := a.credits.Grant(ctx, owner, micros, by.Actor, by.Reason); err != nil {
+		return credit.Balance{}, err
+	}
+	return a.credits.Balance(ctx, owner)
+}
+
+// Balance implements admin.Accounts.
+func (a adminAccounts) Balance(ctx context.Context, owner string) (credit.Balance, error) {
+	if _, err := a.store.Account(ctx, owner); err != nil {
+		return credit.Balance{}, err
+	}
+	return a.credits.Balance(ctx, owner)
+}
