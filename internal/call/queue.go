@@ -35,7 +35,7 @@ func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error)
 	n, rec, err := s.prepare(ctx, inv, Queued)
 	if err == nil && rec == nil {
 		var admission Admission
-		if admission, rec, err = s.accept(ctx, n); err == nil && rec == nil {
+		if admission, rec, err = s.begin(ctx, n); err == nil && rec == nil {
 			return Enqueued{Call: n.ID, Ahead: admission.Ahead}, nil
 		}
 	}

@@ -134,7 +134,7 @@ func insufficient() *Refusal {
 	return Refuse(402, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
 }
 
-// accept records the call and starts it, or returns the record of a key that another request
+// accept records the call, or returns the record of a key that another request
 // claimed in this moment.
 func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, err := s.Store.Accept(ctx, n)
@@ -147,7 +147,6 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	case err != nil:
 		return Admission{}, nil, err
 	}
-	s.Kicker.Kick(admission.Intents)
 	return admission, nil, nil
 }
 
@@ -155,7 +154,7 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 // wire at once.
 func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	if s.Sender == nil || n.Fact.Mode != Sync {
-		return s.accept(ctx, n)
+		return s.begin(ctx, n)
 	}
 	departure, err := s.Sender.Ready(ctx, Run{
 		Call: n.ID, Account: n.Account, Run: 1, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held,
@@ -164,7 +163,7 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 		return Admission{}, nil, err
 	}
 	if departure == nil {
-		return s.accept(ctx, n)
+		return s.begin(ctx, n)
 	}
 	fact := departure.Fact()
 	n.Sending = &fact
@@ -174,8 +173,18 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 		departure.Abandon(err != nil && !errors.As(err, &refused))
 		return admission, rec, err
 	}
-	departure.Send()
+	departure.Send() // the caller waits for this, and not for the workflow
+	s.Kicker.Kick(admission.Intents)
 	return admission, nil, nil
+}
+
+// begin accepts a call and has its workflow started.
+func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	admission, rec, err := s.accept(ctx, n)
+	if err == nil && rec == nil {
+		s.Kicker.Kick(admission.Intents)
+	}
+	return admission, rec, err
 }
 
 // claimedMeanwhile returns the record of a key that was free a moment ago.
