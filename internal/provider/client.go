@@ -22,7 +22,7 @@ type Client struct {
 }
 
 // New returns a client. lookup reads the environment (os.LookupEnv), where credentials are; they
-// are read for every request and kept nowhere.
+// are read for every request. Access tokens made of them are kept in memory while they are good.
 func New(http *outbound.Client, lookup func(string) (string, bool), log *slog.Logger) *Client {
 	return &Client{http: http, lookup: lookup, log: log, tokens: tokens{http: http}}
 }
@@ -65,6 +65,9 @@ func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outco
 // the way the provider takes it.
 func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	scope := catalog.Scope{Settings: c.settings(r.Model)}
+	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
+		return scope, payload{}, fmt.Errorf("read the body: %w", err)
+	}
 	if r.Model.Protocol == catalog.SubmitPoll { // a handle may need the input
 		input, err := jsondoc.Skeleton(r.Body)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,12 +196,31 @@ func TestAnErrorSaysWhetherTheRequestMayHaveArrived(t *testing.T) {
 	})
 	t.Run("dropped", func(t *testing.T) {
 		t.Parallel()
-		calls := 0
-		s, c, base := acme(t, func(http.ResponseWriter, *http.Request) { calls++; panic(http.ErrAbortHandler) })
+		var calls atomic.Int32
+		s, c, base := acme(t, func(http.ResponseWriter, *http.Request) { calls.Add(1); panic(http.ErrAbortHandler) })
 		_, err := c.Dispatch(t.Context(), request(find(t, s, "acme/whole"), `{}`), io.Discard)
 		require.ErrorIs(t, err, provider.ErrUnknown)
-		require.Equal(t, 1, calls, "the transport does not send a call twice")
+		require.EqualValues(t, 1, calls.Load(), "the transport does not send a call twice")
 		require.NotContains(t, err.Error(), base, "an error holds no address")
+	})
+	t.Run("dropped on a connection that was used before", func(t *testing.T) {
+		t.Parallel()
+		var calls atomic.Int32
+		s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body) //nolint:errcheck // read for the connection's sake
+			if calls.Add(1) > 1 {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(`{}`))
+		})
+		m := find(t, s, "acme/whole")
+		out, err := c.Dispatch(t.Context(), request(m, `{"a":1}`), io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, provider.Answered, out.Phase)
+		_, err = c.Dispatch(t.Context(), request(m, `{"a":2}`), io.Discard)
+		require.ErrorIs(t, err, provider.ErrUnknown)
+		require.EqualValues(t, 2, calls.Load(), "the transport does not send a call twice, whatever its headers")
 	})
 	t.Run("given up before", func(t *testing.T) {
 		t.Parallel()
