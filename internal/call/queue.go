@@ -61,9 +61,23 @@ func (s *Service) queued(ctx context.Context, account string, id ID) (Call, erro
 	return c, nil
 }
 
+// polled is queued for a poll, which counts toward the account's allowances.
+func (s *Service) polled(ctx context.Context, account string, id ID) (Call, error) {
+	limits, err := s.Tiers.CallLimits(ctx, account)
+	if err != nil {
+		return Call{}, err
+	}
+	if len(limits.Windows) > 0 {
+		if err := s.Store.Count(ctx, account, limits.Windows); err != nil {
+			return Call{}, err
+		}
+	}
+	return s.queued(ctx, account, id)
+}
+
 // Status tells where a queued call stands.
 func (s *Service) Status(ctx context.Context, account string, id ID) (Progress, error) {
-	c, err := s.queued(ctx, account, id)
+	c, err := s.polled(ctx, account, id)
 	if err != nil {
 		return Progress{}, err
 	}
@@ -93,7 +107,7 @@ func (s *Service) progress(ctx context.Context, c Call) (Progress, error) {
 // Result returns the answer of a queued call, or its progress while it is unfinished. A call that
 // ended without an answer returns its refusal.
 func (s *Service) Result(ctx context.Context, account string, id ID) (*Result, *Progress, error) {
-	c, err := s.queued(ctx, account, id)
+	c, err := s.polled(ctx, account, id)
 	if err != nil {
 		return nil, nil, err
 	}

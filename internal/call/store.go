@@ -149,6 +149,8 @@ type Store interface {
 	Cancel(ctx context.Context, account string, id ID, requestID string) (Cancellation, error)
 	// Ahead returns how many parked calls of the account come before that one.
 	Ahead(ctx context.Context, account string, id ID) (int64, error)
+	// Count counts a poll against the account's allowances; a *Refusal when one is used up.
+	Count(ctx context.Context, account string, windows []Window) error
 	// Deliver records that an answer reached its caller, for the key of that call.
 	Deliver(ctx context.Context, account string, id ID) error
 }

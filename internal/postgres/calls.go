@@ -105,7 +105,7 @@ func classifyAccept(err error) error {
 	if errors.Is(err, call.ErrKeyTaken) || errors.As(err, &refused) {
 		return err
 	}
-	return classify(err, "accept a call")
+	return classify(err, "pass the gates of a call")
 }
 
 // parkable says why a call that is not admitted cannot wait either; nil when it can.
@@ -253,6 +253,16 @@ func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
 				return r
 			})
 	}
+}
+
+// Count implements call.Store.
+func (s *Calls) Count(ctx context.Context, account string, windows []call.Window) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		q := &pgx.Batch{}
+		queueWindows(q, account, windows)
+		return tx.SendBatch(ctx, q).Close()
+	})
+	return classifyAccept(err)
 }
 
 // Key implements call.Store.

@@ -236,6 +236,12 @@ func TestRateWindows(t *testing.T) { // R-61
 		require.Contains(t, r.Detail, "day")
 		require.Positive(t, r.RetryAfter)
 	}
+	q, err := s.Enqueue(t.Context(), invocation("b", "", "fast x"))
+	require.NoError(t, err)
+	_, err = s.Status(t.Context(), "b", q.Call) // polls count as well
+	require.NoError(t, err)
+	_, _, err = s.Result(t.Context(), "b", q.Call)
+	require.Equal(t, call.RateLimited, refused(t, err).Type)
 }
 
 func TestQueuedCallsParkAndMoveInOrder(t *testing.T) {
