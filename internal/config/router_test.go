@@ -16,6 +16,7 @@ func TestRouterSettings(t *testing.T) { // R-82
 		v, ok := map[string]string{
 			"MILLRACE_ROUTER_CONCURRENCY": "0:2, 0.5:7", "MILLRACE_ROUTER_SPEND_CEILING": "12.50",
 			"MILLRACE_ROUTER_WINDOWS": "minute:60,day:1000", "MILLRACE_CATALOG": "/a,/b", "MILLRACE_ROUTER_DISABLED": "true",
+			"MILLRACE_PROVIDER_URLS": "bfl=http://127.0.0.1:8190/bfl, openai=https://proxy.example",
 		}[name]
 		return v, ok
 	})
@@ -25,6 +26,7 @@ func TestRouterSettings(t *testing.T) { // R-82
 	require.Equal(t, []call.Window{{Name: "minute", Length: time.Minute, Calls: 60}, {Name: "day", Length: 24 * time.Hour, Calls: 1000}}, c.Router.Windows)
 	require.Equal(t, []string{"/a", "/b"}, c.Router.Catalog)
 	require.True(t, c.Router.Disabled)
+	require.Equal(t, map[string]string{"bfl": "http://127.0.0.1:8190/bfl", "openai": "https://proxy.example"}, c.Router.Bases)
 	d := config.Default().Router
 	require.Zero(t, d.Ceiling) // none locally
 	require.Empty(t, d.Windows)
@@ -36,6 +38,7 @@ func TestRouterSettingsThatMakeNoSense(t *testing.T) {
 		"MILLRACE_ROUTER_CONCURRENCY":   {"5", "0:x", "1:1,1:2", "0:-1", "-1:1"},
 		"MILLRACE_ROUTER_SPEND_CEILING": {"x", "-1"},
 		"MILLRACE_ROUTER_WINDOWS":       {"minute", "minute:0", "fortnight:3"},
+		"MILLRACE_PROVIDER_URLS":        {"bfl", "=http://x", "bfl=x", "bfl=ftp://x", "bfl=https://u:p@x"},
 	} {
 		for _, v := range values {
 			_, err := config.Load(func(n string) (string, bool) { return v, n == name })

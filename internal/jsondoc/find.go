@@ -53,11 +53,11 @@ func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
 func Strings(body []byte, patterns []string) ([]Found, error) {
 	var found []Found
 	w := walker{body: body, patterns: split(patterns), visit: func(path []string, start, end int) error {
-		var value string
-		if body[start] != '"' || json.Unmarshal(body[start:end], &value) != nil {
-			return nil // not a string: null for a result that is not there
+		if body[start] != '"' { // null for a result that is not there
+			return nil
 		}
-		found = append(found, Found{pointer(path), value, start, end})
+		value, _ := jsontext.AppendUnquote(nil, body[start:end]) // the string was read before: only ill-formed UTF-8 is left to report, and it is replaced
+		found = append(found, Found{pointer(path), string(value), start, end})
 		return nil
 	}}
 	return found, w.run()
