@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/nodecache"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -53,6 +54,7 @@ type Deps struct {
 	Limits    graph.Limits
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *Values
+	Cache     *nodecache.Cache // results of earlier jobs; nil = every node runs
 	Bus       FrameBus
 	Kicker    Kicker
 	Stops     *Stops

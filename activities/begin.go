@@ -25,6 +25,7 @@ type BeginResult struct {
 	Canceled bool // the user gave up before the run began
 	PlanHash string
 	Shape    graph.Shape
+	Spared   []Input    `json:",omitempty"` // units that an earlier job ran, with the values that are read
 	First    *RunResult `json:",omitempty"` // how the scheduler's first batch went, where Begin ran it
 	Ended    bool       `json:",omitempty"` // the run was that batch, and its end is recorded
 }
@@ -59,10 +60,17 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginR
 		return res, nil
 	}
 	facts := g.newRecorder(p.RunRef)
-	g.addStart(facts, p, len(plan.Nodes))
+	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: len(plan.Nodes), Worker: g.Worker, Execution: p.Execution})
+	answer := g.answer(ctx, plan, state)
+	g.addAnswer(facts, plan, answer)
+	res.Spared = spared(answer)
+	sched := res.Scheduler()
+	if sched.Finished() {
+		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, facts)
+	}
 	// A later attempt runs no nodes: whatever kept the first one from its end should not do so again.
-	if sched, first, ok := graph.StartFused(res.Shape); ok && attempt == 1 {
-		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep}, 1, facts)
+	if first, ok := sched.StartFused(); ok && attempt == 1 {
+		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Spared}, 1, facts)
 		return g.runFirst(ctx, c, sched, first.ID, res)
 	}
 	if err := facts.flush(ctx); err != nil {
@@ -71,10 +79,13 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginR
 	return res, nil
 }
 
-// addStart adds the facts of a started run. Nothing is cached yet: the list is empty.
-func (g *Graph) addStart(facts *recorder, p BeginParams, nodes int) {
-	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: nodes, Worker: g.Worker, Execution: p.Execution})
-	facts.add("", job.TypeNodesCached, job.NodesCachedV1{Run: p.Run, Nodes: []string{}})
+// Scheduler returns the scheduler of the run as it begins.
+func (r BeginResult) Scheduler() *graph.Scheduler {
+	sched := graph.NewScheduler(r.Shape)
+	for _, s := range r.Spared {
+		sched.Spare(s.Unit, len(s.Values) > 0)
+	}
+	return sched
 }
 
 // runFirst runs the first batch behind the facts of the start. When the run succeeded with it, the
@@ -85,6 +96,7 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 	if err != nil {
 		return BeginResult{}, err
 	}
+	c.keepEntries(ctx)
 	sched.Done(batch, first.Units)
 	if first.Failed == "" && !first.Stopped && sched.Finished() {
 		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.facts)

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/nodecache"
 )
 
 // slowNode is the cost from which a node's start is announced before it runs: watchers should
@@ -31,6 +32,7 @@ type chain struct {
 	current *job.NodeRef
 	log     *nodeLog // of the current node
 	result  RunResult
+	entries []nodecache.Entry // finished nodes that the cache is to keep
 }
 
 func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder) *chain {
@@ -39,7 +41,9 @@ func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder
 		values: map[int][]node.Value{}, refs: map[int][]string{}, keep: map[int]bool{},
 	}
 	for _, in := range p.Inputs {
-		c.refs[in.Unit] = in.Values
+		if len(in.Values) > 0 {
+			c.refs[in.Unit] = in.Values
+		}
 	}
 	for _, unit := range p.Keep {
 		c.keep[unit] = true
@@ -245,8 +249,11 @@ func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res 
 	}
 	out := graph.UnitResult{Unit: unit, Status: graph.Done}
 	c.values[unit] = res.Outputs
-	if c.keep[unit] {
-		var err error
+	var err error
+	if out.Values, err = c.retain(ctx, unit, res, fact.UI, saved, took); err != nil {
+		return err
+	}
+	if c.keep[unit] && out.Values == nil {
 		if out.Values, err = c.store(ctx, res.Outputs); err != nil {
 			return err
 		}

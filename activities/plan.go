@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/nodecache"
 )
 
 // planned is a job's plan with what running it needs beside.
@@ -21,6 +22,9 @@ type planned struct {
 	source    job.Source
 	submitted time.Time
 	surface   job.Surface
+	order     map[string]int  // of nodes in the document
+	keys      []nodecache.Key // by unit
+	anew      []string        // nodes that run whatever the cache holds
 }
 
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is
@@ -61,6 +65,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 		return nil, err
 	}
 	p := &planned{Plan: plan, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface}
+	g.identify(ctx, ref, p, parsed, state.Origin)
 	g.plans.put(ref.Job, p)
 	return p, nil
 }

@@ -80,6 +80,7 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResul
 	c := newChain(g, plan, p, int(attempt), g.newRecorder(p.RunRef))
 	c.until = until
 	res, err := g.runChain(ctx, c)
+	c.keepEntries(ctx)
 	if err == nil {
 		err = c.facts.flush(ctx)
 	}

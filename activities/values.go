@@ -105,6 +105,7 @@ func inline(value node.Value) (string, bool) {
 
 // Get returns the value of a reference. One that is gone is NotFound with CodeValueMissing.
 func (v *Values) Get(ctx context.Context, ref string) (node.Value, error) {
+	ref = strings.TrimPrefix(ref, cachedPrefix)
 	if raw, ok := strings.CutPrefix(ref, inlinePrefix); ok {
 		var b []byte
 		if err := json.Unmarshal([]byte(raw), &b); err != nil {

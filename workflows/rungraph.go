@@ -85,7 +85,11 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 		return
 	}
 	r.plan, r.stale = plan, false
-	r.sched = graph.NewScheduler(plan.Shape)
+	r.sched = plan.Scheduler()
+	for _, s := range plan.Spared {
+		r.values[s.Unit] = s.Values
+	}
+	r.plan.Spared = nil
 	if plan.First != nil {
 		for _, b := range r.sched.Next() { // the one batch that Begin ran
 			r.settle(ctx, b, plan.First, nil)

@@ -95,14 +95,19 @@ func NewScheduler(shape Shape) *Scheduler {
 	return s
 }
 
-// StartFused returns a scheduler whose one running batch is fused, or false when the shape starts
-// otherwise: that batch can run at once, where the run is planned.
-func StartFused(shape Shape) (*Scheduler, Batch, bool) {
-	s := NewScheduler(shape)
+// Spare says that a unit need not run, because the result of an earlier job is taken. kept tells whether
+// its values can be read.
+func (s *Scheduler) Spare(unit int, kept bool) {
+	s.states[unit].status, s.states[unit].kept = done, kept
+}
+
+// StartFused gives out the first batch where it is the only one and fused: it can run at once, where the
+// run is planned.
+func (s *Scheduler) StartFused() (Batch, bool) {
 	if first := s.Next(); len(first) == 1 && first[0].Local {
-		return s, first[0], true
+		return first[0], true
 	}
-	return nil, Batch{}, false
+	return Batch{}, false
 }
 
 // Next returns the batches that can start now. Each is running until Done or Abandon is called for it.

@@ -110,7 +110,9 @@ type Class struct {
 	Deprecated    bool
 	Experimental  bool
 	Intermediate  bool // has_intermediate_output
-	NotIdempotent bool
+	NotIdempotent bool // results are shared between nodes of one id only
+	Uncached      bool // results differ from call to call: no run is spared for an earlier one's result
+	Version       int  // raised when the same inputs give other results than before
 	SearchAliases []string
 
 	// Cost bounds the run time of one call over an input or output of that many

@@ -1,0 +1,172 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/nodecache"
+)
+
+// cachedPrefix stands before the references of values that outlive their job: the cache forgets them.
+const cachedPrefix = "cached:"
+
+// identify gives the units of a plan their keys in the cache, and finds out what is to run anew.
+func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed *graph.Graph, origin *job.Origin) {
+	p.order = make(map[string]int, len(parsed.Nodes))
+	for i, n := range parsed.Nodes {
+		p.order[n.ID] = i
+	}
+	if g.Cache == nil {
+		return
+	}
+	p.anew = origin.Fresh(parsed)
+	files := g.Files(ref, "")
+	p.keys = nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface)}, p.Plan, g.Classes,
+		func(class *node.Class, constants node.Args) (string, error) {
+			if class.Fingerprint == nil {
+				return "", nil
+			}
+			return class.Fingerprint(ctx, files, constants)
+		})
+}
+
+// answer asks the cache what of a run need not run. A run that began before keeps to what was said then.
+// A cache that cannot be asked spares nothing.
+func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache.Answer {
+	if g.Cache == nil {
+		return nodecache.Answer{}
+	}
+	began := state.Execution != ""
+	hits, err := g.Cache.Lookup(ctx, state.Account, p.keys, func(unit int) bool {
+		id := p.Nodes[unit].ID
+		return slices.Contains(p.anew, id) || began && !slices.Contains(state.Cached, id)
+	})
+	if err != nil {
+		g.Log.Warn("the node cache could not be asked; everything runs", "job_id", state.ID, "error", err)
+		return nodecache.Answer{}
+	}
+	return nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
+}
+
+// addAnswer adds the facts of what the cache answers: which nodes in document order, and what they show.
+func (g *Graph) addAnswer(facts *recorder, p *planned, a nodecache.Answer) {
+	units := slices.Clone(a.Units)
+	slices.SortFunc(units, func(x, y int) int { return p.order[p.Nodes[x].ID] - p.order[p.Nodes[y].ID] })
+	ids := make([]string, len(units))
+	for i, u := range units {
+		ids[i] = p.Nodes[u].ID
+	}
+	facts.add("", job.TypeNodesCached, job.NodesCachedV1{Run: facts.ref.Run, Nodes: ids})
+	for _, u := range a.Units {
+		if e, ok := a.Hits[u]; ok && len(e.UI) > 0 {
+			n := &p.Nodes[u]
+			facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
+				Run: facts.ref.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
+			})
+		}
+	}
+}
+
+// spared returns the units that need not run, with references of those values that are read.
+func spared(a nodecache.Answer) []Input {
+	var inputs []Input
+	for _, u := range a.Units {
+		in := Input{Unit: u}
+		if a.Values[u] {
+			in.Values = a.Hits[u].Values
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+// retain prepares a finished node for the cache: its values too where they took long to compute. It
+// returns the references of the values if it stored them.
+func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.RawMessage, saved []job.OutputFile, took time.Duration) ([]string, error) {
+	if c.g.Cache == nil || c.plan.keys[unit].IsZero() {
+		return nil, nil
+	}
+	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, UI: ui, Files: saved}
+	dear := took >= c.g.Cache.From && len(res.Outputs) > 0
+	if !dear && len(ui) == 0 {
+		return nil, nil
+	}
+	if dear {
+		refs, err := c.store(ctx, res.Outputs)
+		if err != nil {
+			return nil, err
+		}
+		for i, ref := range refs {
+			if !strings.HasPrefix(ref, inlinePrefix) {
+				refs[i] = cachedPrefix + ref
+			}
+			e.Bytes += c.g.Values.size(ctx, ref)
+		}
+		e.Values = refs
+	}
+	c.entries = append(c.entries, e)
+	return e.Values, nil
+}
+
+// keepEntries hands what finished to the cache, before anybody can learn that it finished. A cache that
+// takes nothing costs later runs their time and this one nothing.
+func (c *chain) keepEntries(ctx context.Context) {
+	if len(c.entries) == 0 {
+		return
+	}
+	if err := c.g.Cache.Save(ctx, c.params.Account, c.entries); err != nil {
+		c.g.Log.Warn("results of nodes are not kept for later jobs", "job_id", c.params.Job, "error", err)
+	}
+	c.entries = nil
+}
+
+// Has reports whether all these values can be read.
+func (v *Values) Has(ctx context.Context, refs []string) bool {
+	for _, name := range refs {
+		if strings.HasPrefix(name, inlinePrefix) {
+			continue
+		}
+		ref, err := blob.ParseRef(strings.TrimPrefix(name, cachedPrefix))
+		if err != nil {
+			return false
+		}
+		if _, err := v.store.Stat(ctx, ref); err != nil {
+			return false
+		}
+	}
+	return len(refs) > 0
+}
+
+// size is how many bytes a stored value takes, 0 for an inline one.
+func (v *Values) size(ctx context.Context, name string) int64 {
+	ref, err := blob.ParseRef(name)
+	if err != nil {
+		return 0
+	}
+	size, err := v.store.Stat(ctx, ref)
+	if err != nil {
+		return 0
+	}
+	return size
+}
+
+// ForgetCached deletes values of the cache that no entry refers to any more.
+func (v *Values) ForgetCached(ctx context.Context, refs []string) error {
+	bare := make([]string, len(refs))
+	for i, ref := range refs {
+		bare[i] = strings.TrimPrefix(ref, cachedPrefix)
+	}
+	if err := v.Forget(ctx, bare); err != nil && !fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("values that the node cache gave up: %w", err)
+	}
+	return nil
+}
