@@ -8,12 +8,13 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
 )
 
 // AssetExpiry ends assets past their deadline.
 type AssetExpiry interface {
-	// Expire ends up to limit assets and returns how many.
-	Expire(ctx context.Context, limit int) (int, error)
+	// Expire ends up to limit assets, but those to pass over, and returns how many, and which could not end.
+	Expire(ctx context.Context, limit int, pass []asset.ID) (ended int, failed []asset.ID, err error)
 	// Forget removes spent idempotency keys and the holds of ended jobs.
 	Forget(ctx context.Context) error
 }
@@ -21,6 +22,9 @@ type AssetExpiry interface {
 // Retention holds the activities of the Retention workflow.
 type Retention struct {
 	Assets     AssetExpiry
+	Jobs       JobExpiry
+	Policy     JobPolicy
+	Archives   blob.Store        // where the facts of retired jobs go
 	Collectors []asset.Collector // one for each store
 	Log        *slog.Logger
 }
@@ -31,13 +35,18 @@ const expireBatch = 200
 // ExpireAssets ends every asset whose deadline has passed and returns how many.
 func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 	total := 0
+	var pass []asset.ID
 	for {
-		n, err := r.Assets.Expire(ctx, expireBatch)
+		n, failed, err := r.Assets.Expire(ctx, expireBatch, pass)
 		total += n
+		for _, id := range failed {
+			r.Log.Error("an asset could not expire and is passed over; its stream disagrees with its row", "asset", id)
+		}
+		pass = append(pass, failed...)
 		if err != nil {
 			return total, asActivityError(fmt.Errorf("expire assets: %w", err), activity.GetInfo(ctx).Attempt)
 		}
-		if n < expireBatch {
+		if n+len(failed) < expireBatch {
 			break
 		}
 		activity.RecordHeartbeat(ctx, total)

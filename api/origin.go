@@ -86,13 +86,13 @@ func (s *server) baseURL(r *http.Request) string {
 		scheme = "https"
 	}
 	if s.trusted(r.RemoteAddr) {
-		if proto := first(r.Header.Get("X-Forwarded-Proto")); proto == "http" || proto == "https" {
+		if proto := nearest(r.Header.Get("X-Forwarded-Proto")); proto == "http" || proto == "https" {
 			scheme = proto
 		}
-		if h := first(r.Header.Get("X-Forwarded-Host")); h != "" {
+		if h := nearest(r.Header.Get("X-Forwarded-Host")); h != "" {
 			host = h
 		}
-		prefix = strings.TrimRight(first(r.Header.Get("X-Forwarded-Prefix")), "/")
+		prefix = strings.TrimRight(nearest(r.Header.Get("X-Forwarded-Prefix")), "/")
 	}
 	return (&url.URL{Scheme: scheme, Host: host, Path: prefix}).String()
 }
@@ -106,8 +106,8 @@ func (s *server) trusted(remoteAddr string) bool {
 	return slices.ContainsFunc(s.opts.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// first returns the first value of a comma list: the one nearest the client.
-func first(list string) string {
-	v, _, _ := strings.Cut(list, ",")
-	return strings.TrimSpace(v)
+// nearest returns the last value of a comma list: what the trusted proxy itself said. Those before it are
+// the word of whoever asked the proxy.
+func nearest(list string) string {
+	return strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
 }

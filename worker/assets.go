@@ -65,7 +65,7 @@ func NewAssets(c client.Client, ingest *activities.Ingest, retention *activities
 	RegisterAssetWorkflows(w)
 	for name, fn := range map[string]any{
 		"VerifyAsset": ingest.VerifyAsset, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
-		"ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
+		"ExpireJobs": retention.ExpireJobs, "ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
 	} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}

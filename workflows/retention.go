@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -16,6 +17,7 @@ const RetentionName = "Retention"
 // RetentionResult is what one sweep did.
 type RetentionResult struct {
 	Expired   int
+	Jobs      activities.JobSweep
 	Collected asset.Collection
 }
 
@@ -27,14 +29,22 @@ var sweeping = workflow.ActivityOptions{
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
-// Retention is one sweep: assets past their deadline end, then blobs that nothing refers to go.
+// Retention is one sweep: jobs past their retention go, then assets past their deadline, then blobs that
+// nothing refers to. A step that fails keeps none of the others from being tried.
 func Retention(ctx workflow.Context) (RetentionResult, error) {
 	var a *activities.Retention
 	var res RetentionResult
 	ctx = workflow.WithActivityOptions(ctx, sweeping)
+	var jobs error
+	if workflow.GetVersion(ctx, "expire-jobs", workflow.DefaultVersion, 1) >= 1 {
+		jobs = workflow.ExecuteActivity(ctx, a.ExpireJobs).Get(ctx, &res.Jobs)
+		if temporal.IsCanceledError(jobs) {
+			return res, jobs
+		}
+	}
 	if err := workflow.ExecuteActivity(ctx, a.ExpireAssets).Get(ctx, &res.Expired); err != nil {
-		return res, err
+		return res, errors.Join(jobs, err)
 	}
 	err := workflow.ExecuteActivity(ctx, a.CollectBlobs).Get(ctx, &res.Collected)
-	return res, err
+	return res, errors.Join(jobs, err)
 }

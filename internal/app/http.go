@@ -77,7 +77,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
 		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, Version: Version,
-		JobRetention: in.cfg.JobRetention, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
+		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})
 }

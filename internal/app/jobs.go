@@ -62,7 +62,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
   millrace jobs show 62e89ef5 --workflow`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			whole, err := history(ctx, pool, args[0])
+			whole, err := s.history(ctx, pool, args[0])
 			if err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ func (s *shell) jobEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events ID", Short: "List every fact of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			h, err := history(ctx, pool, args[0])
+			h, err := s.history(ctx, pool, args[0])
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (s *shell) jobTimeline() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "timeline ID", Short: "Show where the time of a job went: waits, nodes, attempts, workers", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			h, err := history(ctx, pool, args[0])
+			h, err := s.history(ctx, pool, args[0])
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (s *shell) diffJobs() *cobra.Command {
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
 			var sides [2]inspect.Side
 			for i, arg := range args {
-				h, err := history(ctx, pool, arg)
+				h, err := s.history(ctx, pool, arg)
 				if err != nil {
 					return err
 				}

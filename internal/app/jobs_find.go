@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/blob"
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -80,17 +79,42 @@ func history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Hist
 	if err != nil {
 		return inspect.History{}, err
 	}
-	var all []eventlog.Recorded
-	for {
-		page, err := postgres.ReadStream(ctx, pool, id.Stream(), int64(len(all)), historyPage)
-		if err != nil {
-			return inspect.History{}, err
-		}
-		all = append(all, page...)
-		if len(page) < historyPage {
-			return inspect.Read(types, all)
-		}
+	all, err := postgres.Facts(ctx, pool, nil, id)
+	if err != nil {
+		return inspect.History{}, err
 	}
+	if len(all) > 0 && all[0].Version > 1 {
+		return inspect.History{}, fault.New(fault.NotFound, "job_retired", "job %s is past its retention: its facts left the log", id)
+	}
+	return inspect.Read(types, all)
+}
+
+// history reads the facts of the job whose id begins with text, those of a retired one from its archive.
+func (s *shell) history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.History, error) {
+	h, err := history(ctx, pool, text)
+	if fault.CodeOf(err) != "job_retired" {
+		return h, err
+	}
+	blobs, missing := s.existingBlobs(ctx, pool)
+	if missing != nil {
+		return h, errors.Join(err, missing)
+	}
+	id, err := findJob(ctx, pool, text)
+	if err != nil {
+		return h, err
+	}
+	all, err := postgres.Facts(ctx, pool, blobs, id)
+	if err != nil {
+		return h, err
+	}
+	if all[0].Version > 1 {
+		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its facts were erased", id)
+	}
+	types, err := eventTypes()
+	if err != nil {
+		return h, err
+	}
+	return inspect.Read(types, all)
 }
 
 // side adds the submission to a history. A large one is a blob in the data directory: without that

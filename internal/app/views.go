@@ -30,6 +30,11 @@ func views() ([]projections.Projection, error) {
 	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types)}, nil
 }
 
+// viewNames are the names of all views, as their checkpoints have them.
+func viewNames() []string {
+	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name}
+}
+
 func (s *shell) viewsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "views",

@@ -23,6 +23,7 @@ const (
 	TypeCanceled        = "job.canceled.v1"
 	TypeExpired         = "job.expired.v1"
 	TypeRequeued        = "job.requeued.v1"
+	TypeRetired         = "job.retired.v1"
 )
 
 // SubmittedV1 records an accepted submission.
@@ -113,6 +114,13 @@ type RequeuedV1 struct {
 	Run int `json:"run"`
 }
 
+// RetiredV1 records that an ended job is past its retention: views forget it, and its facts leave the log
+// for the archive, or for good when Archive is empty.
+type RetiredV1 struct {
+	Facts   int64  `json:"facts"`             // how many there were before this one
+	Archive string `json:"archive,omitempty"` // "blake3:<hex>"
+}
+
 // Register adds the job's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
@@ -129,6 +137,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[CanceledV1](TypeCanceled),
 		eventlog.TypeOf[ExpiredV1](TypeExpired),
 		eventlog.TypeOf[RequeuedV1](TypeRequeued),
+		eventlog.TypeOf[RetiredV1](TypeRetired),
 	)
 }
 

@@ -127,7 +127,7 @@ func TestExpiredAssetsEndUnlessAJobNeedsThem(t *testing.T) {
 	_, err = b.pool.Exec(t.Context(), `update files set expires_at = $1 where asset_id = $2`, past(), string(needed.ID))
 	require.NoError(t, err)
 
-	n, err := b.store.Expire(t.Context(), 10)
+	n, _, err := b.store.Expire(t.Context(), 10, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, asset.Expired, b.state(t, gone.ID))
@@ -141,7 +141,7 @@ func TestExpiredAssetsEndUnlessAJobNeedsThem(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.jobs.End(t.Context(), job.Ending{ID: id, Account: "acme", Run: 1, Type: job.TypeCanceled, Fact: job.CanceledV1{}})
 	require.NoError(t, err)
-	n, err = b.store.Expire(t.Context(), 10)
+	n, _, err = b.store.Expire(t.Context(), 10, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, asset.Expired, b.state(t, needed.ID))

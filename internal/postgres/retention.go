@@ -9,19 +9,42 @@ import (
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 var _ asset.References = (*Assets)(nil)
 
-// Expire ends up to limit assets whose deadline has passed and that no unfinished job needs, and
-// returns how many. Reads ended at the deadline already; this frees the rows.
-func (s *Assets) Expire(ctx context.Context, limit int) (int, error) {
-	var ended int
-	err := s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
+// Expire ends up to limit assets whose deadline has passed and that no unfinished job needs or made, but
+// those to pass over, and returns how many. Reads ended at the deadline already; this frees the rows. When
+// the log refuses one of them the others end one by one, and those that cannot are returned.
+func (s *Assets) Expire(ctx context.Context, limit int, pass []asset.ID) (int, []asset.ID, error) {
+	ended, refused, err := s.expire(ctx, limit, nil, pass)
+	if !fault.Is(err, fault.Conflict) && !isRefused(err) {
+		return len(ended), nil, err
+	}
+	total, failed := 0, []asset.ID(nil)
+	for _, id := range refused {
+		one, _, err := s.expire(ctx, 1, []asset.ID{id}, nil)
+		total += len(one)
+		if fault.Is(err, fault.Conflict) || isRefused(err) {
+			failed = append(failed, id)
+		} else if err != nil {
+			return total, failed, err
+		}
+	}
+	return total, failed, nil
+}
+
+// expire is one transaction of Expire; it returns which assets it was about even when it failed. only, if
+// not nil, are those that may end.
+func (s *Assets) expire(ctx context.Context, limit int, only, pass []asset.ID) (ended, tried []asset.ID, err error) {
+	err = s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
+		ended, tried = nil, nil
 		rows, err := tx.Query(ctx, `delete from files where asset_id in (
-				select asset_id from files where expires_at <= now() and not `+heldByJob+`
+				select asset_id from files where expires_at <= now() and not `+heldByJob+` and not `+ofUnfinishedJob+`
+				and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
 				order by expires_at limit $1 for update skip locked)
-			returning asset_id, account`, limit)
+			returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(pass)...))
 		if err != nil {
 			return err
 		}
@@ -29,17 +52,34 @@ func (s *Assets) Expire(ctx context.Context, limit int) (int, error) {
 		var account string
 		var appends []eventlog.Append
 		_, err = pgx.ForEachRow(rows, []any{&id, &account}, func() error {
+			tried = append(tried, asset.ID(id.String()))
 			appends = append(appends, expiry(asset.ID(id.String()), account))
 			return nil
 		})
 		if err != nil || len(appends) == 0 {
 			return err
 		}
-		ended = len(appends)
 		_, err = s.events.AppendAll(ctx, tx, appends)
 		return err
 	})
-	return ended, err
+	if err != nil {
+		return nil, tried, err
+	}
+	return tried, tried, nil
+}
+
+// ofUnfinishedJob is true of a file that a job made which has not ended.
+const ofUnfinishedJob = `exists (select from job_slots s where s.job_id = files.job_id)`
+
+func assetIDs(in []asset.ID) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, len(in))
+	for i, id := range in {
+		out[i] = string(id)
+	}
+	return out
 }
 
 func expiry(id asset.ID, account string) eventlog.Append {
@@ -62,7 +102,7 @@ func (s *Assets) Forget(ctx context.Context) error {
 // documentBlob is the expression of the index events_document, letter for letter.
 const documentBlob = `substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}')`
 
-// Referenced implements asset.References: the blobs of files, of their thumbnails, and of large
+// Referenced implements asset.References: the blobs of files, of their thumbnails, of archives, and of large
 // submissions, which only their event refers to.
 func (s *Assets) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
 	hashes, names := make([][]byte, len(refs)), make([]string, len(refs))
@@ -73,6 +113,7 @@ func (s *Assets) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]
 		select h from unnest($1::bytea[]) h where exists (select from files where hash = h)
 			or exists (select from files where thumbnail = h)
 			or exists (select from userdata where hash = h)
+			or exists (select from job_archives where archive = h) or exists (select from job_archives where document = h)
 		union all
 		select decode(substr(n, 8), 'hex') from unnest($2::text[]) n where exists (
 			select from events where type = 'job.submitted.v1' and `+documentBlob+` = n and `+documentBlob+` is not null)`, hashes, names)

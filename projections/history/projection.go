@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/history"
+	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
@@ -34,6 +35,11 @@ func (p *Projection) Tables() []string { return []string{Name, JobsTable} }
 // Apply implements projections.Projection. Such facts are rare, so each is a statement of its own.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
+		if id, ok := job.IDOfStream(rec.Stream); ok && rec.Type == job.TypeRetired {
+			if _, err := tx.Exec(ctx, `delete from `+JobsTable+` where account = $1 and job = $2`, rec.Account, string(id)); err != nil {
+				return fmt.Errorf("forget job %s: %w", id, err)
+			}
+		}
 		account, ok := history.AccountOfStream(rec.Stream)
 		if !ok {
 			continue

@@ -63,7 +63,9 @@ func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
 		if err != nil {
 			return f, fmt.Errorf("fold job %s: %w", id, err)
 		}
-		f.rows = append(f.rows, current)
+		if !current.retired { // one that is retired is hidden by its id
+			f.rows = append(f.rows, current)
+		}
 	}
 	return f, nil
 }

@@ -35,6 +35,7 @@ func (p *Projection) Tables() []string { return []string{Name} }
 type row struct {
 	job       job.Job
 	submitted int64
+	retired   bool // past its retention: the view has no row of it
 }
 
 // Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
@@ -77,6 +78,10 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
 	if rec.Version <= r.job.Version {
 		return r, false, nil
+	}
+	if rec.Type == job.TypeRetired { // the facts before it may have left the log
+		r.job.Version, r.retired = rec.Version, true
+		return r, true, nil
 	}
 	if rec.Version != r.job.Version+1 {
 		return r, false, fmt.Errorf("%s: event %d follows version %d", rec.Stream, rec.Version, r.job.Version)
@@ -122,12 +127,21 @@ const upsert = `insert into ` + Name + ` (id, account, state, number, submitted,
 
 func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[string]row, changed map[string]bool) error {
 	var c columns
+	var retired []string
 	for _, id := range ids {
-		if !changed[id] {
+		if rows[id].retired {
+			retired = append(retired, id)
+		}
+		if !changed[id] || rows[id].retired {
 			continue
 		}
 		if err := c.add(rows[id]); err != nil {
 			return fmt.Errorf("encode job %s: %w", id, err)
+		}
+	}
+	if len(retired) > 0 {
+		if _, err := tx.Exec(ctx, `delete from `+Name+` where id = any($1)`, retired); err != nil {
+			return fmt.Errorf("remove the rows of retired jobs: %w", err)
 		}
 	}
 	if len(c.ids) == 0 {

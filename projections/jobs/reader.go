@@ -52,6 +52,9 @@ func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, e
 		}
 	}
 	current, err = r.catchUp(ctx, id, current, version)
+	if err == nil && current.retired {
+		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+	}
 	return current.job, err
 }
 

@@ -1,0 +1,193 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+)
+
+// JobExpiry carries out the transactions of retention on jobs.
+type JobExpiry interface {
+	Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error)
+	ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error)
+	// Facts returns all facts of a job that are in the log.
+	Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error)
+	Retire(ctx context.Context, r job.Retirement) error
+	Prune(ctx context.Context, views []string, limit int) (int, error)
+}
+
+// JobPolicy says what becomes of jobs.
+type JobPolicy struct {
+	Retention time.Duration // from submission; 0 keeps jobs for ever
+	Erase     bool          // facts of retired jobs are not archived
+	Views     []string      // that must have seen a retirement before facts leave the log
+	Now       func() time.Time
+}
+
+func (p JobPolicy) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+// JobSweep is what one sweep did to jobs.
+type JobSweep struct {
+	Expired int // ended in the queue
+	Retired int
+	Pruned  int // whose facts left the log
+	Failed  int // left to the next sweep
+}
+
+const (
+	jobPage    = 100  // jobs read, or pruned, at once
+	sweepLimit = 5000 // jobs that one sweep looks at, so that it ends
+)
+
+// finalStates are those of jobs that retention takes away.
+func finalStates() []job.State {
+	return []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}
+}
+
+// ExpireJobs ends jobs that waited in the queue past their retention, retires ended ones past it, and
+// removes the facts of those that every view has forgotten. A job that runs is left alone. One job that
+// cannot be retired is reported and keeps none of the others.
+func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
+	var done JobSweep
+	if r.Policy.Retention <= 0 {
+		return done, nil
+	}
+	before := r.Policy.now().Add(-r.Policy.Retention)
+	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune} {
+		if err := step(ctx, before, &done); err != nil {
+			return done, asActivityError(err, activity.GetInfo(ctx).Attempt)
+		}
+	}
+	if done != (JobSweep{}) {
+		r.Log.Info("jobs past their retention", "expired", done.Expired, "retired", done.Retired, "pruned", done.Pruned, "failed", done.Failed)
+	}
+	return done, nil
+}
+
+// overdue visits jobs submitted before a time page by page.
+func (r *Retention) overdue(ctx context.Context, states []job.State, before time.Time, visit func([]job.Overdue) error) error {
+	var last job.Overdue
+	for seen := 0; seen < sweepLimit; {
+		page, err := r.Jobs.Overdue(ctx, states, before, last, jobPage)
+		if err != nil {
+			return fmt.Errorf("look for jobs past their retention: %w", err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		if err := visit(page); err != nil {
+			return err
+		}
+		activity.RecordHeartbeat(ctx)
+		seen, last = seen+len(page), page[len(page)-1]
+	}
+	return nil
+}
+
+func (r *Retention) expireWaiting(ctx context.Context, before time.Time, done *JobSweep) error {
+	return r.overdue(ctx, []job.State{job.Queued}, before, func(page []job.Overdue) error {
+		byAccount := map[string][]job.ID{}
+		for _, o := range page {
+			byAccount[o.Job.Account] = append(byAccount[o.Job.Account], o.Job.ID)
+		}
+		for account, ids := range byAccount {
+			n, err := r.Jobs.ExpireWaiting(ctx, account, ids)
+			done.Expired += n
+			if err := r.passOver(ctx, err, done, "account", account); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *Retention) retireEnded(ctx context.Context, before time.Time, done *JobSweep) error {
+	return r.overdue(ctx, finalStates(), before, func(page []job.Overdue) error {
+		for _, o := range page {
+			if o.Job.ExpiresAt(r.Policy.Retention).After(r.Policy.now()) {
+				continue // it ended late
+			}
+			fresh, err := r.retire(ctx, o.Job)
+			if fresh {
+				done.Retired++
+			}
+			if err := r.passOver(ctx, err, done, "job", string(o.Job.ID)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// passOver reports what went wrong with one job or account; only what would go wrong with all is returned.
+func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kind, id string) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil, fault.Is(err, fault.Unavailable):
+		return err
+	}
+	done.Failed++
+	r.Log.Error("retention passes over what it cannot end", kind, id, "error", err)
+	return nil
+}
+
+// retire archives the facts of an ended job, unless they are to be erased, and records that it is over. It
+// returns false for one that another sweep retired and the view has not forgotten yet.
+func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
+	facts, err := r.Jobs.Facts(ctx, j.ID)
+	if err != nil || len(facts) == 0 || facts[len(facts)-1].Type == job.TypeRetired {
+		return false, err
+	}
+	out := job.Retirement{ID: j.ID, Account: j.Account, Version: facts[len(facts)-1].Version}
+	if !r.Policy.Erase {
+		if err := r.archive(ctx, facts, &out); err != nil {
+			return false, err
+		}
+	}
+	err = r.Jobs.Retire(ctx, out)
+	return err == nil, err
+}
+
+func (r *Retention) archive(ctx context.Context, facts []eventlog.Recorded, out *job.Retirement) error {
+	var packed bytes.Buffer
+	if err := job.WriteArchive(&packed, facts); err != nil {
+		return err
+	}
+	var err error
+	if out.Archive, err = blob.PutBytes(ctx, r.Archives, packed.Bytes()); err != nil {
+		return fmt.Errorf("store the archive of job %s: %w", out.ID, err)
+	}
+	name, err := job.DocumentBlob(facts[0])
+	if err != nil || name == "" {
+		return err
+	}
+	out.Document, err = blob.ParseRef(name)
+	return err
+}
+
+// prune removes facts page by page.
+func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) error {
+	for done.Pruned < sweepLimit {
+		n, err := r.Jobs.Prune(ctx, r.Policy.Views, jobPage)
+		done.Pruned += n
+		if err != nil || n < jobPage {
+			return err
+		}
+		activity.RecordHeartbeat(ctx, *done)
+	}
+	return nil
+}
