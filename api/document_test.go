@@ -58,6 +58,9 @@ func TestEveryRouteIsDocumentedAndEveryOperationServed(t *testing.T) {
 		require.True(t, documented[route], "%s is not in the document: add it to a file under api/openapi", route)
 	}
 	for operation := range documented {
+		if strings.Contains(operation, " /admin/") {
+			continue // the admin API is another handler, with a listener and tests of its own
+		}
 		require.True(t, served[operation], "%s is in the document but not served", operation)
 	}
 }
