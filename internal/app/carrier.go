@@ -23,7 +23,8 @@ import (
 type carrier struct {
 	client client.Client
 	queue  string
-	eager  bool // a worker in this process shares the client: start without a task round trip
+	traced func(ctx context.Context, stream string) context.Context // nil: nothing is traced
+	eager  bool                                                     // a worker in this process shares the client: start without a task round trip
 }
 
 var _ outbox.Carrier = (*carrier)(nil)
@@ -36,11 +37,17 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
+		if c.traced != nil {
+			ctx = c.traced(ctx, ref.Job.Stream())
+		}
 		return c.startOn(ctx, place{c.queue, ref.Account}, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
 	case outbox.StartRunModel:
 		var r call.Run
 		if err := json.Unmarshal(in.Payload, &r); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		if c.traced != nil {
+			ctx = c.traced(ctx, r.Call.Stream())
 		}
 		return c.startOn(ctx, place{worker.ModelQueue(c.queue), r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:

@@ -35,6 +35,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/internal/secret"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
 // instance is one process: the parts that its roles share.
@@ -59,6 +60,7 @@ type instance struct {
 	hub     *stream.Hub // of the watchers of this process
 	bus     stream.Bus
 	tiers   tiers
+	traces  *telemetry.Provider // nil: nothing is exported
 	catalog *catalog.Catalog
 	credits *postgres.Credits
 	calls   *postgres.Calls
@@ -137,21 +139,28 @@ func (in *instance) secretKey() (*secret.Key, error) {
 
 // openTemporal makes the client. It connects when first used, so that the API serves while the
 // engine is away.
-func (in *instance) openTemporal(context.Context) (err error) {
+func (in *instance) openTemporal(ctx context.Context) (err error) {
+	traced, err := in.openTraces(ctx)
+	if err != nil {
+		return err
+	}
 	in.client, err = client.NewLazyClient(client.Options{
-		HostPort: in.cfg.TemporalAddress, Namespace: in.cfg.TemporalNamespace,
+		HostPort: in.cfg.TemporalAddress, Namespace: in.cfg.TemporalNamespace, Interceptors: traced,
 		Logger: sdklog.NewStructuredLogger(in.log.With("part", "temporal")),
 	})
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	in.relay = outbox.NewRelay(postgres.NewOutbox(in.pool), &carrier{
-		client: in.client, queue: in.cfg.TaskQueue, eager: in.has(roleAPI) && in.has(roleWorker),
-	}, in.log, outbox.Options{})
+	carry := &carrier{client: in.client, queue: in.cfg.TaskQueue, eager: in.has(roleAPI) && in.has(roleWorker)}
+	if in.traces != nil {
+		carry.traced = in.traced
+	}
+	in.relay = outbox.NewRelay(postgres.NewOutbox(in.pool), carry, in.log, outbox.Options{})
 	return nil
 }
 
 func (in *instance) close() {
+	in.closeTraces()
 	if in.client != nil {
 		in.client.Close()
 	}

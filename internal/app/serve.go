@@ -118,7 +118,7 @@ func serve(ctx context.Context, cfg config.Config, roles []role, log *slog.Logge
 			return errors.Join(err, listener.Close())
 		}
 	}
-	if handler, err = in.serveOperators(ctx, group, handler); err != nil {
+	if handler, err = in.serveOperators(ctx, group, in.tracedRequests(handler)); err != nil {
 		return err
 	}
 	if listener != nil {

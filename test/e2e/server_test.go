@@ -77,7 +77,7 @@ func startService() *service {
 	go func() {
 		var out bytes.Buffer
 		cmd := app.Command(&out, os.Stderr, os.LookupEnv)
-		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error"})
+		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error", "--admin-token", adminToken})
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	stopMu.Lock()

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
+
+	"github.com/millrace-dev/millrace/internal/telemetry"
+)
+
+// openTraces exports traces if a collector is configured, and returns what the engine's client needs for
+// workflows and activities to be part of them.
+func (in *instance) openTraces(ctx context.Context) ([]interceptor.ClientInterceptor, error) {
+	if in.cfg.TracesTo == "" {
+		return nil, nil
+	}
+	traces, err := telemetry.Start(ctx, in.cfg.TracesTo, Version, in.name)
+	if err != nil {
+		return nil, err
+	}
+	in.traces = traces
+	traced, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{Tracer: traces.Tracer()})
+	if err != nil {
+		return nil, err
+	}
+	return []interceptor.ClientInterceptor{traced}, nil
+}
+
+// tracesGrace bounds how long the last spans may take to be exported when a process stops.
+const tracesGrace = 3 * time.Second
+
+func (in *instance) closeTraces() {
+	if in.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tracesGrace)
+	defer cancel()
+	if err := in.traces.Shutdown(ctx); err != nil {
+		in.log.Warn("the last traces were not exported", "error", err)
+	}
+}
+
+// tracedRequests has spans made of requests, where traces are exported.
+func (in *instance) tracedRequests(h http.Handler) http.Handler {
+	if in.traces == nil || h == nil {
+		return h
+	}
+	return in.traces.Requests(h)
+}
+
+// traced puts what follows below the span of the request that began a stream: its first fact names it.
+func (in *instance) traced(ctx context.Context, stream string) context.Context {
+	first, err := in.events.ReadStream(ctx, stream, 0, 1)
+	if err != nil || len(first) == 0 {
+		return ctx // the workflow then has a trace of its own
+	}
+	return telemetry.Within(ctx, first[0].Meta.RequestID)
+}

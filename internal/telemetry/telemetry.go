@@ -1,0 +1,152 @@
+// Package telemetry exports traces over OTLP when the environment names a collector, and does nothing
+// otherwise. It keeps one promise: the trace of a request has the request's id, so that what a client
+// reports, a log line, a fact and a trace are found by one value. It sees no bodies, queries or
+// credentials.
+package telemetry
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// TracerName names the spans of this program.
+const TracerName = "github.com/millrace-dev/millrace"
+
+// EndpointEnv names a collector; without one nothing is exported. The other OTEL_EXPORTER_OTLP_* variables
+// count too, as the OpenTelemetry specification has them.
+const EndpointEnv = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+// Provider makes spans and exports them until it is shut down.
+type Provider struct{ *sdktrace.TracerProvider }
+
+// Start exports to the endpoint, and has the otel package's global tracers do so too.
+func Start(ctx context.Context, endpoint, version, instance string) (*Provider, error) {
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	if err != nil {
+		return nil, fmt.Errorf("OTLP exporter to %s: %w", endpoint, err)
+	}
+	p := New(sdktrace.NewBatchSpanProcessor(exporter), version, instance)
+	otel.SetTracerProvider(p.TracerProvider)
+	return p, nil
+}
+
+// New returns a provider whose spans go to a processor.
+func New(to sdktrace.SpanProcessor, version, instance string) *Provider {
+	return &Provider{sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(to), sdktrace.WithIDGenerator(requestIDs{}),
+		sdktrace.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", "millrace"), attribute.String("service.version", version), attribute.String("service.instance.id", instance))),
+	)}
+}
+
+// Tracer returns the tracer of this program's spans.
+func (p *Provider) Tracer() trace.Tracer { return p.TracerProvider.Tracer(TracerName) }
+
+// spanOf returns the ids of a request's own span: the request's id is that of the trace.
+func spanOf(requestID string) (trace.SpanContext, bool) {
+	id, err := uuid.Parse(requestID)
+	if err != nil {
+		return trace.SpanContext{}, false
+	}
+	sum := sha256.Sum256(id[:])
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID(id), SpanID: trace.SpanID(sum[:8]), TraceFlags: trace.FlagsSampled, Remote: true,
+	}), true
+}
+
+// Within returns a context whose spans are below the span of the request. An id that is none leaves it as it is.
+func Within(ctx context.Context, requestID string) context.Context {
+	if sc, ok := spanOf(requestID); ok {
+		return trace.ContextWithRemoteSpanContext(ctx, sc)
+	}
+	return ctx
+}
+
+// forced is the key of a span's ids that are given and not drawn.
+type forced struct{}
+
+// requestIDs draws ids, but takes those that a context gives.
+type requestIDs struct{}
+
+// NewIDs implements sdktrace.IDGenerator.
+func (requestIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	if sc, ok := ctx.Value(forced{}).(trace.SpanContext); ok {
+		return sc.TraceID(), sc.SpanID()
+	}
+	id := uuid.New()
+	return trace.TraceID(id), newSpanID()
+}
+
+// NewSpanID implements sdktrace.IDGenerator.
+func (requestIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return newSpanID() }
+
+func newSpanID() trace.SpanID {
+	id := uuid.New()
+	return trace.SpanID(id[8:])
+}
+
+// requestHeader is the header of every answer with the request's id.
+const requestHeader = "X-Request-Id"
+
+// Requests makes a span of each request once it has been answered, under the id that the answer names. The
+// path is told without its query, which may hold a credential; ids in it are as the client sent them.
+func (p *Provider) Requests(next http.Handler) http.Handler {
+	tracer := p.Tracer()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(seen, r)
+		sc, ok := spanOf(w.Header().Get(requestHeader))
+		if !ok {
+			return
+		}
+		ctx := context.WithValue(context.WithoutCancel(r.Context()), forced{}, sc)
+		_, span := tracer.Start(ctx, r.Method, trace.WithTimestamp(began), trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path),
+				attribute.Int("http.response.status_code", seen.status), attribute.String("millrace.request_id", w.Header().Get(requestHeader))))
+		if seen.status >= http.StatusInternalServerError {
+			span.SetStatus(codes.Error, http.StatusText(seen.status))
+		}
+		span.End()
+	})
+}
+
+// statusWriter remembers the status of an answer. Streams and WebSockets reach the writer below it.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush implements http.Flusher, which event streams ask for.
+func (w *statusWriter) Flush() {
+	http.NewResponseController(w.ResponseWriter).Flush() //nolint:errcheck // a writer that cannot flush does not
+}
+
+// Hijack implements http.Hijacker, which WebSockets ask for.
+func (w *statusWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.status = http.StatusSwitchingProtocols
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
