@@ -113,7 +113,7 @@ func (s *fileServer) receiveImage(c *gin.Context) (imageUpload, error) {
 	if up.place, err = uploadPlace(up.form); err != nil {
 		return up, err
 	}
-	up.info, err = s.inspect(c.Request.Context(), up.w, up.form.size)
+	up.info, err = s.inspect(c.Request.Context(), caller(c).Account, up.w, up.form.size)
 	return up, err
 }
 
@@ -143,8 +143,8 @@ func uploadPlace(f *form) (asset.Place, error) {
 }
 
 // inspect reads an image's header, never its pixels.
-func (s *fileServer) inspect(ctx context.Context, r io.ReaderAt, size int64) (codec.Info, error) {
-	release, err := s.claimImage(ctx)
+func (s *fileServer) inspect(ctx context.Context, account string, r io.ReaderAt, size int64) (codec.Info, error) {
+	release, err := s.claimImage(ctx, account)
 	if err != nil {
 		return codec.Info{}, err
 	}
@@ -223,7 +223,7 @@ func (s *fileServer) original(c *gin.Context, f *form) (files.Entry, error) {
 
 // applyMask writes the original with the mask's alpha. The writer it returns is the caller's to end.
 func (s *fileServer) applyMask(ctx context.Context, original files.Entry, up imageUpload) (blob.Writer, error) {
-	release, err := s.claimImage(ctx)
+	release, err := s.claimImage(ctx, original.Account)
 	if err != nil {
 		return nil, err
 	}

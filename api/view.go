@@ -48,7 +48,7 @@ type Grants interface {
 // may take some hundred megabytes.
 type fileServer struct {
 	*server
-	images chan struct{}
+	images *turns
 }
 
 // maxViewPixels bounds what the view and upload routes decode (cloud contract, limits).
@@ -59,7 +59,7 @@ func (s *server) fileRoutes() []route {
 	if s.Files == nil {
 		return nil
 	}
-	fs := &fileServer{server: s, images: make(chan struct{}, max(2, runtime.NumCPU()))}
+	fs := &fileServer{server: s, images: newTurns(max(2, runtime.NumCPU()))}
 	signed := "/files/:asset/:filename"
 	all := cloud(
 		route{method: http.MethodGet, path: "/view", handle: fs.getView},
@@ -129,7 +129,7 @@ func viewed(c *gin.Context) (asset.Place, error) {
 
 // showPreview answers with the image re-encoded.
 func (s *fileServer) showPreview(c *gin.Context, e files.Entry) error {
-	release, err := s.claimImage(c.Request.Context())
+	release, err := s.claimImage(c.Request.Context(), e.Account)
 	if err != nil {
 		return err
 	}
@@ -152,13 +152,8 @@ func (s *fileServer) showPreview(c *gin.Context, e files.Entry) error {
 }
 
 // claimImage waits for the right to decode an image.
-func (s *fileServer) claimImage(ctx context.Context) (release func(), err error) {
-	select {
-	case s.images <- struct{}{}:
-		return func() { <-s.images }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+func (s *fileServer) claimImage(ctx context.Context, account string) (release func(), err error) {
+	return s.images.take(ctx, account)
 }
 
 // badImage turns what is wrong with an image into the contract's 400.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/asset"
@@ -25,6 +26,7 @@ import (
 )
 
 type bundle struct {
+	pool     *pgxpool.Pool
 	files    *files.Service
 	blobs    *mem.Store
 	events   *postgres.EventStore
@@ -36,7 +38,7 @@ func setup(t testing.TB, opts files.Options) *bundle {
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	b := &bundle{blobs: mem.New(), registry: eventlog.NewRegistry()}
+	b := &bundle{pool: pool, blobs: mem.New(), registry: eventlog.NewRegistry()}
 	require.NoError(t, asset.Register(b.registry))
 	b.events = postgres.NewEventStore(pool, b.registry, nil)
 	b.files = files.New(postgres.NewFiles(pool, b.events), b.blobs, opts)
@@ -115,6 +117,32 @@ func TestAnotherAttemptGetsTheSameNameAndRecordsNothing(t *testing.T) {
 	third, err := b.files.ForNode(run, "9").Save(t.Context(), png(0), content("one"))
 	require.NoError(t, err)
 	require.Equal(t, "ComfyUI_00002_.png", third.Filename, "another run is another call")
+}
+
+// A worker that was taken for dead may still be at work when its job has ended, or begun again.
+func TestAnAttemptThatOutlivedItsRunSavesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, files.Options{})
+	require.NoError(t, job.Register(b.registry))
+	jobs := postgres.NewJobs(b.pool, b.events)
+	run := newRun("a1")
+	_, err := jobs.Submit(t.Context(), job.NewJob{ID: run.Job, Account: "a1", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}})
+	require.NoError(t, err)
+	zombie := b.files.ForNode(run, "9")
+	_, err = zombie.Save(t.Context(), png(0), content("one"))
+	require.NoError(t, err)
+	other := run
+	other.Run = 2
+	_, err = b.files.ForNode(other, "9").Save(t.Context(), png(1), content("two"))
+	require.Equal(t, "run_over", fault.CodeOf(err), "of a run that has no slot")
+	_, err = jobs.End(t.Context(), job.Ending{ID: run.Job, Account: "a1", Run: 1, Type: job.TypeCanceled, Fact: job.CanceledV1{Run: 1}})
+	require.NoError(t, err)
+	_, err = zombie.Save(t.Context(), png(1), content("two"))
+	require.Equal(t, "run_over", fault.CodeOf(err))
+	require.Len(t, zombie.Saved(), 1)
+	var n int
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) from files`).Scan(&n))
+	require.Equal(t, 1, n)
 }
 
 func TestParallelSavesGetDistinctNumbers(t *testing.T) {

@@ -12,10 +12,18 @@ import (
 // these assets, whatever else is uploaded under the same name later. A reference that is
 // malformed, unknown, another account's or not to be read is missing_asset.
 func (s *Service) ResolveAssets(ctx context.Context, account string, g *graph.Graph) error {
-	for _, ref := range g.AssetRefs() {
-		e, err := s.referenced(ctx, account, ref)
-		if err != nil {
-			return err
+	refs := g.AssetRefs()
+	if len(refs) == 0 {
+		return nil
+	}
+	found, err := s.referenced(ctx, account, refs)
+	if err != nil {
+		return err
+	}
+	for i, ref := range refs {
+		e, ok := found[asset.ID(ref.ID)]
+		if !ok || e.Rejected {
+			return missing(refs[i], nil)
 		}
 		if err := g.ReplaceAsset(ref, AssetName(e.Asset)); err != nil {
 			return err
@@ -24,16 +32,26 @@ func (s *Service) ResolveAssets(ctx context.Context, account string, g *graph.Gr
 	return nil
 }
 
-func (s *Service) referenced(ctx context.Context, account string, ref graph.AssetRef) (Entry, error) {
-	id, err := asset.ParseID(ref.ID)
-	if err != nil {
-		return Entry{}, missing(ref, err)
+// maxReferences bounds the different assets that one graph may name; a graph is bounded anyway.
+const maxReferences = 10_000
+
+// referenced looks all references up at once.
+func (s *Service) referenced(ctx context.Context, account string, refs []graph.AssetRef) (map[asset.ID]Entry, error) {
+	ids, seen := make([]asset.ID, 0, len(refs)), make(map[asset.ID]bool, len(refs))
+	for _, ref := range refs {
+		id, err := asset.ParseID(ref.ID)
+		if err != nil {
+			return nil, missing(ref, err)
+		}
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
 	}
-	e, err := s.store.ByAsset(ctx, Viewer{Account: account}, id)
-	if fault.Is(err, fault.NotFound) || err == nil && e.Rejected {
-		return Entry{}, missing(ref, err)
+	if len(ids) > maxReferences {
+		return nil, fault.New(fault.Invalid, "invalid_workflow", "a workflow may name %d assets, not %d", maxReferences, len(ids))
 	}
-	return e, err
+	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
 }
 
 func missing(ref graph.AssetRef, cause error) error {

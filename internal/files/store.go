@@ -69,6 +69,8 @@ type Viewer struct {
 type Store interface {
 	ByName(ctx context.Context, who Viewer, place asset.Place) (Entry, error)
 	ByAsset(ctx context.Context, who Viewer, id asset.ID) (Entry, error)
+	// ByAssets returns those of the files that are there.
+	ByAssets(ctx context.Context, who Viewer, ids []asset.ID) (map[asset.ID]Entry, error)
 	ByHash(ctx context.Context, who Viewer, hash blob.Ref) (Entry, error)
 	// OfAnyone is ByAsset for a caller who proved by other means that it may read the asset.
 	OfAnyone(ctx context.Context, id asset.ID) (Entry, error)

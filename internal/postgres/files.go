@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
@@ -96,6 +97,23 @@ func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.ID) (fil
 // OfAnyone implements files.Store.
 func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) {
 	return one(ctx, f.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
+}
+
+// ByAssets implements files.Store in one query.
+func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.ID) (map[asset.ID]files.Entry, error) {
+	rows, err := f.pool.Query(ctx, selectFile+` and asset_id = any($3::uuid[])`, who.Account, jobOrNull(who), assetIDs(ids))
+	if err != nil {
+		return nil, classify(err, "look up files")
+	}
+	entries, err := pgx.CollectRows(rows, scanFile)
+	if err != nil {
+		return nil, classify(err, "look up files")
+	}
+	found := make(map[asset.ID]files.Entry, len(entries))
+	for _, e := range entries {
+		found[e.Asset] = e
+	}
+	return found, nil
 }
 
 // ByHash implements files.Store: the newest of the account's files with these bytes.
@@ -186,6 +204,9 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 		if e, fresh, err = f.allot(ctx, tx, s); err != nil || !fresh {
 			return err
 		}
+		if err := mayProduce(ctx, tx, s.Producer); err != nil {
+			return err
+		}
 		if err := f.advance(ctx, tx, e.Account, e.Place, s.Prefix); err != nil {
 			return err
 		}
@@ -197,6 +218,24 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 		f.events.Wake()
 	}
 	return e, err
+}
+
+// mayProduce refuses an attempt that outlived its job or its run: what it saves would belong to nobody. The
+// stream stays locked, so that the job ends after what it saved, or before.
+func mayProduce(ctx context.Context, tx pgx.Tx, p asset.Producer) error {
+	var over bool
+	err := tx.QueryRow(ctx, `select s.closed or coalesce(j.run <> $3, false)
+		from streams s left join job_slots j on j.job_id = $2
+		where s.id = $1 for share of s`, job.ID(p.Job).Stream(), p.Job, p.Run).Scan(&over)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look whether the job goes on: %w", err)
+	case over:
+		return fault.New(fault.Conflict, "run_over", "run %d of job %s is over", p.Run, p.Job)
+	}
+	return nil
 }
 
 func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
