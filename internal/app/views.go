@@ -156,14 +156,23 @@ func progress(w io.Writer, what string) func(done, total int64) {
 }
 
 func (s *shell) resumeViews() *cobra.Command {
-	return &cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was mended", Args: cobra.ExactArgs(2),
+		Long: "Fold the facts of a halted stream that were held back, and let it go on. Who did so and why is recorded.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.withViews(cmd.Context(), args[0], func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
-				return projections.Resume(ctx, pool, chosen[0], args[1])
+				events, err := eventStore(pool)
+				if err != nil {
+					return err
+				}
+				ops := &operations{pool: pool, events: events}
+				return ops.resume(ctx, chosen[0], args[1], act{Actor: operator(), Reason: reason})
 			})
 		},
 	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
 }
 
 // withViews calls work with the database and the named view, or all of them.
