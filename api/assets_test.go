@@ -365,6 +365,24 @@ func TestIdempotencyKeys(t *testing.T) { // A-43 to A-50
 	require.Equal(t, 200, h.postKeyed(t, "k4", "key-a", upload("1")...).status, "not claimed without a right to")
 }
 
+// The clock is the database's: the rows are moved instead.
+func TestAKeyMeansNothingAfterADay(t *testing.T) { // A-45
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	age := func(by string) {
+		_, err := h.pool.Exec(t.Context(), `update idempotency_keys set expires_at = expires_at - $1::interval`, by)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 201, h.postKeyed(t, "k", "key-a", upload("1")...).status)
+	age("23 hours 59 minutes")
+	require.Equal(t, 422, h.postKeyed(t, "k", "key-a", upload("1")...).status)
+	age("2 minutes")
+	require.Equal(t, 200, h.postKeyed(t, "k", "key-a", upload("1")...).status, "processed again")
+	require.Equal(t, 422, h.postKeyed(t, "k", "key-a", upload("1")...).status, "for another day")
+	age("23 hours 59 minutes")
+	require.Equal(t, 422, h.postKeyed(t, "k", "key-a", upload("1")...).status)
+}
+
 func TestTwoRequestsWithOneKeyAtOnce(t *testing.T) { // A-46
 	t.Parallel()
 	h := startFiles(t, api.Options{})

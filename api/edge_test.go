@@ -129,7 +129,7 @@ func TestModeNoneAnswersItsOwnOriginOnly(t *testing.T) {
 
 func TestAbsoluteLinksComeFromTheRightPlace(t *testing.T) {
 	t.Parallel()
-	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "pub.example", "X-Forwarded-Prefix", "/m"}
+	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "evil.example, pub.example", "X-Forwarded-Prefix", "/evil, /m"}
 	cases := map[string]struct {
 		opts api.Options
 		want string

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/webp"
 
@@ -45,6 +46,7 @@ type fileHarness struct {
 	url    string
 	root   string
 	files  *files.Service
+	pool   *pgxpool.Pool
 	ahead  atomic.Int64 // nanoseconds that the clock of links runs ahead
 	client *http.Client
 }
@@ -55,6 +57,7 @@ func startFiles(t *testing.T, opts api.Options) *fileHarness {
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
+	h.pool = pool
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
 	blobs, err := disk.Open(t.Context(), h.root, disk.Options{Log: slog.New(slog.DiscardHandler)})
