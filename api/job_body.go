@@ -78,10 +78,10 @@ func (s *server) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBo
 	self := base + "/api/v2/jobs/" + string(j.ID)
 	body := jobBody{
 		ID: j.ID, Status: j.State, CreatedAt: rfc3339(j.SubmittedAt), StartedAt: rfc3339Ptr(j.StartedAt),
-		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.SubmittedAt.Add(s.opts.JobRetention)), QueuePosition: position,
+		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
-		Metadata: j.Metadata, OutputsReused: len(j.Cached) > 0,
+		Metadata: j.Metadata, OutputsReused: j.OutputsReused(),
 	}
 	if s.Logs != nil {
 		body.URLs.Logs = self + "/logs"
