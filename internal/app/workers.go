@@ -37,7 +37,11 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err := in.awaitTemporal(ctx); err != nil {
 			return err
 		}
-		group.Go(func() error { return in.assetWorker().Run(ctx) })
+		assets, err := in.assetWorker()
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return assets.Run(ctx) })
 		in.startModels(ctx, group)
 		return worker.New(in.client, in.graphActivities(stops), worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
@@ -50,17 +54,25 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 const valueGrace = 3 * 24 * time.Hour
 
 // assetWorker ingests uploads and sweeps what has expired.
-func (in *instance) assetWorker() *worker.AssetWorker {
+func (in *instance) assetWorker() (*worker.AssetWorker, error) {
 	records := postgres.NewAssets(in.pool, in.events)
-	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scan.Content{Blobs: in.blobs}, Log: in.log}
+	var scanner activities.Scanner = scan.Content{Blobs: in.blobs}
+	if in.cfg.ScanCommand != "" {
+		var err error
+		if scanner, err = scan.NewCommand(scanner, in.cfg.ScanCommand, in.cfg.ScanTimeout); err != nil {
+			return nil, err
+		}
+	}
+	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Log: in.log}
 	retention := &activities.Retention{
-		Assets: records, Log: in.log,
+		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
+		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Views: viewNames()},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: valueGrace},
 		},
 	}
-	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
+	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter}), nil
 }
 
 // follow shows events to see as soon as they are in the log, from now on.
