@@ -65,6 +65,9 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	c.checkViews()
 	c.checkLanes()
 	require.Contains(t, c.command("jobs", "events", jobs["restored-long-0"]), "job.requeued")
+	replayed := c.command("jobs", "replay", "--since", "1h", "--limit", "3")
+	require.Contains(t, replayed, "replays")
+	require.NotContains(t, replayed, "diverges")
 }
 
 // try runs a command that may fail.
