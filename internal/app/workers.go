@@ -43,7 +43,9 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startModels(ctx, group)
-		return worker.New(in.client, in.graphActivities(stops), worker.Options{
+		runs := in.graphActivities(stops)
+		in.startCache(ctx, group, runs)
+		return worker.New(in.client, runs, worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
 		}).Run(ctx)
 	})

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// nodeCache is what nodes of earlier jobs gave, nil where none is to be kept.
+func (in *instance) nodeCache() *nodecache.Cache {
+	if in.cfg.NodeCache == 0 {
+		return nil
+	}
+	return &nodecache.Cache{
+		Store: postgres.NewNodeCache(in.pool), Bytes: in.cfg.NodeCache, Age: in.cfg.CacheAge, From: in.cfg.CacheFrom,
+	}
+}
+
+// shortenEvery is how often the cache is brought within its bounds.
+const shortenEvery = time.Minute
+
+// startCache keeps the node cache of graph runs within its bounds.
+func (in *instance) startCache(ctx context.Context, group *errgroup.Group, runs *activities.Graph) {
+	if runs.Cache == nil {
+		return
+	}
+	group.Go(func() error {
+		tick := time.NewTicker(shortenEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+			if err := runs.Cache.Shorten(ctx, runs.Values.ForgetCached); err != nil && ctx.Err() == nil {
+				in.log.Warn("the node cache stays as large as it is for now", "error", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dear is a graph whose node "2" takes long enough for its image to be kept.
+const dear = `{
+	"1":{"class_type":"EmptyImage","inputs":{"width":1024,"height":768,"batch_size":1,"color":3368601}},
+	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":3.0}},
+	"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"kept"}}}`
+
+// told lists the lifecycle messages of a job as "type node", and what execution_cached named.
+func told(frames []frame) (messages []string, cached []any) {
+	for _, f := range frames {
+		node, _ := f.Data["node"].(string)
+		switch f.Type {
+		case "execution_cached":
+			cached, _ = f.Data["nodes"].([]any)
+			messages = append(messages, f.Type)
+		case "executing", "executed", "execution_start", "execution_success":
+			messages = append(messages, strings.TrimSpace(f.Type+" "+node))
+		}
+	}
+	return messages, cached
+}
+
+func TestARepeatedJobIsAnsweredFromTheCache(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	first := c.submit(dear)
+	c.await(first, "completed")
+	before := c.json("GET", "/api/v2/jobs/"+first, "")
+	require.Equal(t, false, before["outputs_reused"])
+
+	socket := c.dial("")
+	id := c.submit(strings.NewReplacer(`"9":`, `"7":`).Replace(dear)) // ids of nodes make no difference
+	messages, cached := told(socket.until(over(id)))
+	require.Equal(t, []string{"execution_start", "execution_cached", "executed 7", "execution_success", "executing"}, messages)
+	require.Equal(t, []any{"1", "2", "7"}, cached)
+	after := c.json("GET", "/api/v2/jobs/"+id, "")
+	require.Equal(t, true, after["outputs_reused"])
+	require.Equal(t, names(before), names(after), "the same files, none new")
+	require.Len(t, c.json("GET", "/api/jobs/"+id, "")["outputs"], 1)
+}
+
+func TestOnlyWhatChangedRunsAgain(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	c.await(c.submit(dear), "completed")
+	socket := c.dial("")
+	id := c.submit(strings.ReplaceAll(dear, `"kept"`, `"renamed"`))
+	messages, cached := told(socket.until(over(id)))
+	require.Equal(t, []string{"execution_start", "execution_cached", "executing 9", "executed 9", "execution_success", "executing"}, messages)
+	require.Equal(t, []any{"1", "2"}, cached)
+	after := c.json("GET", "/api/v2/jobs/"+id, "")
+	require.Equal(t, false, after["outputs_reused"])
+	require.Equal(t, []string{"renamed_00001_.png"}, names(after))
+}
+
+func TestNoAccountIsAnsweredWithWhatAnotherMade(t *testing.T) {
+	t.Parallel()
+	mine, theirs := newClient(t, "pro"), newClient(t, "pro")
+	mine.await(mine.submit(dear), "completed")
+	socket := theirs.dial("")
+	id := theirs.submit(dear)
+	_, cached := told(socket.until(over(id)))
+	require.Empty(t, cached)
+	require.Equal(t, []string{"kept_00001_.png"}, names(theirs.json("GET", "/api/v2/jobs/"+id, "")))
+}
+
+func TestAnOutputThatWasDeletedIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	first := c.submit(picture)
+	c.await(first, "completed")
+	output, _ := c.json("GET", "/api/v2/jobs/"+first, "")["outputs"].([]any)[0].(map[string]any)
+	asset, _ := output["id"].(string)
+	require.Equal(t, 204, c.do("DELETE", "/api/v2/assets/"+asset, "").status)
+	socket := c.dial("")
+	id := c.submit(picture)
+	messages, cached := told(socket.until(over(id)))
+	require.Equal(t, []any{"5", "6"}, cached, "the text is still there")
+	require.Contains(t, messages, "executing 9")
+	require.NotContains(t, messages, "executing 5")
+	require.Contains(t, messages, "executed 5")
+	require.Len(t, names(c.json("GET", "/api/v2/jobs/"+id, "")), 1)
+}
+
+// names returns the filenames of a v2 job's outputs.
+func names(job map[string]any) []string {
+	outputs, _ := job["outputs"].([]any)
+	var all []string
+	for _, o := range outputs {
+		output, _ := o.(map[string]any)
+		name, _ := output["name"].(string)
+		all = append(all, name)
+	}
+	return all
+}
