@@ -63,7 +63,8 @@ func (s *Stand) Serve(ctx context.Context, env ...string) error {
 	s.service.Cancel = func() error { return s.service.Process.Signal(os.Interrupt) }
 	s.service.WaitDelay = 15 * time.Second
 	s.service.Stderr, s.service.Stdout = log, log
-	s.service.Env = append(append(os.Environ(), "DATABASE_URL="+s.DatabaseURL, "TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...)
+	// What is measured is running nodes: jobs that repeat one graph would be answered from the cache.
+	s.service.Env = append(append(os.Environ(), "MILLRACE_NODE_CACHE=0", "DATABASE_URL="+s.DatabaseURL, "TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...)
 	if err := s.service.Start(); err != nil {
 		return err
 	}
