@@ -32,8 +32,9 @@ func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	return at
 }
 
-// OutputRetention returns how long an output is kept from when it was saved, so that it outlives its job.
-func OutputRetention(retention time.Duration) time.Duration { return retention + afterEnd }
+// OutputRetention returns how long an output is kept from when it was saved, so that it outlives its job. It
+// is twice the life of a job: the node cache shows outputs in the first half of theirs to further jobs.
+func OutputRetention(retention time.Duration) time.Duration { return 2 * (retention + afterEnd) }
 
 // archiveFormat is the format that the first line of an archive names.
 const archiveFormat = "millrace-job-facts/1"
