@@ -95,8 +95,14 @@ func printCalls(p *inspect.Printer, found []call.Call, names map[string]string) 
 			name = names[name]
 		}
 		rows[i] = []inspect.Cell{
-			{Text: string(c.ID)}, {Text: string(c.State), Style: callStyle(c.State)}, {Text: c.Model}, {Text: inspect.Clean(name)},
-			{Text: c.AcceptedAt.Format(time.DateTime)}, {Text: lasted(c), Right: true}, {Text: dollars(c.Charged), Right: true}, {Text: remarkOn(c)},
+			{Text: string(c.ID)},
+			{Text: string(c.State), Style: callStyle(c.State)},
+			{Text: c.Model},
+			{Text: inspect.Clean(name)},
+			{Text: c.AcceptedAt.Format(time.DateTime)},
+			{Text: lasted(c), Right: true},
+			{Text: dollars(c.Charged), Right: true},
+			{Text: remarkOn(c)},
 		}
 	}
 	p.Table([]string{"ID", "STATE", "MODEL", "ACCOUNT", "ACCEPTED", "TOOK", "CHARGED", ""}, rows)
@@ -209,8 +215,11 @@ func (s *shell) callEvents() *cobra.Command {
 			rows := make([][]inspect.Cell, len(facts))
 			for i, f := range facts {
 				rows[i] = []inspect.Cell{
-					{Text: fmt.Sprint(f.Version), Right: true}, {Text: "+" + inspect.Span(f.RecordedAt.Sub(c.AcceptedAt)), Right: true},
-					{Text: f.Type}, {Text: inspect.Clean(f.Meta.Actor)}, {Text: inspect.Clean(string(inspect.Redact(f.Data)))},
+					{Text: fmt.Sprint(f.Version), Right: true},
+					{Text: "+" + inspect.Span(f.RecordedAt.Sub(c.AcceptedAt)), Right: true},
+					{Text: f.Type},
+					{Text: inspect.Clean(f.Meta.Actor)},
+					{Text: inspect.Clean(string(inspect.Redact(f.Data)))},
 				}
 			}
 			p := s.printer()

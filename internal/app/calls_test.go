@@ -27,8 +27,10 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	_, err := store.Accept(t.Context(), n)
 	require.NoError(t, err)
 	run := call.Run{Call: n.ID, Account: n.Account, Run: 1}
-	_, err = store.End(t.Context(), call.Ending{Run: run, Type: call.TypeOutcomeUnknown, Hold: call.KeepHold, Limits: limits,
-		Fact: call.OutcomeUnknownV1{Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"}}})
+	_, err = store.End(t.Context(), call.Ending{
+		Run: run, Type: call.TypeOutcomeUnknown, Hold: call.KeepHold, Limits: limits,
+		Fact: call.OutcomeUnknownV1{Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"}},
+	})
 	require.NoError(t, err)
 
 	out, err := s.run(t, "calls", "reconcile", "aaaaaaaa", "--charged", "0.03", "--reason", "on the bill")
