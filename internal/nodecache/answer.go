@@ -29,8 +29,10 @@ type Answer struct {
 // somebody reads it and its values can be read; and whatever led only to answered nodes is not asked
 // at all and counts as answered too. readable tells whether the values of an entry are still there.
 func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) Answer {
-	r := resolver{plan: plan, hits: hits, readable: readable,
-		read: make([]bool, len(plan.Nodes)), runs: make([]bool, len(plan.Nodes)), spared: make([]bool, len(plan.Nodes))}
+	r := resolver{
+		plan: plan, hits: hits, readable: readable,
+		read: make([]bool, len(plan.Nodes)), runs: make([]bool, len(plan.Nodes)), spared: make([]bool, len(plan.Nodes)),
+	}
 	a := Answer{Hits: map[int]Entry{}, Values: map[int]bool{}}
 	if len(hits) == 0 {
 		return a
