@@ -1,0 +1,51 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// Jobs go first, since their outputs and archives are what the other steps look at; a sweep of jobs that
+// fails is told, and keeps assets and blobs waiting no longer.
+func TestASweepTakesJobsThenAssetsThenBlobs(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]error{"well": nil, "jobs fail": temporal.NewNonRetryableApplicationError("no", "x", errors.New("x"))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+			var order []string
+			step := func(name string, fn any) {
+				env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+			}
+			step("ExpireJobs", func(context.Context) (activities.JobSweep, error) {
+				order = append(order, "jobs")
+				return activities.JobSweep{Retired: 2}, broken
+			})
+			step("ExpireAssets", func(context.Context) (int, error) { order = append(order, "assets"); return 3, nil })
+			step("CollectBlobs", func(context.Context) (asset.Collection, error) {
+				order = append(order, "blobs")
+				return asset.Collection{Removed: 1}, nil
+			})
+			env.ExecuteWorkflow(workflows.Retention)
+			require.Equal(t, []string{"jobs", "assets", "blobs"}, order)
+			if broken != nil {
+				require.Error(t, env.GetWorkflowError())
+				return
+			}
+			require.NoError(t, env.GetWorkflowError())
+			var res workflows.RetentionResult
+			require.NoError(t, env.GetWorkflowResult(&res))
+			require.Equal(t, workflows.RetentionResult{Expired: 3, Jobs: activities.JobSweep{Retired: 2}, Collected: asset.Collection{Removed: 1}}, res)
+		})
+	}
+}
