@@ -14,8 +14,12 @@ const dear = `{
 	"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"kept"}}}`
 
 // told lists the lifecycle messages of a job as "type node", and what execution_cached named.
-func told(frames []frame) (messages []string, cached []any) {
+// Frames of a job before it, which may still arrive, are passed over.
+func told(id string, frames []frame) (messages []string, cached []any) {
 	for _, f := range frames {
+		if f.Data["prompt_id"] != id {
+			continue
+		}
 		node, _ := f.Data["node"].(string)
 		switch f.Type {
 		case "execution_cached":
@@ -38,7 +42,7 @@ func TestARepeatedJobIsAnsweredFromTheCache(t *testing.T) {
 
 	socket := c.dial("")
 	id := c.submit(strings.NewReplacer(`"9":`, `"7":`).Replace(dear)) // ids of nodes make no difference
-	messages, cached := told(socket.until(over(id)))
+	messages, cached := told(id, socket.until(over(id)))
 	require.Equal(t, []string{"execution_start", "execution_cached", "executed 7", "execution_success", "executing"}, messages)
 	require.Equal(t, []any{"1", "2", "7"}, cached)
 	after := c.json("GET", "/api/v2/jobs/"+id, "")
@@ -53,7 +57,7 @@ func TestOnlyWhatChangedRunsAgain(t *testing.T) {
 	c.await(c.submit(dear), "completed")
 	socket := c.dial("")
 	id := c.submit(strings.ReplaceAll(dear, `"kept"`, `"renamed"`))
-	messages, cached := told(socket.until(over(id)))
+	messages, cached := told(id, socket.until(over(id)))
 	require.Equal(t, []string{"execution_start", "execution_cached", "executing 9", "executed 9", "execution_success", "executing"}, messages)
 	require.Equal(t, []any{"1", "2"}, cached)
 	after := c.json("GET", "/api/v2/jobs/"+id, "")
@@ -67,7 +71,7 @@ func TestNoAccountIsAnsweredWithWhatAnotherMade(t *testing.T) {
 	mine.await(mine.submit(dear), "completed")
 	socket := theirs.dial("")
 	id := theirs.submit(dear)
-	_, cached := told(socket.until(over(id)))
+	_, cached := told(id, socket.until(over(id)))
 	require.Empty(t, cached)
 	require.Equal(t, []string{"kept_00001_.png"}, names(theirs.json("GET", "/api/v2/jobs/"+id, "")))
 }
@@ -82,7 +86,7 @@ func TestAnOutputThatWasDeletedIsMadeAgain(t *testing.T) {
 	require.Equal(t, 204, c.do("DELETE", "/api/v2/assets/"+asset, "").status)
 	socket := c.dial("")
 	id := c.submit(picture)
-	messages, cached := told(socket.until(over(id)))
+	messages, cached := told(id, socket.until(over(id)))
 	require.Equal(t, []any{"5", "6"}, cached, "the text is still there")
 	require.Contains(t, messages, "executing 9")
 	require.NotContains(t, messages, "executing 5")
