@@ -81,6 +81,13 @@ func (f *file) model(i int, base string) (*Model, error) {
 	if msg := m.inconsistent(); msg != "" {
 		return nil, &problem{node, msg}
 	}
+	for i := range e.Alternates {
+		other, err := e.Alternates[i].compile()
+		if err != nil {
+			return nil, err
+		}
+		m.Alternates = append(m.Alternates, other)
+	}
 	return m, e.checkExample(m)
 }
 

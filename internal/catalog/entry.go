@@ -49,6 +49,7 @@ type entry struct {
 	Output      yaml.Node
 	Rules       []rule
 	Example     yaml.Node
+	Alternates  []alternate
 }
 
 type endpoint struct {

@@ -123,6 +123,11 @@ func build(files []source, opts Options) (*Snapshot, error) {
 			models[m.ID], from[m.ID] = m, f
 		}
 	}
+	for id, m := range models {
+		for _, err := range m.joinAlternates(models) {
+			problems = append(problems, fmt.Errorf("%s:%w", from[id].name, err))
+		}
+	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}

@@ -67,6 +67,7 @@ type Model struct {
 	InputMedia  map[string]string // top-level input field -> "image": what a node turns into a link
 	ContentType string            // media type of a bytes answer for the schema document
 	Example     json.RawMessage   // a body that works, nil when the entry has none
+	Alternates  []*Alternate      // other servers of the model, the preferred one first
 
 	price  pricing
 	input  *schema

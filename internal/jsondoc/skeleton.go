@@ -4,6 +4,7 @@
 package jsondoc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,17 @@ var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontex
 // that a document with a film inside stays small. Numbers are int where they are whole, float64
 // otherwise. An error means that the bytes are not one JSON document.
 func Skeleton(r io.Reader) (any, error) {
-	d := jsontext.NewDecoder(r, jsonOptions...)
-	value, err := skeletonValue(d, 0)
+	return decode(reader{jsontext.NewDecoder(r, jsonOptions...), cutString})
+}
+
+// Whole is Skeleton with every string as it is, for documents that are written anew: a translated
+// body must not lose the picture inside. The caller bounds body.
+func Whole(body []byte) (any, error) {
+	return decode(reader{jsontext.NewDecoder(bytes.NewBuffer(body), jsonOptions...), len(body)})
+}
+
+func decode(d reader) (any, error) {
+	value, err := d.value(0)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +47,13 @@ func Skeleton(r io.Reader) (any, error) {
 	return value, nil
 }
 
-func skeletonValue(d *jsontext.Decoder, depth int) (any, error) {
+// reader decodes with strings cut at a length in bytes.
+type reader struct {
+	*jsontext.Decoder
+	cut int
+}
+
+func (d reader) value(depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("the document is nested deeper than %d", maxDepth)
 	}
@@ -47,11 +63,11 @@ func skeletonValue(d *jsontext.Decoder, depth int) (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		return skeletonObject(d, depth)
+		return d.object(depth)
 	case '[':
-		return skeletonArray(d, depth)
+		return d.array(depth)
 	case '"':
-		return cut(token.String()), nil
+		return d.short(token.String()), nil
 	case '0':
 		return number(token.String()), nil
 	case 't', 'f':
@@ -61,15 +77,15 @@ func skeletonValue(d *jsontext.Decoder, depth int) (any, error) {
 	}
 }
 
-func skeletonObject(d *jsontext.Decoder, depth int) (any, error) {
+func (d reader) object(depth int) (any, error) {
 	object := map[string]any{}
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		key := cut(name.String())
-		if object[key], err = skeletonValue(d, depth+1); err != nil {
+		key := d.short(name.String())
+		if object[key], err = d.value(depth + 1); err != nil {
 			return nil, err
 		}
 	}
@@ -77,10 +93,10 @@ func skeletonObject(d *jsontext.Decoder, depth int) (any, error) {
 	return object, err
 }
 
-func skeletonArray(d *jsontext.Decoder, depth int) (any, error) {
+func (d reader) array(depth int) (any, error) {
 	array := []any{}
 	for d.PeekKind() != ']' {
-		value, err := skeletonValue(d, depth+1)
+		value, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +106,11 @@ func skeletonArray(d *jsontext.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-func cut(s string) string {
-	if len(s) <= cutString {
+func (d reader) short(s string) string {
+	if len(s) <= d.cut {
 		return s
 	}
-	return string([]byte(s[:cutString])) // a copy: the long one can go
+	return string([]byte(s[:d.cut])) // a copy: the long one can go
 }
 
 func number(text string) any {

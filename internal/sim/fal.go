@@ -17,42 +17,53 @@ var falRefusals = refusals{
 
 func (s *Server) falRoutes() {
 	key := scheme("Key")
-	s.handle("POST /fal/fal-ai/flux/schnell", key, falRefusals.or(falSubmit))
-	s.handle("GET /fal/fal-ai/flux/requests/{id}/status", key, refusals{faultDown: falRefusals[faultDown]}.or(falStatus))
-	s.handle("GET /fal/fal-ai/flux/requests/{id}", key, falResult)
-	s.handle("PUT /fal/fal-ai/flux/requests/{id}/cancel", key, func(*exchange) reply {
-		return reply{status: http.StatusAccepted, json: map[string]any{"status": "CANCELLATION_REQUESTED"}}
-	})
+	s.handle("POST /fal/fal-ai/flux/schnell", key, falRefusals.or(falSubmit("flux")))
+	s.handle("POST /fal/fal-ai/flux-2-pro", key, falRefusals.or(falSubmit("flux-2-pro")))
+	for _, app := range []string{"flux", "flux-2-pro"} {
+		request := "/fal/fal-ai/" + app + "/requests/{id}"
+		s.handle("GET "+request+"/status", key, refusals{faultDown: falRefusals[faultDown]}.or(falStatus(app)))
+		s.handle("GET "+request, key, falResult)
+		s.handle("PUT "+request+"/cancel", key, func(*exchange) reply {
+			return reply{status: http.StatusAccepted, json: map[string]any{"status": "CANCELLATION_REQUESTED"}}
+		})
+	}
 }
 
-func falSubmit(e *exchange) reply {
-	t := e.submit("")
-	switch e.scenario.Fault { // fal finds these while it runs
-	case faultPolicy, faultInvalid, faultValidation:
-		t.Fault = e.scenario.Fault
-	}
-	if hook := e.URL.Query().Get("fal_webhook"); hook != "" {
-		e.server.webhook(hook, func() any {
-			return map[string]any{"request_id": t.id(), "gateway_request_id": t.id(), "status": "OK", "payload": falDocument(e, t)}
-		}, e, t)
-	}
-	self := e.base() + "/fal/fal-ai/flux/requests/" + t.id()
-	return reply{status: http.StatusOK, charged: true, json: map[string]any{
-		"request_id": t.id(), "status": "IN_QUEUE", "queue_position": 0, "response_url": self, "status_url": self + "/status", "cancel_url": self + "/cancel",
-	}}
+func falRequest(e *exchange, app string, t ticket) string {
+	return e.base() + "/fal/fal-ai/" + app + "/requests/" + t.id()
 }
 
-func falStatus(e *exchange) reply {
-	t, found := e.ticket()
-	if !found {
-		return fail(http.StatusNotFound, map[string]any{"detail": "Request not found"})
+func falSubmit(app string) handler {
+	return func(e *exchange) reply {
+		t := e.submit("")
+		switch e.scenario.Fault { // fal finds these while it runs
+		case faultPolicy, faultInvalid, faultValidation:
+			t.Fault = e.scenario.Fault
+		}
+		if hook := e.URL.Query().Get("fal_webhook"); hook != "" {
+			e.server.webhook(hook, func() any {
+				return map[string]any{"request_id": t.id(), "gateway_request_id": t.id(), "status": "OK", "payload": falDocument(e, t)}
+			}, e, t)
+		}
+		self := falRequest(e, app, t)
+		return reply{status: http.StatusOK, charged: true, json: map[string]any{
+			"request_id": t.id(), "status": "IN_QUEUE", "queue_position": 0, "response_url": self, "status_url": self + "/status", "cancel_url": self + "/cancel",
+		}}
 	}
-	self := e.base() + "/fal/fal-ai/flux/requests/" + t.id()
-	document := map[string]any{"request_id": t.id(), "status": "IN_PROGRESS", "response_url": self, "logs": nil}
-	if t.finished(e.now) {
-		document["status"], document["metrics"] = "COMPLETED", map[string]any{"inference_time": 0.4}
+}
+
+func falStatus(app string) handler {
+	return func(e *exchange) reply {
+		t, found := e.ticket()
+		if !found {
+			return fail(http.StatusNotFound, map[string]any{"detail": "Request not found"})
+		}
+		document := map[string]any{"request_id": t.id(), "status": "IN_PROGRESS", "response_url": falRequest(e, app, t), "logs": nil}
+		if t.finished(e.now) {
+			document["status"], document["metrics"] = "COMPLETED", map[string]any{"inference_time": 0.4}
+		}
+		return ok(document)
 	}
-	return ok(document)
 }
 
 func falResult(e *exchange) reply {

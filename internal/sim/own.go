@@ -27,6 +27,7 @@ var ownRefusals = refusals{
 func (s *Server) ownRoutes() {
 	s.handle("POST /sim/echo", nobody, ownRefusals.or(echo))
 	s.handle("POST /sim/open", nobody, ownRefusals.or(echo))
+	s.handle("POST /runware/mirror", nobody, ownRefusals.or(mirror))
 	s.handle("POST /sim/speech", nobody, ownRefusals.or(speech))
 	s.handle("POST /sim/generations", nobody, ownRefusals.or(generate))
 	s.handle("GET /sim/generations/{id}", nobody, generation)
@@ -40,6 +41,11 @@ func echo(e *exchange) reply {
 	out.Write(e.raw)
 	out.WriteString("}\n")
 	return reply{status: http.StatusOK, bytes: out.Bytes(), contentType: "application/json", charged: true}
+}
+
+// mirror is echo on another server.
+func mirror(e *exchange) reply {
+	return reply{status: http.StatusOK, json: map[string]any{"task": seedOf(e.raw), "said": e.body}, charged: true}
 }
 
 // speech answers with bytes of a WAV file.

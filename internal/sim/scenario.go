@@ -11,7 +11,8 @@ import (
 )
 
 // Faults that a caller can ask for, "[sim:name]" or "[sim:name=value]" anywhere in the body. A
-// fault whose name begins with "late-" happens to the status answers of a submitted generation.
+// fault whose name begins with "late-" happens to the status answers of a submitted generation; with
+// "@bfl" behind it, only below that path of the simulator: one server of several is in trouble.
 const (
 	faultPolicy     = "policy"     // the provider refuses on content-policy grounds
 	faultInvalid    = "invalid"    // the provider refuses the input
@@ -39,18 +40,20 @@ type scenario struct {
 	set   bool          // Delay was asked for
 }
 
-var mark = regexp.MustCompile(`\[sim:([a-z-]+)(?:=([0-9a-zA-Z.]+))?\]`)
+var mark = regexp.MustCompile(`\[sim:([a-z-]+)(?:=([0-9a-zA-Z.]+))?(?:@([a-z]+))?\]`)
 
 const (
 	maxDelay = 10 * time.Minute
 	maxSize  = 1 << 30
 )
 
-func parseScenario(raw []byte) scenario {
+// parseScenario reads what raw asks of the server at a path.
+func parseScenario(raw []byte, path string) scenario {
 	var s scenario
 	for _, m := range mark.FindAllSubmatch(raw, 8) {
-		name, value := string(m[1]), string(m[2])
+		name, value, only := string(m[1]), string(m[2]), string(m[3])
 		switch {
+		case only != "" && !strings.HasPrefix(path, "/"+only+"/"):
 		case name == "delay":
 			if d, err := time.ParseDuration(value); err == nil {
 				s.Delay, s.set = min(max(d, 0), maxDelay), true

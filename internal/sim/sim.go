@@ -135,7 +135,7 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 		}
 		e := &exchange{Request: r, raw: raw, server: s, now: time.Now()}
 		e.body = decode(r.Header.Get("Content-Type"), raw)
-		e.scenario = parseScenario(raw)
+		e.scenario = parseScenario(raw, r.URL.Path)
 		if t, ok := ticketOf(r); ok {
 			e.scenario = t.polling(e.now)
 		}
