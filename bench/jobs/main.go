@@ -22,11 +22,15 @@ import (
 	"github.com/millrace-dev/millrace/bench/stand"
 )
 
-// graph is three cheap nodes.
-const graph = `{"prompt":{
-	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill"}},
+// graph is three cheap nodes, another graph each time: the node cache, which is on, has none of them.
+func graph() string {
+	return fmt.Sprintf(`{"prompt":{
+	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill %d"}},
 	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
-	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`
+	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`, graphs.Add(1))
+}
+
+var graphs atomic.Int64
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -47,7 +51,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Serve(ctx, "MILLRACE_SLOTS=64"); err != nil {
+	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296"); err != nil {
 		return err
 	}
 	bare, err := newBare(s.TemporalAddress)
@@ -60,7 +64,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer jobs.Close()
-	job := func(ctx context.Context) error { return jobs.One(ctx, graph) }
+	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
 	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", *clients, *rounds, *span)
 	for _, side := range []func(context.Context) error{bare.one, job} { // warm both
 		if _, err := stand.Measure(ctx, *span/2, *clients, side); err != nil {
@@ -68,20 +72,35 @@ func run(ctx context.Context) (err error) {
 		}
 	}
 	var bareRates, jobRates, ratios []float64
+	var bareCost, jobCost []float64
 	for i := range *rounds {
-		b, err := stand.Measure(ctx, *span, *clients, bare.one)
+		b, bc, err := rateAndCost(ctx, *span, *clients, bare.one)
 		if err != nil {
 			return err
 		}
-		j, err := stand.Measure(ctx, *span, *clients, job)
+		j, jc, err := rateAndCost(ctx, *span, *clients, job)
 		if err != nil {
 			return err
 		}
+		bareCost, jobCost = append(bareCost, bc), append(jobCost, jc)
 		fmt.Printf("round %d: bare workflow %6.1f/s   job %6.1f/s   ratio %.2f\n", i+1, b, j, j/b)
 		bareRates, jobRates, ratios = append(bareRates, b), append(jobRates, j), append(ratios, j/b)
 	}
 	fmt.Printf("median:  bare workflow %6.1f/s   job %6.1f/s   ratio %.2f (target 0.50)\n", stand.Median(bareRates), stand.Median(jobRates), stand.Median(ratios))
+	if b, j := stand.Median(bareCost), stand.Median(jobCost); b > 0 {
+		fmt.Printf("cpu:     a bare workflow %.1f ms, a job %.1f ms of processor time in all, ratio %.2f\n", b, j, b/j)
+	}
 	return alone(ctx, s, bare, jobs)
+}
+
+// rateAndCost returns how many finished a second, and the processor time of each in milliseconds.
+func rateAndCost(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (rate, millis float64, err error) {
+	before, began := stand.CPU(), time.Now()
+	rate, err = stand.Measure(ctx, span, clients, one)
+	if rate > 0 {
+		millis = float64((stand.CPU() - before).Milliseconds()) / (rate * time.Since(began).Seconds())
+	}
+	return rate, millis, err
 }
 
 // alone measures latency with one client.
@@ -94,7 +113,7 @@ func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *stand.Platform
 			return err
 		}
 		workflows = append(workflows, time.Since(began))
-		took, err := jobs.Polled(ctx, graph)
+		took, err := jobs.Polled(ctx, graph())
 		if err != nil {
 			return err
 		}

@@ -11,10 +11,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
@@ -23,7 +24,7 @@ type Stand struct {
 	*localstack.Stack
 	Base    string // of the service's API, once Serve was called
 	Dir     string
-	service *exec.Cmd
+	service *child.Process
 }
 
 // Start starts PostgreSQL, with fsync as in local mode, and Temporal.
@@ -59,13 +60,15 @@ func (s *Stand) Serve(ctx context.Context, env ...string) error {
 	if err != nil {
 		return err
 	}
-	s.service = exec.CommandContext(ctx, "bin/millrace", "serve", "--addr", addr, "--data", filepath.Join(s.Dir, "data", "service"))
-	s.service.Cancel = func() error { return s.service.Process.Signal(os.Interrupt) }
-	s.service.WaitDelay = 15 * time.Second
-	s.service.Stderr, s.service.Stdout = log, log
-	// What is measured is running nodes: jobs that repeat one graph would be answered from the cache.
-	s.service.Env = append(append(os.Environ(), "MILLRACE_NODE_CACHE=0", "DATABASE_URL="+s.DatabaseURL, "TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...)
-	if err := s.service.Start(); err != nil {
+	defer log.Close() //nolint:errcheck // the service has a handle of its own
+	s.service, err = child.Start(child.Command{
+		Path: "bin/millrace", Args: []string{"serve", "--addr", addr, "--data", filepath.Join(s.Dir, "data", "service")},
+		Stdout: log, Stderr: log, Orphan: syscall.SIGTERM,
+		// What is measured is running nodes: jobs that repeat one graph would be answered from the cache.
+		Env: append(append(os.Environ(), "MILLRACE_NODE_CACHE=0", "DATABASE_URL="+s.DatabaseURL,
+			"TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...),
+	})
+	if err != nil {
 		return err
 	}
 	s.Base = "http://" + addr
@@ -105,17 +108,16 @@ func (s *Stand) memory(line string) int64 {
 	if s.service == nil {
 		return 0
 	}
-	return memoryOf(s.service.Process.Pid, line)
+	return memoryOf(s.service.PID(), line)
 }
 
 // Close stops everything and removes the directory.
 func (s *Stand) Close() error {
-	var problems []error
-	if s.service != nil {
-		problems = append(problems, s.service.Process.Signal(os.Interrupt))
-		s.service.Wait() //nolint:errcheck // it was told to stop
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	var problems []error
+	if s.service != nil {
+		problems = append(problems, s.service.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: 15 * time.Second}))
+	}
 	return errors.Join(append(problems, s.Stack.Close(ctx), os.RemoveAll(s.Dir))...)
 }
