@@ -138,6 +138,7 @@ func (m *Models) conversation(ctx context.Context, r call.Run, handle string) (c
 	}
 	return call.Conversation{
 		Call: r.Call, Model: r.Model, Handle: handle, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held,
+		Route: r.Route,
 	}, nil
 }
 

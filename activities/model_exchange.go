@@ -129,10 +129,18 @@ func (m *Models) converse(ctx context.Context, r call.Run, conv call.Conversatio
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
 	out, err := m.Provider.Dispatch(ctx, conv, tee{sink, links})
-	if err != nil {
-		return m.insist(ctx, r, func() (ModelStep, error) { return m.unanswered(ctx, r, err) })
+	if cause := untouched(out, err); cause != "" && r.Fallback != "" {
+		return m.reroute(ctx, r, cause, m.concluding(ctx, r, out, err, sink, links))
 	}
-	return m.insist(ctx, r, m.outcome(ctx, r, out, sink, links))
+	return m.insist(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+}
+
+// concluding returns what records the end of an exchange, or where it stands.
+func (m *Models) concluding(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (ModelStep, error) {
+	if err != nil {
+		return func() (ModelStep, error) { return m.unanswered(ctx, r, err) }
+	}
+	return m.outcome(ctx, r, out, sink, links)
 }
 
 // insist records an outcome against all odds: it is known only here, and worth money.
@@ -193,7 +201,7 @@ func (m *Models) outcome(ctx context.Context, r call.Run, out call.Exchange, sin
 
 func (m *Models) accepted(ctx context.Context, r call.Run, out call.Exchange) (ModelStep, error) {
 	err := m.append(ctx, r, eventlog.Event{
-		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle},
+		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped},
 	})
 	return ModelStep{Next: NextPoll, After: out.PollAfter}, err
 }
@@ -219,7 +227,7 @@ func (m *Models) answered(ctx context.Context, r call.Run, out call.Exchange, si
 	linked := links.found && isJSON(out.ContentType)
 	fact := eventlog.Event{
 		ID: call.FactID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
-		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked},
+		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked, Dropped: out.Dropped},
 	}
 	if out.Host {
 		return func() (ModelStep, error) { return ModelStep{Next: NextHost}, m.append(ctx, r, fact) }
@@ -227,7 +235,7 @@ func (m *Models) answered(ctx context.Context, r call.Run, out call.Exchange, si
 	return func() (ModelStep, error) {
 		return m.end(ctx, r, call.Ending{
 			Before: []eventlog.Event{fact}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
-			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price},
+			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},
 		})
 	}
 }

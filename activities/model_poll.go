@@ -31,7 +31,8 @@ func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
 	if c.State != call.Running {
 		return m.resolve(ctx, r)
 	}
-	step, err := m.ask(ctx, r, c.Handle)
+	r.Server = c.Server
+	step, err := m.ask(ctx, r, c)
 	if err != nil {
 		m.Log.Warn("a poll failed", "call_id", r.Call, "model", r.Model, "error", err)
 		step = ModelStep{Next: NextPoll, After: pollAgain}
@@ -48,11 +49,11 @@ func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
 }
 
 // ask makes one poll and records what it gave.
-func (m *Models) ask(ctx context.Context, r call.Run, handle string) (ModelStep, error) {
-	if handle == "" {
+func (m *Models) ask(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
+	if c.Handle == "" {
 		return ModelStep{}, errNoHandle
 	}
-	conv, err := m.conversation(ctx, r, handle)
+	conv, err := m.conversation(ctx, r, c.Handle)
 	if err != nil {
 		return ModelStep{}, err
 	}
@@ -67,6 +68,7 @@ func (m *Models) ask(ctx context.Context, r call.Run, handle string) (ModelStep,
 	if err != nil {
 		return ModelStep{}, err
 	}
+	out.Served = c.Served
 	return m.outcome(ctx, r, out, sink, links)()
 }
 
@@ -85,14 +87,15 @@ func (m *Models) stop(ctx context.Context, r call.Run) (ModelStep, error) {
 	if c.State != call.Running {
 		return m.resolve(ctx, r)
 	}
-	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle})
+	r.Server = c.Server
+	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle, Route: r.Route})
 	if err != nil {
 		if !errors.Is(err, call.ErrNoCancel) {
 			m.Log.Warn("a provider did not cancel", "call_id", r.Call, "model", r.Model, "error", err)
 		}
 		return ModelStep{Next: NextPoll}, nil
 	}
-	step, err := m.lastLook(ctx, r, c.Handle)
+	step, err := m.lastLook(ctx, r, c)
 	if err != nil || step.Next != NextPoll {
 		return step, err
 	}
@@ -101,8 +104,8 @@ func (m *Models) stop(ctx context.Context, r call.Run) (ModelStep, error) {
 
 // lastLook asks once more after a cancellation: a result that came first is kept. What fails now
 // fails because it was canceled.
-func (m *Models) lastLook(ctx context.Context, r call.Run, handle string) (ModelStep, error) {
-	conv, err := m.conversation(ctx, r, handle)
+func (m *Models) lastLook(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
+	conv, err := m.conversation(ctx, r, c.Handle)
 	if err != nil {
 		return ModelStep{}, err
 	}
@@ -117,6 +120,7 @@ func (m *Models) lastLook(ctx context.Context, r call.Run, handle string) (Model
 	if err != nil || out.Phase != call.PhaseAnswered {
 		return ModelStep{Next: NextPoll}, nil //nolint:nilerr // the provider confirmed the cancellation: there is nothing to collect
 	}
+	out.Served = c.Served
 	return m.answered(ctx, r, out, sink, links)()
 }
 
@@ -158,6 +162,6 @@ func (m *Models) Deliver(ctx context.Context, r call.Run) (ModelStep, error) {
 func (m *Models) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (ModelStep, error) {
 	return m.end(ctx, r, call.Ending{
 		Before: before, Type: call.TypeSucceeded, Charged: c.Price, Keep: []call.Body{answer},
-		Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price},
+		Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price, Served: c.Served},
 	})
 }

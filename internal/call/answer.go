@@ -16,6 +16,7 @@ type Result struct {
 	Replayed    bool   // answered from an idempotency record
 	Spend       *Spend // nil unless a spend ceiling applies to the account
 	Charged     *int64 // USD millionths; nil = not known
+	Served             // by a fallback, with fields dropped
 
 	ref       blob.Ref
 	blobs     blob.Store
@@ -57,7 +58,7 @@ func (s *Service) answer(c Call, replayed bool) (*Result, error) {
 func (s *Service) result(c Call, replayed bool) *Result {
 	r := &Result{
 		Call: c.ID, Status: 200, ContentType: c.Answer.ContentType, Size: c.Answer.Size,
-		Replayed: replayed, Charged: c.Charged, ref: c.Answer.Ref, blobs: s.Blobs,
+		Replayed: replayed, Charged: c.Charged, Served: c.Served, ref: c.Answer.Ref, blobs: s.Blobs,
 	}
 	if c.Keyed && !c.Replayable {
 		r.delivered = func(ctx context.Context) error { return s.Store.Deliver(ctx, c.Account, c.ID) }

@@ -120,33 +120,35 @@ type Failure struct {
 
 // Call is the folded state of one call, stored in views as JSON in this very shape.
 type Call struct {
-	ID         ID         `json:"id"`
-	Account    string     `json:"account"`
-	State      State      `json:"state"`
-	Version    int64      `json:"version"`  // of the stream, folded so far
-	Position   int64      `json:"position"` // of the last folded event
-	Mode       Mode       `json:"mode"`
-	API        Version    `json:"api"`
-	Model      string     `json:"model"`
-	Provider   string     `json:"provider"`
-	Keyed      bool       `json:"keyed"` // came with an Idempotency-Key
-	Options    Options    `json:"options,omitzero"`
-	Request    Body       `json:"request"`
-	Base       string     `json:"base,omitempty"`           // address the caller reaches us at
-	Held       int64      `json:"held_micros"`              // USD millionths reserved at admission
-	Charged    *int64     `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
-	Run        int        `json:"run,omitempty"`
-	Token      string     `json:"token,omitempty"`  // of the one dispatch
-	Worker     string     `json:"worker,omitempty"` // process that dispatched
-	Handle     string     `json:"handle,omitempty"` // the provider's name for the generation
-	Answer     *Body      `json:"answer,omitempty"` // as it is delivered
-	Price      int64      `json:"price_micros,omitempty"`
-	Linked     bool       `json:"linked,omitempty"` // the provider's answer refers to bytes outside itself
-	Replayable bool       `json:"replayable,omitempty"`
-	Failure    *Failure   `json:"failure,omitempty"`
-	Hosted     int        `json:"hosted,omitempty"`    // assets copied to our storage
-	Canceling  bool       `json:"canceling,omitempty"` // the caller asked to stop
-	LetGo      bool       `json:"let_go,omitempty"`    // deadline passed or caller gone: a retry collects
+	ID         ID       `json:"id"`
+	Account    string   `json:"account"`
+	State      State    `json:"state"`
+	Version    int64    `json:"version"`  // of the stream, folded so far
+	Position   int64    `json:"position"` // of the last folded event
+	Mode       Mode     `json:"mode"`
+	API        Version  `json:"api"`
+	Model      string   `json:"model"`
+	Provider   string   `json:"provider"`
+	Keyed      bool     `json:"keyed"` // came with an Idempotency-Key
+	Options    Options  `json:"options,omitzero"`
+	Request    Body     `json:"request"`
+	Base       string   `json:"base,omitempty"`           // address the caller reaches us at
+	Held       int64    `json:"held_micros"`              // USD millionths reserved at admission
+	Charged    *int64   `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
+	Run        int      `json:"run,omitempty"`
+	Token      string   `json:"token,omitempty"`  // of the one dispatch
+	Worker     string   `json:"worker,omitempty"` // process that dispatched
+	Server     string   `json:"server,omitempty"` // alternate that has it; "" = the model's own server
+	Handle     string   `json:"handle,omitempty"` // the provider's name for the generation
+	Answer     *Body    `json:"answer,omitempty"` // as it is delivered
+	Price      int64    `json:"price_micros,omitempty"`
+	Linked     bool     `json:"linked,omitempty"` // the provider's answer refers to bytes outside itself
+	Replayable bool     `json:"replayable,omitempty"`
+	Failure    *Failure `json:"failure,omitempty"`
+	Hosted     int      `json:"hosted,omitempty"`    // assets copied to our storage
+	Canceling  bool     `json:"canceling,omitempty"` // the caller asked to stop
+	LetGo      bool     `json:"let_go,omitempty"`    // deadline passed or caller gone: a retry collects
+	Served
 	AcceptedAt time.Time  `json:"accepted_at"`
 	AdmittedAt *time.Time `json:"admitted_at,omitempty"`
 	SentAt     *time.Time `json:"sent_at,omitempty"`

@@ -14,6 +14,7 @@ const (
 	TypeAccepted           = "call.accepted.v1"
 	TypeAdmitted           = "call.admitted.v1"
 	TypeDispatching        = "call.dispatching.v1"
+	TypeRerouted           = "call.rerouted.v1"
 	TypeProviderAccepted   = "call.provider_accepted.v1"
 	TypeAnswered           = "call.answered.v1"
 	TypeHosted             = "call.hosted.v1"
@@ -38,7 +39,9 @@ type AcceptedV1 struct {
 	Request  Body    `json:"request"`
 	Held     int64   `json:"held_micros"` // USD millionths reserved
 	Catalog  string  `json:"catalog,omitempty"`
-	Base     string  `json:"base,omitempty"` // address the caller reaches us at
+	Base     string  `json:"base,omitempty"`     // address the caller reaches us at
+	Server   string  `json:"server,omitempty"`   // alternate that the caller chose
+	Fallback string  `json:"fallback,omitempty"` // alternate that may take over
 }
 
 // AdmittedV1 records that the call got its place among the account's calls in flight.
@@ -54,9 +57,17 @@ type DispatchingV1 struct {
 	Worker string `json:"worker"`
 }
 
+// ReroutedV1 precedes the wire to the alternate that takes over: the server before it certainly did
+// nothing, because the request did not reach it or it refused to take it.
+type ReroutedV1 struct {
+	Server string `json:"server"`
+	Cause  string `json:"cause"` // "unreachable" or "refused"
+}
+
 // ProviderAcceptedV1 records the provider's handle: from here on the generation can be collected.
 type ProviderAcceptedV1 struct {
-	Handle string `json:"handle"`
+	Handle  string   `json:"handle"`
+	Dropped []string `json:"dropped,omitempty"` // fields of the body that translation lost
 }
 
 // AnsweredV1 records the provider's answer, stored and as it came.
@@ -64,6 +75,8 @@ type AnsweredV1 struct {
 	Answer Body  `json:"answer"`
 	Price  int64 `json:"price_micros"`     // what it is settled for, USD millionths
 	Linked bool  `json:"linked,omitempty"` // it refers to bytes outside itself, which are not ours
+	// Dropped are fields of the body that translation lost; of a polled model they came with the handle.
+	Dropped []string `json:"dropped,omitempty"`
 }
 
 // HostedV1 records which assets of the answer were copied, and the answer that names the copies.
@@ -88,6 +101,13 @@ type SucceededV1 struct {
 	Replayable bool   `json:"replayable"` // self-contained, or all of it hosted with us
 	Charged    int64  `json:"charged_micros"`
 	Late       bool   `json:"late,omitempty"` // after the outcome had been given up as unknown
+	Served
+}
+
+// Served says how an answer came about where that is not the model's own server alone.
+type Served struct {
+	Fallback string   `json:"fallback_provider,omitempty"` // the alternate that took over
+	Dropped  []string `json:"dropped_params,omitempty"`    // fields of the body that translation lost
 }
 
 // FailedV1 ends a call with an error that is certain.
@@ -133,6 +153,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[AcceptedV1](TypeAccepted),
 		eventlog.TypeOf[AdmittedV1](TypeAdmitted),
 		eventlog.TypeOf[DispatchingV1](TypeDispatching),
+		eventlog.TypeOf[ReroutedV1](TypeRerouted),
 		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted),
 		eventlog.TypeOf[AnsweredV1](TypeAnswered),
 		eventlog.TypeOf[HostedV1](TypeHosted),

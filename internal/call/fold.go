@@ -29,10 +29,15 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 		c.State, c.Run, c.AdmittedAt = Admitted, e.Run, &at
 	case DispatchingV1:
 		c.State, c.Token, c.Worker, c.SentAt = Dispatching, e.Token, e.Worker, &at
+	case ReroutedV1:
+		c.Server, c.Fallback = e.Server, e.Server
 	case ProviderAcceptedV1:
-		c.State, c.Handle = Running, e.Handle
+		c.State, c.Handle, c.Dropped = Running, e.Handle, e.Dropped
 	case AnsweredV1:
 		c.State, c.Answer, c.Price, c.Linked = Answered, &e.Answer, e.Price, e.Linked
+		if e.Dropped != nil {
+			c.Dropped = e.Dropped
+		}
 	case HostedV1:
 		c.Answer, c.Hosted = &e.Answer, len(e.Assets)
 	case CancelRequestedV1:
@@ -49,7 +54,7 @@ func (c *Call) accepted(rec eventlog.Recorded, e AcceptedV1, at time.Time) {
 	c.ID, c.Account, c.State = id, rec.Account, Parked
 	c.Mode, c.API, c.Model, c.Provider = e.Mode, e.API, e.Model, e.Provider
 	c.Keyed, c.Options, c.Request, c.Held = e.Keyed, e.Options, e.Request, e.Held
-	c.AcceptedAt, c.Base = at, e.Base
+	c.AcceptedAt, c.Base, c.Server = at, e.Base, e.Server
 }
 
 // ended applies the facts that end a call. A late one replaces an unknown outcome.
@@ -57,7 +62,7 @@ func (c *Call) ended(data any, at time.Time) {
 	switch e := data.(type) {
 	case SucceededV1:
 		c.State, c.Answer, c.Replayable, c.Failure = Succeeded, &e.Answer, e.Replayable, nil
-		c.Charged, c.EndedAt = &e.Charged, &at
+		c.Charged, c.EndedAt, c.Served = &e.Charged, &at, e.Served
 	case FailedV1:
 		c.State, c.Failure = Failed, &e.Failure
 		c.Charged, c.EndedAt = &e.Charged, &at

@@ -38,6 +38,7 @@ type Conversation struct {
 	Size        int64
 	ContentType string
 	Held        int64 // USD millionths reserved
+	Route
 }
 
 // Exchange is what one exchange gave.
@@ -49,8 +50,10 @@ type Exchange struct {
 	Failure     *Failure
 	Unknown     bool  // of a failure: the provider has the request and may work on it still
 	Unsent      bool  // of a failure: the provider says that it did nothing
+	Declined    bool  // of a failure: the provider refused to take the request, whatever is in it
 	Price       int64 // USD millionths to settle the call for, of an answer or a failure
 	Host        bool  // assets of the answer are to be copied
+	Served
 }
 
 // Provider speaks to the providers of models. An error of Dispatch that is not ErrNotSent means that

@@ -77,6 +77,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 		Fact: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
 			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,
+			Server: offer.Server, Fallback: offer.Fallback,
 		},
 	}, nil, nil
 }
@@ -156,9 +157,7 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	if s.Sender == nil || n.Fact.Mode != Sync {
 		return s.begin(ctx, n)
 	}
-	departure, err := s.Sender.Ready(ctx, Run{
-		Call: n.ID, Account: n.Account, Run: 1, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held,
-	})
+	departure, err := s.Sender.Ready(ctx, n.Run(0))
 	if err != nil {
 		return Admission{}, nil, err
 	}

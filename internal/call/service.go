@@ -30,6 +30,8 @@ type Offer struct {
 	Provider string
 	Catalog  string // names the catalog's state
 	Hold     int64  // USD millionths to reserve: the most it may cost
+	Server   string // alternate that serves it; "" = the model's own
+	Fallback string // alternate that takes over when the model's own server certainly did not take the call; "" = none
 }
 
 // Models checks invocations against the catalog.

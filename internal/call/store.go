@@ -69,6 +69,14 @@ type Run struct {
 	Request Body   `json:"request"`
 	Held    int64  `json:"held_micros"`
 	Version int64  `json:"version"` // of the stream when the run was made
+	Route
+}
+
+// Route says which server of the model a call goes to. The zero value is the model's own.
+type Route struct {
+	Server   string `json:"server,omitempty"`   // alternate; "" = the model's own
+	Strict   bool   `json:"strict,omitempty"`   // body and answer are the alternate's, and pass as they are
+	Fallback string `json:"fallback,omitempty"` // alternate that takes over when Server certainly did nothing
 }
 
 // NewCall is a validated call as the Store records it.
@@ -81,6 +89,17 @@ type NewCall struct {
 	Costly      bool
 	Limits      Limits
 	Sending     *DispatchingV1 // set: this process goes on the wire as soon as the call is recorded
+}
+
+// firstRun numbers the run that a call begins with.
+const firstRun = 1
+
+// Run returns the call's first run; version is that of its stream as it begins.
+func (n NewCall) Run(version int64) Run {
+	return Run{
+		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held, Version: version,
+		Route: Route{Server: n.Fact.Server, Strict: n.Fact.Options.Strict && n.Fact.Server != "", Fallback: n.Fact.Fallback},
+	}
 }
 
 // Admission is what the Store decided.

@@ -170,9 +170,7 @@ func holdID(id call.ID) string { return id.Stream() }
 // the queue. The ids of the intents are known when the batch is closed.
 func (s *Calls) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []outbox.Intent {
 	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Fact.Request.Ref[:])
-	payload := payloadOf(call.Run{
-		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held, Version: admittedVersion,
-	})
+	payload := payloadOf(n.Run(admittedVersion))
 	if !admit {
 		q.Queue(`insert into call_queue (call_id, account, held, costly, payload, expires_at) values ($1, $2, $3, $4, $5, now() + $6::interval)`,
 			n.ID, n.Account, n.Fact.Held, n.Costly, payload, n.Limits.QueueFor)

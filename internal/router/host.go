@@ -59,10 +59,10 @@ const maxRewritten = 32 << 20
 // answer is then returned with fewer copies, never refused.
 func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) {
 	out := call.HostedV1{Answer: *c.Answer, Assets: []call.HostedAsset{}}
-	m, ok := h.Catalog.Snapshot().Find(c.Model)
+	w, unknown := wireOf(h.Catalog.Snapshot(), c.Model, c.Server, c.Options.Strict && c.Fallback == "")
 	base := h.base(c)
-	if !ok || base == "" || c.Answer.Size > maxRewritten {
-		h.Log.Warn("an answer's assets are not copied", "call_id", c.ID, "known", ok, "base", base, "size", c.Answer.Size)
+	if unknown != nil || base == "" || c.Answer.Size > maxRewritten {
+		h.Log.Warn("an answer's assets are not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)
 		out.Failed = 1
 		return out, nil
 	}
@@ -70,7 +70,7 @@ func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) 
 	if err != nil {
 		return out, err
 	}
-	refs, err := provider.Assets(m, document)
+	refs, err := provider.Assets(w.result(), document)
 	if err != nil { // the provider's answer is not what its kind says: it goes out as it is
 		h.Log.Warn("an answer's assets are not found", "call_id", c.ID, "error", err)
 		out.Failed = 1
@@ -78,7 +78,7 @@ func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) 
 	}
 	urls := map[string]string{}
 	for i, ref := range refs {
-		copied, link, err := h.copy(ctx, c, m, i, ref)
+		copied, link, err := h.copy(ctx, c, w, i, ref)
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
@@ -126,8 +126,8 @@ func (h *Hosting) rewrite(ctx context.Context, answer call.Body, document []byte
 }
 
 // copy stores one asset and returns the path of a link to it.
-func (h *Hosting) copy(ctx context.Context, c call.Call, m *catalog.Model, index int, ref provider.AssetRef) (call.HostedAsset, string, error) {
-	content, err := h.Fetch.Fetch(ctx, ref.URL, outbound.Bounds{}, m.Allow)
+func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref provider.AssetRef) (call.HostedAsset, string, error) {
+	content, err := h.Fetch.Fetch(ctx, ref.URL, outbound.Bounds{}, w.entry.Allow)
 	if err != nil {
 		return call.HostedAsset{}, "", err
 	}
@@ -138,7 +138,7 @@ func (h *Hosting) copy(ctx context.Context, c call.Call, m *catalog.Model, index
 	}
 	name := filename(ref.URL, index, content.ContentType)
 	filePath := fmt.Sprintf("calls/%s/%s", c.ID, name)
-	deadline := time.Now().UTC().Add(m.Hosting.Lifetime).Truncate(time.Millisecond)
+	deadline := time.Now().UTC().Add(w.result().Hosting.Lifetime).Truncate(time.Millisecond)
 	made, err := h.record(ctx, asset.New{
 		Account: c.Account, Origin: asset.Hosted, Hash: stored.Ref, Size: stored.Size,
 		ContentType: mediaType(content.ContentType), FilePath: &filePath, Deadline: &deadline, RequestID: string(c.ID),
@@ -146,7 +146,7 @@ func (h *Hosting) copy(ctx context.Context, c call.Call, m *catalog.Model, index
 	if err != nil {
 		return call.HostedAsset{}, "", err
 	}
-	link, _ := h.Signer.SignFor(m.Hosting.Lifetime, string(made.ID), stored.Ref.String(), name, made.ContentType)
+	link, _ := h.Signer.SignFor(w.result().Hosting.Lifetime, string(made.ID), stored.Ref.String(), name, made.ContentType)
 	return call.HostedAsset{Pointer: ref.Pointer, Asset: string(made.ID), Ref: stored.Ref, Size: stored.Size}, link, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/catalog"
@@ -21,13 +20,6 @@ type Offers struct {
 
 var _ call.Models = Offers{}
 
-// alternates are the servers of a model that the public contract names; no entry of ours serves
-// through another than its own.
-var alternates = []string{"fal", "wavespeed", "runware", "higgsfield"}
-
-// natives are the names of a model's own server.
-var natives = []string{"", "default", "comfy", "comfyui"}
-
 // Offer implements call.Models: 404 for an unknown model, then 403, 400 and 422.
 func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
 	snapshot := o.Catalog.Snapshot()
@@ -35,16 +27,26 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	if !ok {
 		return call.Offer{}, NotFound(snapshot, inv.Model)
 	}
-	if !m.Enabled(o.Lookup) {
+	other, err := alternate(m, inv.Options)
+	if err != nil {
+		return call.Offer{}, err
+	}
+	server := m
+	if other != nil {
+		server = other.Model
+	}
+	if !server.Enabled(o.Lookup) {
 		return call.Offer{}, call.Refuse(403, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
 	}
-	if err := served(m, inv.Options); err != nil {
-		return call.Offer{}, err
+	offer := call.Offer{Model: m.ID, Provider: server.Provider, Catalog: snapshot.Hash()}
+	if other != nil {
+		return o.through(offer, m, other, inv)
 	}
 	if err := acceptable(m, inv); err != nil {
 		return call.Offer{}, err
 	}
-	return call.Offer{Model: m.ID, Provider: m.Provider, Catalog: snapshot.Hash(), Hold: m.Price(inv.Body).Max}, nil
+	offer.Hold = m.Price(inv.Body).Max
+	return o.standIn(offer, m, inv), nil
 }
 
 // NotFound is the refusal for a model that the catalog does not have, with what may have been meant.
@@ -70,20 +72,10 @@ func shorten(s string) string {
 	return s
 }
 
-func served(m *catalog.Model, o call.Options) error {
-	switch {
-	case slices.Contains(natives, o.ModelProvider):
-		return nil
-	case slices.Contains(alternates, o.ModelProvider):
-		return call.Refuse(404, call.ModelNotFound, "%s does not serve the model %s", o.ModelProvider, m.ID)
-	}
-	return call.Refuse(400, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
-}
-
 // acceptable checks the body: 400 unless it is one JSON object, 422 when the model's schema refuses it.
 func acceptable(m *catalog.Model, inv call.Invocation) error {
-	if trimmed := bytes.TrimLeft(inv.Body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(inv.Body) {
-		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
+	if err := object(inv.Body); err != nil {
+		return err
 	}
 	violations := m.Validate(inv.Body)
 	if inv.Options.RejectUnknown {
@@ -99,4 +91,12 @@ func acceptable(m *catalog.Model, inv call.Invocation) error {
 	r := call.Refuse(422, call.InvalidInput, "the model's schema does not accept the body")
 	r.Validation = raw
 	return r
+}
+
+// object refuses a body that is not one JSON object.
+func object(body []byte) error {
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
+		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
+	}
+	return nil
 }

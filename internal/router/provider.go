@@ -25,40 +25,48 @@ var _ call.Provider = (*Provider)(nil)
 
 // Dispatch implements call.Provider. A model that left the catalog meanwhile is not sent.
 func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
-	m, ok := p.Catalog.Snapshot().Find(c.Model)
-	if !ok {
-		return call.Exchange{}, fmt.Errorf("%w: the catalog has no model %s any more", call.ErrNotSent, c.Model)
+	w, err := p.wire(c)
+	if err != nil {
+		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
 	}
-	out, err := p.Client.Dispatch(ctx, provider.Request{Model: m, CallID: string(c.Call), Body: c.Body, Size: c.Size}, sink)
+	body, size, dropped, err := w.request(c)
+	if err != nil {
+		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
+	}
+	answer := w.sink(sink)
+	out, err := p.Client.Dispatch(ctx, provider.Request{Model: w.entry, CallID: string(c.Call), Body: body, Size: size}, answer)
 	switch {
 	case errors.Is(err, provider.ErrNotSent):
 		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
 	case err != nil:
 		return call.Exchange{}, err
 	}
-	return p.exchange(m, c, out)
+	x, err := p.exchange(w, c, out, answer, sink)
+	x.Dropped = dropped
+	return x, err
 }
 
 // Poll implements call.Provider.
 func (p *Provider) Poll(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
-	m, ok := p.Catalog.Snapshot().Find(c.Model)
-	if !ok {
-		return call.Exchange{}, fmt.Errorf("the catalog has no model %s any more", c.Model)
-	}
-	out, err := p.Client.Poll(ctx, m, c.Handle, sink)
+	w, err := p.wire(c)
 	if err != nil {
 		return call.Exchange{}, err
 	}
-	return p.exchange(m, c, out)
+	answer := w.sink(sink)
+	out, err := p.Client.Poll(ctx, w.entry, c.Handle, answer)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	return p.exchange(w, c, out, answer, sink)
 }
 
 // Cancel implements call.Provider.
 func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
-	m, ok := p.Catalog.Snapshot().Find(c.Model)
-	if !ok {
+	w, err := p.wire(c)
+	if err != nil {
 		return call.ErrNoCancel
 	}
-	err := p.Client.Cancel(ctx, m, c.Handle)
+	err = p.Client.Cancel(ctx, w.entry, c.Handle)
 	if errors.Is(err, provider.ErrCannotCancel) {
 		return call.ErrNoCancel
 	}
@@ -68,26 +76,24 @@ func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
 // fallbackTotal bounds a generation whose model left the catalog.
 const fallbackTotal = time.Hour
 
-// Total implements call.Provider.
+// Total implements call.Provider: of a model with several servers, the slowest one's.
 func (p *Provider) Total(model string) time.Duration {
-	if m, ok := p.Catalog.Snapshot().Find(model); ok && m.Limits.Total > 0 {
-		return m.Limits.Total
+	m, ok := p.Catalog.Snapshot().Find(model)
+	if !ok || m.Limits.Total <= 0 {
+		return fallbackTotal
 	}
-	return fallbackTotal
+	total := m.Limits.Total
+	for _, a := range m.Alternates {
+		total = max(total, a.Model.Limits.Total)
+	}
+	return total
 }
 
-func (p *Provider) exchange(m *catalog.Model, c call.Conversation, out provider.Outcome) (call.Exchange, error) {
+func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer) (call.Exchange, error) {
 	x := call.Exchange{ContentType: out.ContentType, Handle: out.Handle, PollAfter: out.PollAfter}
 	switch out.Phase {
 	case provider.Answered:
-		body, err := input(c)
-		if err != nil {
-			p.Log.Error("a call is settled for what was held: its request cannot be read again", "call_id", c.Call, "error", err)
-			x.Price = c.Held
-		} else {
-			x.Price = m.Settled(body, out.Document)
-		}
-		x.Phase, x.Host = call.PhaseAnswered, m.Hosted()
+		return p.answered(w, c, out, answer, sink, x)
 	case provider.Accepted:
 		x.Phase = call.PhaseAccepted
 	case provider.Pending:
@@ -100,7 +106,30 @@ func (p *Provider) exchange(m *catalog.Model, c call.Conversation, out provider.
 	return x, nil
 }
 
-// input reads the caller's body, which prices depend on.
+func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
+	if body, err := w.sent(c); err != nil {
+		p.Log.Error("a call is settled for what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+		x.Price = c.Held
+	} else {
+		x.Price = w.entry.Settled(body, out.Document)
+	}
+	x.Phase, x.Host = call.PhaseAnswered, w.result().Hosted()
+	written, err := w.deliver(c, answer, sink)
+	switch {
+	case errors.Is(err, errUntranslatable):
+		p.Log.Error("the answer of another server has not the model's shape", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
+		return call.Exchange{Phase: call.PhaseFailed, Failure: &call.Failure{
+			Type: call.ProviderError, Status: http.StatusBadGateway, Detail: "The answer of the other server cannot be translated.", UpstreamStatus: out.Status,
+		}}, nil
+	case err != nil:
+		return x, err
+	case written:
+		x.ContentType = "application/json"
+	}
+	return x, nil
+}
+
+// input reads the caller's body, which prices and translations depend on.
 func input(c call.Conversation) ([]byte, error) {
 	if _, err := c.Body.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -113,6 +142,7 @@ func (p *Provider) failed(x *call.Exchange, c call.Conversation, f *provider.Fai
 		p.Log.Warn("a provider's answer is no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
 	}
 	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
+	x.Declined = f.Type == call.ProviderError && f.Charged == catalog.ChargesNo && closed(f.UpstreamStatus)
 	// A provider that answered has failed, whatever it takes for that; one that fell silent may go on.
 	x.Unknown = f.Charged == catalog.ChargesUnknown && f.UpstreamStatus == 0
 	x.Failure = &call.Failure{
@@ -142,4 +172,10 @@ func statusOf(f *provider.Failure) int {
 	default:
 		return http.StatusBadGateway
 	}
+}
+
+// closed reports the statuses with which a provider turns the router itself away: a credential it does
+// not take, an account without funds. Nothing is run behind them.
+func closed(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusPaymentRequired || status == http.StatusForbidden
 }

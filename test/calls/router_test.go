@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -64,6 +65,12 @@ type routed struct {
 
 func newRouted(t *testing.T) *routed {
 	t.Helper()
+	return newRoutedAt(t, nil)
+}
+
+// newRoutedAt is newRouted with some providers at addresses of their own.
+func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
+	t.Helper()
 	r := &routed{stand: newStand(t, openTiers), sim: sim.New(sim.Options{Delay: 20 * time.Millisecond}), log: &logs{}}
 	t.Cleanup(r.sim.Close)
 	server := httptest.NewServer(r.sim)
@@ -74,6 +81,7 @@ func newRouted(t *testing.T) *routed {
 			bases[name] = server.URL + "/" + name
 		}
 	}
+	maps.Copy(bases, elsewhere)
 	models, err := catalog.Load(catalog.Options{Bases: bases, Simulator: server.URL})
 	require.NoError(t, err)
 	lookup := func(name string) (string, bool) { return credential, name != "MINIMAX_API_KEY" }

@@ -1,0 +1,70 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Why another server may take a call over.
+const (
+	unreachable = "unreachable"
+	declined    = "refused"
+)
+
+// untouched tells why a dispatch certainly did nothing at its server; "" when it may have.
+func untouched(out call.Exchange, err error) string {
+	switch {
+	case errors.Is(err, call.ErrNotSent):
+		return unreachable
+	case err == nil && out.Phase == call.PhaseFailed && (out.Unsent || out.Declined):
+		return declined
+	}
+	return ""
+}
+
+// reroute sends a call that its server certainly did not take to the alternate that takes over, once.
+// The fact call.rerouted precedes the wire. When that server does nothing either, or the caller gave
+// up meanwhile, the call ends as the first server had it.
+func (m *Models) reroute(ctx context.Context, r call.Run, cause string, conclude func() (ModelStep, error)) (ModelStep, error) {
+	var goOn bool
+	step, err := m.insist(ctx, r, func() (ModelStep, error) {
+		var err error
+		goOn, err = m.rerouted(ctx, r, cause)
+		return ModelStep{}, err
+	})
+	if err != nil {
+		return step, err
+	}
+	if !goOn {
+		return m.insist(ctx, r, conclude)
+	}
+	r.Route = call.Route{Server: r.Fallback}
+	conv, sink, err := m.open(ctx, r)
+	if err != nil {
+		m.Log.Error("a call cannot be sent to the server that takes over", "call_id", r.Call, "server", r.Server, "error", err)
+		return m.insist(ctx, r, conclude)
+	}
+	defer closeConversation(conv, sink)
+	links := &linkFinder{}
+	out, err := m.Provider.Dispatch(ctx, conv, tee{sink, links})
+	if untouched(out, err) != "" {
+		return m.insist(ctx, r, conclude)
+	}
+	out.Fallback = r.Server
+	return m.insist(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+}
+
+// rerouted records that another server takes over, unless the caller gave up.
+func (m *Models) rerouted(ctx context.Context, r call.Run, cause string) (bool, error) {
+	c, err := m.Calls.Load(ctx, r.Account, r.Call)
+	if err != nil || c.State != call.Dispatching || c.Canceling {
+		return false, err
+	}
+	m.Log.Info("another server takes a call over", "call_id", r.Call, "model", r.Model, "server", r.Fallback, "cause", cause)
+	return true, m.append(ctx, r, eventlog.Event{
+		ID: call.FactID(r.Call, 0, call.TypeRerouted), Type: call.TypeRerouted, Data: call.ReroutedV1{Server: r.Fallback, Cause: cause},
+	})
+}

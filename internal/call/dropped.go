@@ -1,0 +1,75 @@
+package call
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Bounds of the header that names dropped parameters (router contract, Router-Dropped-Params).
+const (
+	maxDropped     = 64   // entries
+	maxDroppedName = 300  // bytes of an entry
+	maxDroppedAll  = 4096 // bytes of the header
+)
+
+// DroppedParams renders names as the value of the header: one JSON array of strings in ASCII. Names
+// come from callers' bodies, so a long one is cut and what is beyond the bounds is left out. No
+// names give "", which is no header.
+func DroppedParams(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		entry := quoted(name)
+		if i == maxDropped || b.Len()+len(",")+len(entry)+len("]") > maxDroppedAll {
+			break
+		}
+		if i == 0 {
+			b.WriteByte('[')
+		} else {
+			b.WriteByte(',')
+		}
+		b.WriteString(entry)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return b.String() + "]"
+}
+
+// quoted is a name as a JSON string of ASCII, its end cut off so that the string fits.
+func quoted(name string) string {
+	if len(name) > maxDroppedName {
+		name = name[:maxDroppedName]
+	}
+	for {
+		encoded := ascii(strings.ToValidUTF8(name, ""))
+		if len(encoded) <= maxDroppedName {
+			return encoded
+		}
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+}
+
+// ascii encodes a string as JSON without bytes that a header cannot carry.
+func ascii(s string) string {
+	encoded, err := json.Marshal(s)
+	if err != nil { // a string always encodes
+		return `""`
+	}
+	var b strings.Builder
+	for _, r := range string(encoded) {
+		switch {
+		case r < utf8.RuneSelf && r != 0x7f:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			_, _ = fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			_, _ = fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
