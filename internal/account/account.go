@@ -113,6 +113,7 @@ type Account struct {
 	Name      string
 	Tier      Tier
 	Active    bool // the subscription; an inactive account reads but submits nothing
+	Access    Access
 	CreatedAt time.Time
 }
 
@@ -139,6 +140,7 @@ type Identity struct {
 	Tier    Tier
 	Active  bool
 	Scopes  []Scope
+	Access  Access // of the model router
 	Key     string // the shown prefix of the key, for logs; "" without one
 }
 

@@ -10,6 +10,8 @@ const (
 	TypeTierChanged  = "account.tier_changed.v1"
 	TypeSubscribed   = "account.subscribed.v1"
 	TypeUnsubscribed = "account.unsubscribed.v1"
+
+	TypeRouterAccessChanged = "account.router_access_changed.v1"
 )
 
 // TierChangedV1 records that an account got another tier. Who and why are in the event's meta.
@@ -24,12 +26,19 @@ type SubscribedV1 struct{}
 // UnsubscribedV1 records that the subscription has lapsed: the account reads but submits nothing.
 type UnsubscribedV1 struct{}
 
+// RouterAccessChangedV1 records what the account may use of the model router from now on.
+type RouterAccessChangedV1 struct {
+	Enabled bool     `json:"enabled"`
+	Models  []string `json:"models"` // null = every model
+}
+
 // Register adds the account's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[TierChangedV1](TypeTierChanged),
 		eventlog.TypeOf[SubscribedV1](TypeSubscribed),
 		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed),
+		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged),
 	)
 }
 
@@ -39,8 +48,9 @@ func Stream(id string) string { return "account-" + id }
 // Change is a command on an account's subscription.
 type Change struct {
 	Account string
-	Tier    Tier  // "" = as it is
-	Active  *bool // nil = as it is
+	Tier    Tier    // "" = as it is
+	Active  *bool   // nil = as it is
+	Access  *Access // nil = as it is
 	Actor   string
 	Reason  string
 }
@@ -50,6 +60,11 @@ func (c Change) Check() error {
 	if c.Tier != "" {
 		if _, err := ParseTier(string(c.Tier)); err != nil {
 			return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		}
+	}
+	if c.Access != nil {
+		if err := checkModels(c.Access.Models); err != nil {
+			return err
 		}
 	}
 	if c.Account == "" || c.Actor == "" {

@@ -20,26 +20,29 @@ import (
 func (s *shell) changeAccountCommand() *cobra.Command {
 	var tier, reason string
 	var inactive bool
+	var router routerAccess
 	cmd := &cobra.Command{
-		Use: "set ACCOUNT", Short: "Change an account's tier and subscription", Args: cobra.ExactArgs(1),
-		Long: `Change an account's tier and subscription. It counts from the next request on, in every
+		Use: "set ACCOUNT", Short: "Change an account's tier, subscription and models", Args: cobra.ExactArgs(1),
+		Long: `Change an account's tier, its subscription and which models it may use. It counts from the next request on, in every
 process; jobs that run go on. Who did so and why is recorded.`,
 		Example: `  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
   millrace accounts set acme --inactive --reason "unpaid"
-  millrace accounts set acme --inactive=false`,
+  millrace accounts set acme --inactive=false
+  millrace accounts set acme --models 'bfl/*,openai/gpt-image-1' --reason "contract"
+  millrace accounts set acme --router=false --reason "asked not to have it"`,
 	}
 	cmd.RunE = s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
 		a, err := findAccount(ctx, pool, args[0])
 		if err != nil {
 			return err
 		}
-		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Actor: operator(), Reason: reason}
+		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Access: router.change(cmd, a.Access), Actor: operator(), Reason: reason}
 		if cmd.Flags().Changed("inactive") {
 			active := !inactive
 			c.Active = &active
 		}
-		if c.Tier == "" && c.Active == nil {
-			return errors.New("nothing to change: give --tier or --inactive")
+		if c.Tier == "" && c.Active == nil && c.Access == nil {
+			return errors.New("nothing to change: give --tier, --inactive, --router or --models")
 		}
 		events, err := eventStore(pool)
 		if err != nil {
@@ -48,9 +51,10 @@ process; jobs that run go on. Who did so and why is recorded.`,
 		if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s: tier %s, active %t\n", a.Name, a.Tier, a.Active)
+		_, err = fmt.Fprintf(s.out, "%s: tier %s, active %t%s\n", a.Name, a.Tier, a.Active, modelsOf(a.Access))
 		return err
 	})
+	router.flags(cmd)
 	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
 	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing; --inactive=false renews it")
 	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")

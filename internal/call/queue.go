@@ -29,6 +29,13 @@ type Progress struct {
 	RetryAfter int    // seconds, at least 1
 }
 
+// Handle names a call of the queued delivery as its caller does.
+type Handle struct {
+	Account string
+	Call    ID
+	Model   string // "<provider>/<model>" that it was sent to; "" = any
+}
+
 // Enqueue accepts a call whose answer is polled for. It is parked while the account's places are
 // taken. A key that was used before returns the same call.
 func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error) {
@@ -47,9 +54,9 @@ func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error)
 }
 
 // queued loads a call of the queued delivery: 404 when there is none, 410 when its answer aged out.
-func (s *Service) queued(ctx context.Context, account string, id ID) (Call, error) {
-	c, err := s.Store.Load(ctx, account, id)
-	if fault.Is(err, fault.NotFound) || err == nil && c.Mode != Queued {
+func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
+	c, err := s.Store.Load(ctx, h.Account, h.Call)
+	if fault.Is(err, fault.NotFound) || err == nil && (c.Mode != Queued || h.Model != "" && h.Model != c.Model) {
 		return Call{}, Refuse(404, RequestNotFound, "there is no such request")
 	}
 	if err != nil {
@@ -62,22 +69,22 @@ func (s *Service) queued(ctx context.Context, account string, id ID) (Call, erro
 }
 
 // polled is queued for a poll, which counts toward the account's allowances.
-func (s *Service) polled(ctx context.Context, account string, id ID) (Call, error) {
-	limits, err := s.Tiers.CallLimits(ctx, account)
+func (s *Service) polled(ctx context.Context, h Handle) (Call, error) {
+	limits, err := s.Tiers.CallLimits(ctx, h.Account)
 	if err != nil {
 		return Call{}, err
 	}
 	if len(limits.Windows) > 0 {
-		if err := s.Store.Count(ctx, account, limits.Windows); err != nil {
+		if err := s.Store.Count(ctx, h.Account, limits.Windows); err != nil {
 			return Call{}, err
 		}
 	}
-	return s.queued(ctx, account, id)
+	return s.queued(ctx, h)
 }
 
 // Status tells where a queued call stands.
-func (s *Service) Status(ctx context.Context, account string, id ID) (Progress, error) {
-	c, err := s.polled(ctx, account, id)
+func (s *Service) Status(ctx context.Context, h Handle) (Progress, error) {
+	c, err := s.polled(ctx, h)
 	if err != nil {
 		return Progress{}, err
 	}
@@ -106,8 +113,8 @@ func (s *Service) progress(ctx context.Context, c Call) (Progress, error) {
 
 // Result returns the answer of a queued call, or its progress while it is unfinished. A call that
 // ended without an answer returns its refusal.
-func (s *Service) Result(ctx context.Context, account string, id ID) (*Result, *Progress, error) {
-	c, err := s.polled(ctx, account, id)
+func (s *Service) Result(ctx context.Context, h Handle) (*Result, *Progress, error) {
+	c, err := s.polled(ctx, h)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,15 +128,15 @@ func (s *Service) Result(ctx context.Context, account string, id ID) (*Result, *
 
 // Cancel asks a queued call to stop, best effort: a generation that has begun may finish and be
 // charged. It reports false for a call that had ended.
-func (s *Service) Cancel(ctx context.Context, account string, id ID, requestID string) (bool, error) {
-	c, err := s.queued(ctx, account, id)
+func (s *Service) Cancel(ctx context.Context, h Handle, requestID string) (bool, error) {
+	c, err := s.queued(ctx, h)
 	if err != nil {
 		return false, err
 	}
 	if c.State.Final() {
 		return false, nil
 	}
-	done, err := s.Store.Cancel(ctx, account, id, requestID)
+	done, err := s.Store.Cancel(ctx, h.Account, h.Call, requestID)
 	if err != nil {
 		return false, err
 	}

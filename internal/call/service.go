@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
@@ -12,8 +13,9 @@ import (
 // Invocation is one request to run a model, after authentication.
 type Invocation struct {
 	Account     string
-	RequestID   string // lower-case UUID made by the server; it becomes the call's id
-	Key         string // Idempotency-Key, 1 to 255 characters; "" = none
+	Access      account.Access // models that the account may use
+	RequestID   string         // lower-case UUID made by the server; it becomes the call's id
+	Key         string         // Idempotency-Key, 1 to 255 characters; "" = none
 	Method      string
 	Target      string // path and query as sent; part of the fingerprint
 	Model       string // "<provider>/<model>"

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -38,7 +39,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		if len(facts) == 0 {
 			return nil
 		}
-		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3 where id = $1`, a.ID, a.Tier, a.Active); err != nil {
+		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5 where id = $1`,
+			a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models); err != nil {
 			return err
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
@@ -70,6 +72,10 @@ func subscriptionFacts(a *account.Account, c account.Change) []eventlog.Event {
 		} else {
 			add(account.TypeUnsubscribed, account.UnsubscribedV1{})
 		}
+	}
+	if c.Access != nil && !reflect.DeepEqual(*c.Access, a.Access) {
+		a.Access = *c.Access
+		add(account.TypeRouterAccessChanged, account.RouterAccessChangedV1{Enabled: !a.Access.Off, Models: a.Access.Models})
 	}
 	return facts
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/catalog"
 )
@@ -23,9 +24,9 @@ var _ call.Models = Offers{}
 // Offer implements call.Models: 404 for an unknown model, then 403, 400 and 422.
 func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
 	snapshot := o.Catalog.Snapshot()
-	m, ok := snapshot.Find(inv.Model)
-	if !ok {
-		return call.Offer{}, NotFound(snapshot, inv.Model)
+	m, err := find(snapshot, inv.Model, inv.Access)
+	if err != nil {
+		return call.Offer{}, err
 	}
 	other, err := alternate(m, inv.Options)
 	if err != nil {
@@ -49,10 +50,34 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	return o.standIn(offer, m, inv), nil
 }
 
-// NotFound is the refusal for a model that the catalog does not have, with what may have been meant.
-func NotFound(s *catalog.Snapshot, id string) *call.Refusal {
+// Snapshot returns the catalog as it is now.
+func (o Offers) Snapshot() *catalog.Snapshot { return o.Catalog.Snapshot() }
+
+// Runnable reports whether the operator has given the model's credential.
+func (o Offers) Runnable(m *catalog.Model) bool { return m.Enabled(o.Lookup) }
+
+// Find returns a model that the caller may use: 404 for one that is not in the catalog, 403 for one that
+// the account is not entitled to.
+func (o Offers) Find(id string, access account.Access) (*catalog.Model, error) {
+	return find(o.Catalog.Snapshot(), id, access)
+}
+
+func find(s *catalog.Snapshot, id string, access account.Access) (*catalog.Model, error) {
+	m, ok := s.Find(id)
+	switch {
+	case !ok:
+		return nil, notFound(s, id, access)
+	case !access.Allows(id):
+		return nil, call.Refuse(403, call.Forbidden, "this account is not entitled to the model %s", id)
+	}
+	return m, nil
+}
+
+// notFound is the refusal for a model that the catalog does not have, with what may have been meant
+// among the models that the caller may see (checklist R-35).
+func notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refusal {
 	detail := "there is no model " + shorten(id)
-	for i, other := range s.Suggest(id, func(*catalog.Model) bool { return true }) {
+	for i, other := range s.Suggest(id, func(m *catalog.Model) bool { return access.Allows(m.ID) }) {
 		if i == 0 {
 			detail += "; did you mean "
 		} else {

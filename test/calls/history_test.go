@@ -64,7 +64,7 @@ func (s *stand) canceledCall(t *testing.T, body string) call.ID {
 	q, err := s.Enqueue(t.Context(), invocation("a", "", body))
 	require.NoError(t, err)
 	s.awaitState(t, "a", q.Call, func(c call.Call) bool { return c.State == call.Running })
-	_, err = s.Cancel(t.Context(), "a", q.Call, "r")
+	_, err = s.Cancel(t.Context(), call.Handle{Account: "a", Call: q.Call}, "r")
 	require.NoError(t, err)
 	s.awaitEnd(t, "a", q.Call)
 	return q.Call

@@ -1,0 +1,242 @@
+package webtoken
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Bounds of the issuer's keys.
+const (
+	fetchTimeout = 5 * time.Second
+	maxKeys      = 1 << 20          // bytes of a JWKS
+	freshFor     = 10 * time.Minute // after which keys are fetched again
+	staleFor     = 24 * time.Hour   // that keys are used beyond, while the issuer is away
+	pause        = 10 * time.Second // between two fetches, whatever tokens ask for
+	minRSA       = 2048             // bits
+	maxRedirects = 3
+)
+
+// keySet is the issuer's public keys, fetched when they are needed. A key that nobody knows makes it
+// look again, so a rotation is seen at once; the pause keeps invented key ids from becoming a flood.
+type keySet struct {
+	url    string
+	client *http.Client
+	log    *slog.Logger
+	now    func() time.Time
+	flight singleflight.Group
+
+	mu      sync.Mutex // guards all below
+	known   []publicKey
+	fetched time.Time // when known was read
+	tried   time.Time // when reading was last tried
+}
+
+// publicKey is one key of the issuer's, for one algorithm.
+type publicKey struct {
+	id        string
+	algorithm string
+	key       any
+}
+
+func newKeySet(o Options) *keySet {
+	return &keySet{url: o.JWKS, client: o.Client, log: o.Log, now: o.Now}
+}
+
+// checkAddress refuses a JWKS address that others could answer in place of the issuer.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return errors.New("the JWKS address of tokens is not an https URL")
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
+		return errors.New("the JWKS address of tokens is not an https URL")
+	}
+	return nil
+}
+
+func boundedClient() *http.Client {
+	return &http.Client{
+		Timeout: fetchTimeout,
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: fetchTimeout}).DialContext,
+			TLSHandshakeTimeout: fetchTimeout, MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 1, IdleConnTimeout: time.Minute,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects || checkAddress(req.URL.String()) != nil {
+				return errors.New("the issuer's keys are not where they should be")
+			}
+			return nil
+		},
+	}
+}
+
+// errNoKey reports a token whose key the issuer does not publish.
+var errNoKey = errors.New("the issuer publishes no such key")
+
+// find returns the key of that id for that algorithm. Without an id, the only key for the algorithm
+// is meant. It is Unavailable when the issuer cannot be asked and nothing usable is known.
+func (s *keySet) find(ctx context.Context, id, algorithm string) (any, error) {
+	key, state := s.look(id, algorithm)
+	if state.due {
+		err := s.refresh(ctx)
+		if key, state = s.look(id, algorithm); err != nil && !state.found {
+			return nil, away(err)
+		}
+	}
+	switch {
+	case state.found:
+		return key, nil
+	case state.none:
+		return nil, away(errors.New("the last attempt to fetch them failed"))
+	}
+	return nil, errNoKey
+}
+
+func away(cause error) error {
+	return fault.Wrap(cause, fault.Unavailable, "", "the issuer's keys cannot be had now")
+}
+
+// standing is what is known about one key.
+type standing struct {
+	found bool
+	due   bool // it is time to ask the issuer
+	none  bool // no key at all is known
+}
+
+// look returns a known key and how it stands.
+func (s *keySet) look(id, algorithm string) (any, standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	age := now.Sub(s.fetched)
+	if s.fetched.IsZero() || age >= freshFor+staleFor {
+		return nil, standing{none: true, due: now.Sub(s.tried) >= pause}
+	}
+	key, found := pick(s.known, id, algorithm)
+	return key, standing{found: found, due: (age >= freshFor || !found) && now.Sub(s.tried) >= pause}
+}
+
+func pick(keys []publicKey, id, algorithm string) (any, bool) {
+	var only any
+	count := 0
+	for _, k := range keys {
+		if k.algorithm != algorithm {
+			continue
+		}
+		if id != "" && k.id == id {
+			return k.key, true
+		}
+		only, count = k.key, count+1
+	}
+	return only, id == "" && count == 1
+}
+
+// refresh fetches the keys; those who ask at the same time share one fetch, which outlives each of them.
+func (s *keySet) refresh(ctx context.Context) error {
+	done := s.flight.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
+		defer cancel()
+		keys, err := s.fetch(ctx)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tried = s.now()
+		if err != nil {
+			s.log.Warn("the keys that tokens are checked with cannot be fetched", "url", s.url, "error", err)
+			return nil, err
+		}
+		s.known, s.fetched = keys, s.tried
+		return nil, nil //nolint:nilnil // the keys are kept here
+	})
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case r := <-done:
+		return r.Err
+	}
+}
+
+func (s *keySet) fetch(ctx context.Context) ([]publicKey, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/jwk-set+json, application/json")
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the issuer answered %s", res.Status)
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxKeys+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxKeys {
+		return nil, fmt.Errorf("the issuer's keys are larger than %d bytes", maxKeys)
+	}
+	return parseKeys(raw)
+}
+
+// parseKeys returns the usable public keys of a JWKS; keys of other kinds and uses are passed over.
+func parseKeys(raw []byte) ([]publicKey, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(raw, &set); err != nil {
+		return nil, fmt.Errorf("the issuer's keys are no JWKS: %w", err)
+	}
+	var keys []publicKey
+	for _, each := range set.Keys {
+		var k jose.JSONWebKey
+		if k.UnmarshalJSON(each) != nil || !k.Valid() || k.Use != "" && k.Use != "sig" {
+			continue // of a kind that is not ours to use
+		}
+		if algorithm, public := usable(k.Public().Key); algorithm != "" && (k.Algorithm == "" || k.Algorithm == algorithm) {
+			keys = append(keys, publicKey{k.KeyID, algorithm, public})
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("the issuer publishes no key for RS256, ES256 or EdDSA")
+	}
+	return keys, nil
+}
+
+// usable returns the one algorithm that a public key is good for here, "" when there is none.
+func usable(key any) (string, any) {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		if k.N.BitLen() >= minRSA {
+			return rs256, k
+		}
+	case *ecdsa.PublicKey:
+		if k.Curve == elliptic.P256() {
+			return es256, k
+		}
+	case ed25519.PublicKey:
+		return eddsa, k
+	}
+	return "", nil
+}
