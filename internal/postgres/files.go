@@ -427,13 +427,7 @@ func (f *Files) extend(ctx context.Context, tx pgx.Tx, e *files.Entry, wanted *t
 	if _, err := tx.Exec(ctx, `update files set expires_at = $2 where asset_id = $1`, string(e.Asset), deadline); err != nil {
 		return err
 	}
-	_, err := f.events.AppendTx(ctx, tx, eventlog.Append{
-		Stream: e.Asset.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Meta: meta,
-		Events: []eventlog.Event{{
-			ID:   asset.FactID(e.Asset, asset.TypeRetentionExtended, deadline),
-			Type: asset.TypeRetentionExtended, Data: asset.RetentionExtendedV1{ExpiresAt: deadline},
-		}},
-	})
+	_, err := f.events.AppendTx(ctx, tx, extension(e.Asset, e.Account, deadline, meta))
 	return err
 }
 

@@ -181,6 +181,10 @@ func TestLoadImageChecksItsFile(t *testing.T) {
 	var public *fault.Error
 	require.ErrorAs(t, err, &public)
 	require.Equal(t, "Invalid image file: gone.png", public.Message)
+	for _, nameless := range []any{map[string]any{"__type": "core/x"}, []any{"a"}, true, nil} {
+		err := c.Check(t.Context(), m, node.Args{"image": nameless})
+		require.Equal(t, fault.Invalid, fault.KindOf(err), "%v names no file", nameless)
+	}
 	print, err := c.Fingerprint(t.Context(), m, node.Args{"image": "rgb.png"})
 	require.NoError(t, err)
 	require.NotEmpty(t, print)

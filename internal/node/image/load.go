@@ -2,10 +2,12 @@ package image
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/python"
 	"github.com/millrace-dev/millrace/internal/raster"
 	"github.com/millrace-dev/millrace/internal/raster/codec"
 )
@@ -52,17 +54,34 @@ func loadedPixels(_ node.Args, upstream int64) int64 {
 	return filePixels
 }
 
-// checkImageFile refuses a constant name that is no file of the account.
+// checkImageFile refuses a constant that is no file of the account. An object that is no asset
+// reference, a number or a list names nothing.
 func checkImageFile(ctx context.Context, files node.Files, constants node.Args) error {
-	name, ok := constants["image"].(string)
+	value, given := constants["image"]
+	if !given {
+		return nil // linked
+	}
+	name, ok := value.(string)
 	if !ok {
-		return nil
+		return fault.New(fault.Invalid, "", "Invalid image file: %s", shown(value))
 	}
 	_, err := files.Stat(ctx, name)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
 		return fault.Wrap(err, fault.Invalid, "", "Invalid image file: %s", name)
 	}
 	return err
+}
+
+// maxShown bounds what an error repeats of a value that should have been a name.
+const maxShown = 256
+
+// shown is a value as errors repeat it.
+func shown(value any) string {
+	text := python.Str(value)
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	}
+	return text
 }
 
 // fingerprintFile makes the file's content part of the cache signature.

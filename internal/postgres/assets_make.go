@@ -1,0 +1,268 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbox"
+)
+
+// standing is what a transaction that makes an asset finds of its bytes, behind its locks.
+type standing struct {
+	held     bool
+	never    bool       // some asset of these bytes has no deadline
+	deadline *time.Time // the latest of those in force
+
+	same history // the newest live asset with these bytes, path and tags
+	like history // the newest live asset with these bytes
+	size int64   // of like, as the next three
+	kind string
+	wide int
+	high int
+}
+
+// history is an asset, "" = there is none, with the first page of its facts.
+type history struct {
+	id    asset.ID
+	facts []eventlog.Recorded
+}
+
+// queueStanding locks the name and the bytes within the account until the transaction ends and reads
+// what is in force for the bytes. The locks come as statements of their own, so that the read sees what
+// the previous holder committed.
+func queueStanding(q *pgx.Batch, n asset.New, st *standing) {
+	const lock = `select pg_advisory_xact_lock(hashtextextended($1, $2))`
+	if n.Place != nil {
+		q.Queue(lock, n.Account+"\x1f"+n.Place.Folder+"\x1f"+n.Place.Subfolder+"/"+n.Place.Filename, lockOfNames)
+	}
+	q.Queue(lock, n.Account+"\x1f"+n.Hash.Hex(), lockOfBytes)
+	q.Queue(`select count(*) > 0, coalesce(bool_or(expires_at is null), false), max(expires_at)
+		from files where account = $1 and hash = $2 and not rejected and `+alive, n.Account, n.Hash[:]).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
+}
+
+// inForce returns the later of the deadline and the one in force (A-40); nil = never.
+func (st *standing) inForce(deadline *time.Time) *time.Time {
+	switch {
+	case !st.held:
+		return deadline
+	case st.never:
+		return nil
+	default:
+		return asset.Later(deadline, st.deadline)
+	}
+}
+
+// Conditions on the account's files of some bytes. The row of an asset that is returned again is
+// locked: its deletion comes first or waits.
+const (
+	ofBytes     = ` from files where account = $1 and hash = $2 and not rejected and ` + alive
+	ofReference = ofBytes + ` and file_path is not distinct from $3 and tags = $4 and job_id is null`
+	newest      = ` order by created_at desc, asset_id limit 1`
+	factsOf     = SelectEvents + ` where stream = (select 'asset-' || asset_id`
+	firstPage   = `) order by version limit $`
+)
+
+// queueLikes reads the asset that a reference repeats, if any, and the newest one of the same bytes.
+func queueLikes(q *pgx.Batch, n asset.New, st *standing) {
+	repeated := []any{n.Account, n.Hash[:], n.FilePath, tagsOf(n)}
+	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
+		QueryRow(func(row pgx.Row) error { return maybe(row.Scan(&st.same.id)) })
+	q.Queue(factsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
+	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, repeated[:2]...).
+		QueryRow(func(row pgx.Row) error {
+			return maybe(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
+		})
+	q.Queue(factsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
+}
+
+// tagsOf returns the tags of a new asset; the column knows no null.
+func tagsOf(n asset.New) []string {
+	if n.Tags == nil {
+		return []string{}
+	}
+	return n.Tags
+}
+
+// maybe takes an absent row for none.
+func maybe(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+func (h *history) read(rows pgx.Rows) (err error) {
+	h.facts, err = pgx.CollectRows(rows, ScanRecorded)
+	return err
+}
+
+// Create implements asset.Store.
+func (s *Assets) Create(ctx context.Context, n asset.New) (asset.Made, error) {
+	var st standing
+	var m making
+	err := inTwoTrips(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ querier, q *pgx.Batch) (err error) {
+		m, err = s.queueAsset(q, n, &st)
+		return err
+	})
+	if err != nil {
+		return asset.Made{}, classify(err, "create an asset")
+	}
+	s.events.Wake()
+	return m.made(s)
+}
+
+// Reference implements asset.Store.
+func (s *Assets) Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error) {
+	var st standing
+	var m making
+	look := func(q *pgx.Batch) {
+		queueStanding(q, n, &st)
+		queueLikes(q, n, &st)
+	}
+	err = inTwoTrips(ctx, s.pool, look, func(db querier, q *pgx.Batch) (err error) {
+		switch {
+		case !st.held || st.like.id == "":
+			return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+		case st.same.id != "":
+			m, err = s.queueAgain(ctx, db, q, n, st.same)
+		default:
+			m, err = s.queueReference(ctx, db, q, n, &st)
+		}
+		return err
+	})
+	if err != nil {
+		return asset.Made{}, false, classify(err, "reference bytes")
+	}
+	s.events.Wake()
+	made, err = m.made(s)
+	return made, st.same.id != "", err
+}
+
+// making is an asset whose facts were queued; what they make of it is known when they are placed.
+type making struct {
+	before  asset.Asset
+	facts   *appending // nil = nothing new is known
+	held    bool
+	intents []outbox.Intent
+}
+
+// made folds the placed facts on top.
+func (m making) made(s *Assets) (asset.Made, error) {
+	state := m.before
+	if m.facts != nil {
+		for _, rec := range m.facts.recorded() {
+			data, err := s.events.Decode(rec)
+			if err != nil {
+				return asset.Made{}, err
+			}
+			state = asset.Fold(state, rec, data)
+		}
+	}
+	return asset.Made{Asset: state, Held: m.held, Intents: m.intents}, nil
+}
+
+const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
+		filename, named, tags, expires_at, width, height, thumbnail)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+
+// queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
+// known of the bytes yet is left to its ingestion.
+func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...any) (making, error) {
+	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
+	id, m := asset.NewID(), making{held: st.held}
+	place, named := asset.Place{Folder: "input"}, n.Place != nil
+	if named {
+		place = *n.Place
+		q.Queue(`update files set named = false where account = $1 and folder = $2 and subfolder = $3 and filename = $4 and named`,
+			n.Account, place.Folder, place.Subfolder, place.Filename)
+	}
+	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
+		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known))
+	if len(known) == 0 {
+		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
+	}
+	queueIntents(q, m.intents)
+	fact := asset.CreatedV1{
+		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
+		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
+	}
+	a := createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+	for _, data := range known {
+		a.Events = append(a.Events, observation(id, data))
+	}
+	var err error
+	m.facts, err = s.events.queueAppend(q, []eventlog.Append{a})
+	return m, err
+}
+
+// queueReference completes a reference with what the account's newest asset of these bytes says of
+// them; what was found out about the bytes holds for the new asset as well.
+func (s *Assets) queueReference(ctx context.Context, db querier, q *pgx.Batch, n asset.New, st *standing) (making, error) {
+	n.Size, n.ContentType, n.Width, n.Height = st.size, st.kind, st.wide, st.high
+	state, err := s.foldOn(ctx, db, st.like)
+	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
+		if err != nil {
+			return making{}, err
+		}
+		return s.queueAsset(q, n, st)
+	}
+	return s.queueAsset(q, n, st, asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan})
+}
+
+// queueAgain extends the deadline of an asset that is referenced once more.
+func (s *Assets) queueAgain(ctx context.Context, db querier, q *pgx.Batch, n asset.New, h history) (making, error) {
+	state, err := s.foldOn(ctx, db, h)
+	if err != nil {
+		return making{}, err
+	}
+	m := making{before: state, held: true}
+	deadline := asset.Later(state.ExpiresAt, n.Deadline)
+	if state.ExpiresAt == nil || deadline != nil && deadline.Equal(*state.ExpiresAt) {
+		return m, nil
+	}
+	q.Queue(`update files set expires_at = $2 where asset_id = $1`, string(h.id), deadline)
+	m.facts, err = s.events.queueAppend(q, []eventlog.Append{extension(h.id, n.Account, deadline, eventlog.Meta{
+		Actor: n.Account, RequestID: n.RequestID,
+	})})
+	return m, err
+}
+
+// extension is the append of a later deadline.
+func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.Meta) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: meta,
+		Events: []eventlog.Event{{
+			ID:   asset.FactID(id, asset.TypeRetentionExtended, deadline),
+			Type: asset.TypeRetentionExtended, Data: asset.RetentionExtendedV1{ExpiresAt: deadline},
+		}},
+	}
+}
+
+// foldOn folds the facts read so far and reads what a first page leaves out.
+func (s *Assets) foldOn(ctx context.Context, db Queryer, h history) (asset.Asset, error) {
+	var state asset.Asset
+	page := h.facts
+	for {
+		for _, rec := range page {
+			data, err := s.events.Decode(rec)
+			if err != nil {
+				return asset.Asset{}, err
+			}
+			state = asset.Fold(state, rec, data)
+		}
+		if len(page) < assetPage {
+			return state, nil
+		}
+		var err error
+		if page, err = ReadStream(ctx, db, h.id.Stream(), state.Version, assetPage); err != nil {
+			return asset.Asset{}, err
+		}
+	}
+}
