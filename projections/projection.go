@@ -33,6 +33,12 @@ type Projection interface {
 	Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error
 }
 
+// Selective is a projection that has no use for most events. Wants reports whether Apply would do
+// anything with an event; the view's checkpoint passes the others within a second, in one commit for many.
+type Selective interface {
+	Wants(e eventlog.Recorded) bool
+}
+
 // batchLimit is the most events of one batch: large enough that a commit is shared, small
 // enough that a batch takes tens of milliseconds.
 const batchLimit = 500

@@ -70,7 +70,7 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Log: opts.Log,
+			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Log: opts.Log, Wants: wants(p),
 		})
 		if err != nil {
 			return nil, err
@@ -78,6 +78,13 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 		router.AddConsumerHandler(p.Name(), eventlog.TopicAll, sub, r.handler(p))
 	}
 	return r, nil
+}
+
+func wants(p Projection) func(eventlog.Recorded) bool {
+	if s, ok := p.(Selective); ok {
+		return s.Wants
+	}
+	return nil
 }
 
 // Run keeps the views up to date until ctx ends, and then finishes the batches at hand.

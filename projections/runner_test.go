@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
@@ -145,4 +146,33 @@ func TestADeposedRunnerCannotWrite(t *testing.T) {
 	projectiontest.WaitFor(t, s.pool, second, last)
 	require.Equal(t, "two", s.last(t, "note-1"))
 	projectiontest.RebuildsSame(t, s.pool, second)
+}
+
+// picky is a view of one stream.
+type picky struct{ *notes }
+
+func (picky) Wants(e eventlog.Recorded) bool { return e.Stream == "note-wanted" }
+
+// Commits are what keeping views costs: one that wants little makes few of them, and is still not
+// behind the log for long.
+func TestAViewThatWantsLittleStillFollowsTheLog(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	batches := make(chan struct{}, 1000)
+	view := picky{&notes{entered: batches}}
+	s.run(t, s.part, projections.Options{}, view)
+	last := s.note(t, "note-wanted", "first")
+	projectiontest.WaitFor(t, s.pool, view, last)
+	applied := len(batches)
+	for i := range 50 {
+		last = s.note(t, "note-other", fmt.Sprint(i))
+	}
+	projectiontest.WaitFor(t, s.pool, view, last)
+	require.Len(t, batches, applied, "nothing was folded for events that it does not want")
+	last = s.note(t, "note-wanted", "second")
+	projectiontest.WaitFor(t, s.pool, view, last)
+	require.Equal(t, "second", s.last(t, "note-wanted"))
+	var rows int
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from notes_v1`).Scan(&rows))
+	require.Equal(t, 1, rows)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
@@ -39,11 +40,14 @@ type SubscriberOptions struct {
 	// HandlerSaves says that the handler moves the group's checkpoint itself, in the transaction of
 	// what it writes; the subscriber then only reads it.
 	HandlerSaves bool
-	FromNow      bool          // without a group: start at the end of the log instead of its beginning
-	Batch        int           // the most events of one message, default 1
-	FirstRetry   time.Duration // default 10 ms after a Nack, doubled each time
-	LastRetry    time.Duration // default 5 s: the longest pause
-	Log          *slog.Logger  // default: discard
+	// Wants selects events beside the topic; nil = all. A group whose handler saves gets a batch without
+	// events from time to time, so that its checkpoint follows the log all the same.
+	Wants      func(Recorded) bool
+	FromNow    bool          // without a group: start at the end of the log instead of its beginning
+	Batch      int           // the most events of one message, default 1
+	FirstRetry time.Duration // default 10 ms after a Nack, doubled each time
+	LastRetry  time.Duration // default 5 s: the longest pause
+	Log        *slog.Logger  // default: discard
 }
 
 func (o SubscriberOptions) withDefaults() SubscriberOptions {
@@ -140,6 +144,7 @@ type subscription struct {
 	out      chan *message.Message
 	position int64 // read so far
 	saved    int64 // the group's checkpoint as we know it
+	savedAt  time.Time
 }
 
 // group returns the name of the checkpoint: of the group, and of the topic unless that is everything.
@@ -150,8 +155,11 @@ func (s *subscription) group() string {
 	return s.opts.Group + "/" + s.topic
 }
 
-// wants reports whether the topic carries the event.
+// wants reports whether the topic carries the event, and it is selected.
 func (s *subscription) wants(e Recorded) bool {
+	if s.opts.Wants != nil && !s.opts.Wants(e) {
+		return false
+	}
 	if s.topic == "" || s.topic == TopicAll || e.Stream == s.topic {
 		return true
 	}
@@ -214,16 +222,42 @@ func (s *subscription) load(ctx context.Context, held Held) error {
 	if err != nil {
 		return err
 	}
-	s.position, s.saved = position, position
+	s.position, s.saved, s.savedAt = position, position, time.Now()
 	return nil
 }
 
 // saveEvery bounds how many events of other topics are read again after a restart.
 const saveEvery = 1000
 
+// A checkpoint that a handler saves stands behind events that it does not want for restAfter when
+// nothing follows them, and for saveAfter when something does: lags are looked at by operators.
+const (
+	restAfter = 200 * time.Millisecond
+	saveAfter = time.Second
+)
+
+// next reads on. It returns nothing when nothing came for restAfter and the checkpoint is behind.
+func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
+	if !s.opts.HandlerSaves || s.position == s.saved {
+		return s.tail.Next(ctx, s.position, s.opts.Batch)
+	}
+	waiting, cancel := context.WithTimeout(ctx, restAfter)
+	defer cancel()
+	events, err := s.tail.Next(waiting, s.position, s.opts.Batch)
+	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+		return nil, nil
+	}
+	return events, err
+}
+
+// due reports whether a checkpoint that the handler saves should follow although nothing is wanted.
+func (s *subscription) due(read int, upTo int64) bool {
+	return s.opts.HandlerSaves && (read == 0 || upTo-s.saved >= saveEvery || time.Since(s.savedAt) >= saveAfter)
+}
+
 // step reads once and delivers what the topic wants of it.
 func (s *subscription) step(ctx context.Context, held Held, retry *backoff) error {
-	events, err := s.tail.Next(ctx, s.position, s.opts.Batch)
+	events, err := s.next(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,8 +267,12 @@ func (s *subscription) step(ctx context.Context, held Held, retry *backoff) erro
 			wanted = append(wanted, e)
 		}
 	}
-	upTo := events[len(events)-1].Position
-	if len(wanted) > 0 {
+	upTo := s.position
+	if len(events) > 0 {
+		upTo = events[len(events)-1].Position
+	}
+	deliver := len(wanted) > 0 || s.due(len(events), upTo)
+	if deliver {
 		acked, err := s.deliver(ctx, Batch{After: s.saved, UpTo: upTo, Events: wanted})
 		if err != nil {
 			return err
@@ -249,7 +287,7 @@ func (s *subscription) step(ctx context.Context, held Held, retry *backoff) erro
 		retry.reset()
 	}
 	s.position = upTo
-	return s.save(ctx, held, len(wanted) > 0)
+	return s.save(ctx, held, deliver)
 }
 
 // save moves the group's checkpoint. Without a delivery it may wait, since reading on is cheap.
@@ -259,7 +297,7 @@ func (s *subscription) save(ctx context.Context, held Held, delivered bool) erro
 		return nil
 	case s.opts.HandlerSaves:
 		if delivered {
-			s.saved = s.position
+			s.saved, s.savedAt = s.position, time.Now()
 		}
 		return nil
 	case !delivered && s.position-s.saved < saveEvery:
@@ -311,6 +349,12 @@ func (s *subscription) abandoned(ctx context.Context, msg *message.Message) (boo
 // message renders a batch. A message of one event carries its data, or is the message that a
 // Publisher was given; one of several carries them as its Batch only.
 func (s *subscription) message(b Batch) *message.Message {
+	if len(b.Events) == 0 {
+		msg := message.NewMessage(watermill.NewUUID(), nil)
+		msg.Metadata.Set(KeyPosition, strconv.FormatInt(b.UpTo, 10))
+		msg.Metadata.Set(KeyCount, "0")
+		return msg
+	}
 	last := b.Events[len(b.Events)-1]
 	if s.opts.Batch == 1 {
 		if msg, ok := published(last); ok {

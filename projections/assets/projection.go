@@ -41,6 +41,12 @@ type row struct {
 	created int64
 }
 
+// Wants implements projections.Selective.
+func (p *Projection) Wants(e eventlog.Recorded) bool {
+	_, ok := asset.IDOfStream(e.Stream)
+	return ok
+}
+
 // Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
 // writes those that changed, in two statements.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {

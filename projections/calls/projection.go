@@ -37,6 +37,12 @@ type row struct {
 	moved    bool
 }
 
+// Wants implements projections.Selective.
+func (p *Projection) Wants(e eventlog.Recorded) bool {
+	_, ok := call.IDOfStream(e.Stream)
+	return ok
+}
+
 // Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
 // writes those that changed, in two statements.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {

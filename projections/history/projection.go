@@ -32,6 +32,12 @@ func (p *Projection) Name() string { return Name }
 // Tables implements projections.Projection.
 func (p *Projection) Tables() []string { return []string{Name, JobsTable} }
 
+// Wants implements projections.Selective.
+func (p *Projection) Wants(e eventlog.Recorded) bool {
+	_, ok := history.AccountOfStream(e.Stream)
+	return ok || e.Type == job.TypeRetired
+}
+
 // Apply implements projections.Projection. Such facts are rare, so each is a statement of its own.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {

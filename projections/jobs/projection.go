@@ -38,6 +38,12 @@ type row struct {
 	retired   bool // past its retention: the view has no row of it
 }
 
+// Wants implements projections.Selective.
+func (p *Projection) Wants(e eventlog.Recorded) bool {
+	_, ok := job.IDOfStream(e.Stream)
+	return ok
+}
+
 // Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
 // writes those that changed, in two statements.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {

@@ -38,6 +38,12 @@ type (
 	sum struct{ succeeded, failed, canceled, unknown, late, bytes, charged int64 }
 )
 
+// Wants implements projections.Selective.
+func (p *Projection) Wants(e eventlog.Recorded) bool {
+	_, ok := call.IDOfStream(e.Stream)
+	return ok
+}
+
 // Apply implements projections.Projection.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	ends, ids := p.ends(batch)
