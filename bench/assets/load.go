@@ -21,8 +21,9 @@ import (
 
 // bench drives the service and the bare program.
 type bench struct {
-	base, bare string
-	http       *http.Client
+	base, bare       string
+	service, program func() time.Duration // CPU time of either process so far
+	http             *http.Client
 }
 
 func newBench(base, bare string) *bench {

@@ -18,7 +18,7 @@ import (
 func main() {
 	bare := flag.String("bare", "", "internal: be the bare program over that directory")
 	records := flag.Int("records", 1_000_000, "asset records to seed for the last part, 0 = leave it out")
-	rounds := flag.Int("rounds", 3, "rounds of each kind, in turn")
+	rounds := flag.Int("rounds", 3, "rounds of each kind, in turn; 0 = leave them out")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -63,6 +63,20 @@ func run(ctx context.Context, rounds, records int) (err error) {
 	}
 	defer func() { err = errors.Join(err, bare.stop()) }()
 	b := newBench(s.Base, bare.base)
+	b.service, b.program = s.ServiceCPU, func() time.Duration { return stand.CPUOf(bare.cmd.Process.Pid) }
+	if rounds > 0 {
+		if err := b.bytes(ctx, s, rounds, bare.dir); err != nil {
+			return err
+		}
+	}
+	if records == 0 {
+		return nil
+	}
+	return manyRecords(ctx, s, bare.base, records)
+}
+
+// bytes measures what moves bytes.
+func (b *bench) bytes(ctx context.Context, s *stand.Stand, rounds int, dir string) error {
 	if err := b.uploads(ctx, rounds); err != nil {
 		return err
 	}
@@ -70,40 +84,38 @@ func run(ctx context.Context, rounds, records int) (err error) {
 	if err := b.references(ctx); err != nil {
 		return err
 	}
-	if err := b.downloads(ctx, rounds, bare.dir); err != nil {
-		return err
-	}
-	if records == 0 {
-		return nil
-	}
-	return b.manyRecords(ctx, s.DatabaseURL, records)
+	return b.downloads(ctx, rounds, dir)
 }
 
 // uploads compares first uploads with the bare program's and dedup uploads with first ones.
 func (b *bench) uploads(ctx context.Context, rounds int) error {
 	for _, w := range workloads {
-		var bare, ours, again []float64
+		var bare, ours, again, cost []float64
 		for round := range rounds + 1 { // the first warms everything
 			seed := uint64(round+1) * 1000
+			program := b.program()
 			n, err := b.upload(ctx, b.bare+"/upload", seed, w.files, w.size, false)
 			if err != nil {
 				return err
 			}
+			program, service := b.program()-program, b.service()
 			m, err := b.upload(ctx, b.base+"/api/v2/assets", seed, w.files, w.size, false)
 			if err != nil {
 				return err
 			}
+			service = b.service() - service
 			d, err := b.upload(ctx, b.base+"/api/v2/assets", seed, w.files, w.size, true)
 			if err != nil {
 				return err
 			}
 			if round > 0 {
 				bare, ours, again = append(bare, n), append(ours, m), append(again, d)
+				cost = append(cost, float64(service)/float64(program))
 			}
 		}
 		x, y, z := stand.Median(bare), stand.Median(ours), stand.Median(again)
-		fmt.Printf("%-11s bare %5.0f MB/s   ours %5.0f MB/s   ratio %.2f (target 0.80)   held bytes %5.0f MB/s, %.1f times (target 2)\n",
-			w.name, x, y, y/x, z, z/y)
+		fmt.Printf("%-11s bare %5.0f MB/s   ours %5.0f MB/s   ratio %.2f (target 0.80), CPU %.2f times   held bytes %5.0f MB/s, %.1f times (target 2)\n",
+			w.name, x, y, y/x, stand.Median(cost), z, z/y)
 	}
 	return nil
 }
@@ -156,20 +168,12 @@ func (b *bench) downloads(ctx context.Context, rounds int, dir string) error {
 }
 
 // manyRecords compares the time of operations at about 1,000 records with that at a million.
-func (b *bench) manyRecords(ctx context.Context, dsn string, records int) error {
-	if err := seed(ctx, dsn, 1000); err != nil {
-		return err
-	}
-	few, err := b.operations(ctx)
+func manyRecords(ctx context.Context, s *stand.Stand, bare string, records int) error {
+	few, err := operationsAt(ctx, s, bare, 1000)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	if err := seed(ctx, dsn, records); err != nil {
-		return err
-	}
-	fmt.Printf("seeded %d records through the event log in %s\n", records, time.Since(began).Round(time.Second))
-	many, err := b.operations(ctx)
+	many, err := operationsAt(ctx, s, bare, records)
 	if err != nil {
 		return err
 	}
@@ -178,4 +182,20 @@ func (b *bench) manyRecords(ctx context.Context, dsn string, records int) error 
 			f.name, f.p50.Round(10*time.Microsecond), many[i].p50.Round(10*time.Microsecond), records, float64(many[i].p50)/float64(f.p50))
 	}
 	return nil
+}
+
+// operationsAt adds that many records while the service is down and times operations when it is back.
+func operationsAt(ctx context.Context, s *stand.Stand, bare string, records int) ([]timing, error) {
+	if err := s.StopService(ctx); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := seed(ctx, s.DatabaseURL, records); err != nil {
+		return nil, err
+	}
+	fmt.Printf("seeded %d records in %s\n", records, time.Since(began).Round(time.Second))
+	if err := s.Serve(ctx); err != nil {
+		return nil, err
+	}
+	return newBench(s.Base, bare).operations(ctx)
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
@@ -16,85 +18,92 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
-const seedBatch = 500
+const seedBatch = 5000
 
-// seed records assets as uploads do, fact and row in one transaction, and waits until the view has them.
+// seed records assets as uploads leave them: fact, stream, row and view. The service must be down:
+// facts are copied past the log's own statement, and its projections find themselves at the log's end.
 func seed(ctx context.Context, dsn string, count int) error {
 	types := eventlog.NewRegistry()
 	if err := asset.Register(types); err != nil {
 		return err
 	}
-	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: 8})
+	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: 4})
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	store := postgres.NewEventStore(pool, types, nil)
+	var last int64 // position taken
+	if err := pool.QueryRow(ctx, `select setval(pg_get_serial_sequence('events', 'position'),
+		nextval(pg_get_serial_sequence('events', 'position')) + $1)`, count).Scan(&last); err != nil {
+		return err
+	}
+	view := assets.NewProjection(types)
 	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(4)
+	group.SetLimit(2)
 	for done := 0; done < count; done += seedBatch {
-		group.Go(func() error { return seedSome(gctx, pool, store, done, min(seedBatch, count-done)) })
+		batch := newSeeds(last-int64(count)+int64(done), done, min(seedBatch, count-done))
+		group.Go(func() error { return batch.write(gctx, pool, view) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := folded(ctx, pool, store); err != nil {
+	if _, err := pool.Exec(ctx, `update checkpoints set position = $1`, last); err != nil {
 		return err
 	}
 	_, err = pool.Exec(ctx, `vacuum analyze`)
 	return err
 }
 
-func seedSome(ctx context.Context, pool *pgxpool.Pool, store *postgres.EventStore, first, count int) error {
-	appends, rows := make([]eventlog.Append, count), make([][]any, count)
-	for i := range count {
-		id := asset.NewID()
-		path, tags := "seed/"+string(id), []string{fmt.Sprintf("seed-%d", (first+i)%10)}
-		hash := blob.Sum([]byte(id))
-		fact := asset.CreatedV1{
-			Origin: asset.Uploaded, Hash: hash, Size: 1, ContentType: "a/b", FilePath: &path, Tags: tags,
-			Place: &asset.Place{Folder: "input", Subfolder: "seed", Filename: string(id)},
-		}
-		appends[i] = eventlog.Append{
-			Stream: id.Stream(), Account: "local",
-			Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: fact}},
-		}
-		rows[i] = []any{string(id), "local", hash[:], 1, "a/b", path, "input", "seed", string(id), true, tags}
-	}
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{"files"}, []string{
-			"asset_id", "account", "hash", "size", "content_type", "file_path", "folder", "subfolder", "filename", "named", "tags",
-		}, pgx.CopyFromRows(rows))
-		if err != nil {
-			return err
-		}
-		_, err = store.AppendAll(ctx, tx, appends)
-		return err
-	})
+// seeds is some assets in the forms of the tables that hold them.
+type seeds struct {
+	recorded                []eventlog.Recorded
+	files, streams, written [][]any
 }
 
-// folded waits until the view of assets has come to the end of the log.
-func folded(ctx context.Context, pool *pgxpool.Pool, store *postgres.EventStore) error {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
-	defer cancel()
-	head, err := store.Head(ctx)
+// newSeeds makes assets whose facts follow position; first counts those of other batches before them.
+func newSeeds(position int64, first, count int) *seeds {
+	s := &seeds{}
+	for i := range count {
+		s.add(position+int64(i)+1, fmt.Sprintf("seed-%d", (first+i)%10))
+	}
+	return s
+}
+
+func (s *seeds) add(position int64, tag string) {
+	id, tags := asset.NewID(), []string{tag}
+	path, hash, now := "seed/"+string(id), blob.Sum([]byte(id)), time.Now().UTC()
+	data, err := json.Marshal(asset.CreatedV1{
+		Origin: asset.Uploaded, Hash: hash, Size: 1, ContentType: "a/b", FilePath: &path, Tags: tags,
+		Place: &asset.Place{Folder: "input", Subfolder: "seed", Filename: string(id)},
+	})
 	if err != nil {
-		return err
+		panic(err) // strings and numbers always marshal
 	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		var position int64
-		if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, assets.Name).Scan(&position); err != nil {
-			return err
-		}
-		if position >= head {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the view of assets did not come to position %d: %w", head, ctx.Err())
-		case <-tick.C:
-		}
+	rec := eventlog.Recorded{
+		Position: position, Stream: id.Stream(), Version: 1, ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated,
+		Account: "local", Data: data, RecordedAt: now,
 	}
+	s.recorded = append(s.recorded, rec)
+	s.files = append(s.files, []any{uuid.MustParse(string(id)), "local", hash[:], int64(1), "a/b", path, "input", "seed", string(id), true, tags})
+	s.streams = append(s.streams, []any{rec.Stream, "local", int64(1)})
+	s.written = append(s.written, []any{position, rec.Stream, int64(1), rec.ID, rec.Type, "local", rec.Data, json.RawMessage(`{}`), now})
+}
+
+func (s *seeds) write(ctx context.Context, pool *pgxpool.Pool, view *assets.Projection) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		for _, part := range []struct {
+			table   string
+			columns []string
+			rows    [][]any
+		}{
+			{"files", []string{"asset_id", "account", "hash", "size", "content_type", "file_path", "folder", "subfolder", "filename", "named", "tags"}, s.files},
+			{"streams", []string{"id", "account", "version"}, s.streams},
+			{"events", []string{"position", "stream", "version", "id", "type", "account", "data", "meta", "recorded_at"}, s.written},
+		} {
+			if _, err := tx.CopyFrom(ctx, pgx.Identifier{part.table}, part.columns, pgx.CopyFromRows(part.rows)); err != nil {
+				return fmt.Errorf("copy into %s: %w", part.table, err)
+			}
+		}
+		return view.Apply(ctx, tx, s.recorded)
+	})
 }

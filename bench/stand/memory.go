@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,4 +45,24 @@ func Quantile(samples []time.Duration, q float64) time.Duration {
 func Median(figures []float64) float64 {
 	slices.Sort(figures)
 	return figures[len(figures)/2]
+}
+
+// CPUOf returns the processor time that a process has used, 0 where it is not known. The machine's
+// other load does not count, so that it can be compared where wall time cannot.
+func CPUOf(pid int) time.Duration {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(raw), ") ") // behind the name, which may hold anything
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, userErr := strconv.ParseInt(fields[11], 10, 64)
+	system, systemErr := strconv.ParseInt(fields[12], 10, 64)
+	if userErr != nil || systemErr != nil {
+		return 0
+	}
+	return time.Duration(user+system) * time.Second / ticksPerSecond
 }

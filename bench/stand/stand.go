@@ -111,13 +111,27 @@ func (s *Stand) memory(line string) int64 {
 	return memoryOf(s.service.PID(), line)
 }
 
+// ServiceCPU returns the processor time that the service has used.
+func (s *Stand) ServiceCPU() time.Duration {
+	if s.service == nil {
+		return 0
+	}
+	return CPUOf(s.service.PID())
+}
+
+// StopService stops the service; Serve starts it again.
+func (s *Stand) StopService(ctx context.Context) error {
+	if s.service == nil {
+		return nil
+	}
+	err := s.service.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: 15 * time.Second})
+	s.service = nil
+	return err
+}
+
 // Close stops everything and removes the directory.
 func (s *Stand) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	var problems []error
-	if s.service != nil {
-		problems = append(problems, s.service.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: 15 * time.Second}))
-	}
-	return errors.Join(append(problems, s.Stack.Close(ctx), os.RemoveAll(s.Dir))...)
+	return errors.Join(s.StopService(ctx), s.Stack.Close(ctx), os.RemoveAll(s.Dir))
 }
