@@ -35,6 +35,7 @@ type Deps struct {
 	History   History         // nil = nothing is ever hidden
 	Userdata  Userdata        // nil = no routes for the files of editors
 	Console   *Console        // nil = no pages for people
+	Router    *ModelRouter    // nil = no routes of the model router
 	Readiness Readiness
 	Logger    *slog.Logger
 }
@@ -134,6 +135,7 @@ func (d Deps) validate() error {
 		"NodeFiles": d.Classes != nil && d.NodeFiles == nil,
 		"Grants":    d.Files != nil && d.Grants == nil,
 		"Assets":    d.Assets != nil && (d.Files == nil || d.AssetView == nil || d.Keys == nil),
+		"Router":    d.Router != nil && (d.Router.Models == nil || d.Router.Calls == nil || d.Router.Cursors == nil),
 		"Links":     d.Links == nil, "Live": d.Live == nil, "Readiness": d.Readiness == nil, "Logger": d.Logger == nil,
 	}
 	var missing []error

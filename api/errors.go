@@ -23,6 +23,9 @@ import (
 const (
 	codeTooLarge = "body_too_large"
 	codeMethod   = "method_not_allowed"
+	codeNowhere  = "not_found" // no route has the path
+
+	codeInvalidBody = "invalid_body" // it ended early, or came too slowly
 )
 
 // generic is what a client reads about a failure that is our own.
@@ -55,6 +58,10 @@ func surfaceOf(path string) surface {
 // fail answers with err in the surface's envelope and logs what is our own fault.
 func (s *server) fail(c *gin.Context, err error) {
 	err = classify(err)
+	if isRouter(c.Request.URL.Path) {
+		s.failRouter(c, err)
+		return
+	}
 	where := surfaceOf(c.Request.URL.Path)
 	status, code := verdict(where, err)
 	level := slog.LevelDebug
@@ -83,9 +90,9 @@ func classify(err error) error {
 	case fault.CodeOf(err) == "disk_full", fault.CodeOf(err) == "storage_full":
 		return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fault.Wrap(err, fault.Invalid, "invalid_body", "the request body came too slowly")
+		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body came too slowly")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Wrap(err, fault.Invalid, "invalid_body", "the request body ended early")
+		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body ended early")
 	default:
 		return err
 	}

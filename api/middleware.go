@@ -25,6 +25,7 @@ func (s *server) identify(c *gin.Context) {
 	c.Set(requestIDKey, id)
 	c.Header("X-Request-Id", id)
 	c.Header("X-Content-Type-Options", "nosniff")
+	setRouterID(c)
 	start := time.Now()
 	c.Next()
 	if !s.log.Enabled(c.Request.Context(), slog.LevelDebug) {

@@ -38,6 +38,7 @@ func (s *server) routes() []route {
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.logRoutes(), s.eventRoutes(),
 		s.fileRoutes(), s.userdataRoutes(), s.editorRoutes(), s.consoleRoutes(),
+		s.routerRoutes(),
 	)
 }
 
@@ -96,7 +97,7 @@ func tooLarge(limit int64) error {
 }
 
 func notFound(c *gin.Context) error {
-	return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+	return fault.New(fault.NotFound, codeNowhere, "there is nothing at this path")
 }
 
 func methodNotAllowed(c *gin.Context) error {
@@ -108,7 +109,7 @@ func (s *server) authorize(c *gin.Context, a access) error {
 	if a == public {
 		return nil
 	}
-	id, err := s.Auth.Authenticate(c.Request.Context(), credential(c.Request))
+	id, err := s.identity(c)
 	if err != nil {
 		return err
 	}
@@ -121,6 +122,18 @@ func (s *server) authorize(c *gin.Context, a access) error {
 	}
 	c.Set(identityKey, id)
 	return nil
+}
+
+// identity checks the request's credential.
+func (s *server) identity(c *gin.Context) (account.Identity, error) {
+	if !isRouter(c.Request.URL.Path) {
+		return s.Auth.Authenticate(c.Request.Context(), credential(c.Request))
+	}
+	id, err := s.routerIdentity(c)
+	if err == nil {
+		err = s.mayRoute(id)
+	}
+	return id, err
 }
 
 const identityKey = "millrace.identity"

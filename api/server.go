@@ -26,6 +26,7 @@ const (
 	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
 	defaultMaxUpload = 100 << 20
 	defaultMaxImage  = 50 << 20 // cloud contract, limits
+	defaultMaxModel  = 64 << 20 // router facts, limits
 	defaultSockets   = 2000
 	defaultStreams   = 64
 	defaultRetention = 30 * 24 * time.Hour
@@ -44,6 +45,7 @@ type Options struct {
 	MaxPrompt      int64          // bytes of a submission, default 16 MiB
 	MaxUpload      int64          // bytes of an uploaded file, default 100 MiB
 	MaxImage       int64          // bytes of an image uploaded by the cloud routes, default 50 MiB
+	MaxModelBody   int64          // bytes of a model's input, default 64 MiB
 	UploadIdle     time.Duration  // how long a client may stop in the middle of an upload, default 30 seconds
 	JobRetention   time.Duration  // from submission to expires_at, default 30 days
 	MaxSockets     int            // WebSockets of one account on this process, default 2,000
@@ -114,6 +116,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxImage == 0 {
 		o.MaxImage = defaultMaxImage
+	}
+	if o.MaxModelBody == 0 {
+		o.MaxModelBody = defaultMaxModel
 	}
 	if o.MaxSockets == 0 {
 		o.MaxSockets = defaultSockets

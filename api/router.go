@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/webtoken"
+)
+
+// ModelRouter are the parts behind the routes of the model router.
+type ModelRouter struct {
+	Models  Models
+	Calls   Calls
+	Tokens  Authenticator // of JSON Web Tokens; nil = none is accepted
+	Cursors *catalog.Cursors
+	Off     bool // no account may use the router
+}
+
+// Models is the catalog as callers may use it; router.Offers is it.
+type Models interface {
+	// Snapshot returns the catalog as it is now.
+	Snapshot() *catalog.Snapshot
+	// Find returns a model that the caller may use, or the *call.Refusal that it deserves: 404 or 403.
+	Find(id string, access account.Access) (*catalog.Model, error)
+	// Runnable reports whether the operator has given the model's credential.
+	Runnable(m *catalog.Model) bool
+	// Offer returns how a call would run, or the *call.Refusal that it deserves.
+	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
+}
+
+// Calls runs models; call.Service is it. Its errors are shown as call.RefusalOf says.
+type Calls interface {
+	// Run runs a model and waits for its answer.
+	Run(ctx context.Context, inv call.Invocation) (*call.Result, error)
+	// Enqueue accepts a call whose answer is polled for.
+	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
+	// Status tells where a queued call stands.
+	Status(ctx context.Context, h call.Handle) (call.Progress, error)
+	// Result returns the answer of a queued call, or its progress while it is unfinished.
+	Result(ctx context.Context, h call.Handle) (*call.Result, *call.Progress, error)
+	// Cancel asks a queued call to stop; false means that it had ended.
+	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
+}
+
+// routerServer serves the routes of the model router.
+type routerServer struct {
+	*server
+	*ModelRouter
+}
+
+// routerRoutes are the routes of both versions. The second version has the queued delivery and estimates,
+// too.
+func (s *server) routerRoutes() []route {
+	if s.Router == nil {
+		return nil
+	}
+	r := &routerServer{s, s.Router}
+	const model = "/models/:provider/:model"
+	both := func(v call.Version) []route {
+		return []route{
+			{method: http.MethodGet, path: "/" + string(v) + "/models", handle: r.getModels},
+			{method: http.MethodGet, path: "/" + string(v) + model, handle: r.getModel},
+			{method: http.MethodGet, path: "/" + string(v) + model + "/openapi.json", handle: r.getSchema},
+			{method: http.MethodPost, path: "/" + string(v) + model, access: writing, limit: s.opts.MaxModelBody, handle: r.postRun},
+		}
+	}
+	return append(append(both(call.V1), both(call.V2)...),
+		route{method: http.MethodPost, path: "/v2" + model + "/estimate", limit: s.opts.MaxModelBody, handle: r.postEstimate},
+		route{method: http.MethodPost, path: "/v2" + model + "/requests", access: writing, limit: s.opts.MaxModelBody, handle: r.postRequest},
+		route{method: http.MethodGet, path: "/v2" + model + "/requests/:id", handle: r.getResult},
+		route{method: http.MethodGet, path: "/v2" + model + "/requests/:id/status", handle: r.getRequest},
+		route{method: http.MethodPut, path: "/v2" + model + "/requests/:id/cancel", access: writing, handle: r.putCancel},
+	)
+}
+
+// versionOf returns the version of the router that a path belongs to.
+func versionOf(path string) call.Version {
+	if strings.HasPrefix(path, "/v1/") {
+		return call.V1
+	}
+	return call.V2
+}
+
+// modelID returns the id that the path names, whether or not there is such a model.
+func modelID(c *gin.Context) string { return c.Param("provider") + "/" + c.Param("model") }
+
+// routerIdentity checks the credential of a request to the router (checklist ). A v1
+// request shows a token. In v2 the header X-API-Key decides where it is sent; what follows the word Bearer
+// is a token by its form, and a key otherwise.
+func (s *server) routerIdentity(c *gin.Context) (account.Identity, error) {
+	ctx, r := c.Request.Context(), c.Request
+	if s.opts.Mode == account.ModeNone || s.Router == nil {
+		return s.Auth.Authenticate(ctx, credential(r))
+	}
+	bearer := credential(withoutKey(r))
+	if versionOf(r.URL.Path) == call.V1 {
+		if s.Router.Tokens == nil || !isToken(bearer) {
+			return account.Identity{}, call.Refuse(http.StatusUnauthorized, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
+		}
+		return s.Router.Tokens.Authenticate(ctx, bearer)
+	}
+	if len(r.Header.Values("X-API-Key")) == 0 && s.Router.Tokens != nil && isToken(bearer) {
+		return s.Router.Tokens.Authenticate(ctx, bearer)
+	}
+	return s.Auth.Authenticate(ctx, keyOf(r, bearer))
+}
+
+// keyOf returns the API key of a v2 request; X-API-Key decides also when it is the wrong one, or empty.
+func keyOf(r *http.Request, bearer string) string {
+	if keys := r.Header.Values("X-API-Key"); len(keys) > 0 {
+		return keys[0]
+	}
+	return bearer
+}
+
+// withoutKey is r as one without the header X-API-Key.
+func withoutKey(r *http.Request) *http.Request {
+	return &http.Request{URL: r.URL, Header: http.Header{"Authorization": r.Header.Values("Authorization")}}
+}
+
+// isToken reports whether a bearer credential is a JSON Web Token; keys of the hosted service tell by their
+// beginning that they are none (router facts, section 5).
+func isToken(bearer string) bool {
+	return webtoken.Shaped(bearer) && !strings.HasPrefix(bearer, "comfyui-")
+}
+
+// mayRoute refuses callers for whom the router is not switched on (checklist R-15).
+func (s *server) mayRoute(id account.Identity) error {
+	if s.Router != nil && s.Router.Off || id.Access.Off {
+		return call.Refuse(http.StatusForbidden, call.NotEnabled, "the model router is not enabled for this account")
+	}
+	return nil
+}

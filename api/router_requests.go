@@ -1,0 +1,121 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/call"
+)
+
+// queuedRequest is a request of the queued delivery as clients see it (router facts, section 3).
+type queuedRequest struct {
+	ID        call.ID `json:"request_id"`
+	Status    string  `json:"status"`
+	Position  *int64  `json:"queue_position,omitempty"`
+	ErrorType string  `json:"error_type,omitempty"`
+	StatusURL string  `json:"status_url"`
+	ResultURL string  `json:"response_url"`
+	CancelURL string  `json:"cancel_url"`
+}
+
+// The answers to a cancel request.
+const (
+	cancelAccepted = "CANCELLATION_REQUESTED"
+	cancelTooLate  = "ALREADY_COMPLETED"
+)
+
+func (s *routerServer) request(c *gin.Context, id call.ID) queuedRequest {
+	base := s.baseURL(c.Request) + "/v2/models/" + modelID(c) + "/requests/" + string(id)
+	return queuedRequest{ID: id, StatusURL: base + "/status", ResultURL: base, CancelURL: base + "/cancel"}
+}
+
+// handle returns the request that the path names. An id in another spelling is nobody's.
+func (s *routerServer) handle(c *gin.Context) (call.Handle, error) {
+	who := caller(c)
+	if _, err := s.Models.Find(modelID(c), who.Access); err != nil {
+		return call.Handle{}, err
+	}
+	id, err := call.ParseID(c.Param("id"))
+	if err != nil {
+		return call.Handle{}, call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is no such request")
+	}
+	return call.Handle{Account: who.Account, Call: id, Model: modelID(c)}, nil
+}
+
+// postRequest queues a call: POST /v2/models/{provider}/{model}/requests.
+func (s *routerServer) postRequest(c *gin.Context) error {
+	inv, err := s.invocation(c)
+	if err != nil {
+		return err
+	}
+	done, err := s.Calls.Enqueue(c.Request.Context(), inv)
+	if err != nil {
+		return err
+	}
+	body := s.request(c, done.Call)
+	body.Status, body.Position = call.InQueue, &done.Ahead
+	setReplayed(c, done.Replayed)
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusCreated, body)
+	return nil
+}
+
+// getRequest tells where a request stands: GET …/requests/{id}/status.
+func (s *routerServer) getRequest(c *gin.Context) error {
+	h, err := s.handle(c)
+	if err != nil {
+		return err
+	}
+	p, err := s.Calls.Status(c.Request.Context(), h)
+	if err != nil {
+		return err
+	}
+	s.progress(c, http.StatusOK, p)
+	return nil
+}
+
+func (s *routerServer) progress(c *gin.Context, status int, p call.Progress) {
+	body := s.request(c, p.Call)
+	body.Status, body.Position, body.ErrorType = p.Status, p.Ahead, p.ErrorType
+	c.Header("Retry-After", strconv.Itoa(max(1, p.RetryAfter)))
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(status, body)
+}
+
+// getResult returns the answer of a request, or 202 while there is none: GET …/requests/{id}.
+func (s *routerServer) getResult(c *gin.Context) error {
+	h, err := s.handle(c)
+	if err != nil {
+		return err
+	}
+	res, p, err := s.Calls.Result(c.Request.Context(), h)
+	switch {
+	case err != nil:
+		return err
+	case res == nil:
+		s.progress(c, http.StatusAccepted, *p)
+		return nil
+	}
+	return s.answer(c, res)
+}
+
+// putCancel asks a request to stop, best effort: PUT …/requests/{id}/cancel.
+func (s *routerServer) putCancel(c *gin.Context) error {
+	h, err := s.handle(c)
+	if err != nil {
+		return err
+	}
+	active, err := s.Calls.Cancel(c.Request.Context(), h, requestID(c))
+	if err != nil {
+		return err
+	}
+	status, word := http.StatusConflict, cancelTooLate
+	if active {
+		status, word = http.StatusAccepted, cancelAccepted
+	}
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(status, gin.H{"request_id": h.Call, "status": word})
+	return nil
+}

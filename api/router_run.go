@@ -1,0 +1,171 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/credit"
+)
+
+// postRun runs a model and waits for its answer: POST /v2/models/{provider}/{model}.
+func (s *routerServer) postRun(c *gin.Context) error {
+	inv, err := s.invocation(c)
+	if err != nil {
+		return err
+	}
+	res, err := s.Calls.Run(c.Request.Context(), inv)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, res)
+}
+
+// invocation reads a request to run a model. What the model and its schema say is left to the service,
+// which asks first whether the account can pay (checklist R-45).
+func (s *routerServer) invocation(c *gin.Context) (call.Invocation, error) {
+	r := c.Request
+	key, err := callKey(r)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	options, err := callOptions(c)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	kind := r.Header.Get("Content-Type")
+	if media, _, _ := mime.ParseMediaType(kind); media == "multipart/form-data" {
+		return call.Invocation{}, call.Refuse(http.StatusBadRequest, call.InvalidInput, "the body is a JSON object; forms are not taken")
+	}
+	body, err := s.modelBody(c)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	who := caller(c)
+	return call.Invocation{
+		Account: who.Account, Access: who.Access, RequestID: requestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.baseURL(r), ContentType: "application/json", Body: body,
+	}, nil
+}
+
+// maxKeyBytes bounds an Idempotency-Key before it is read as text; 255 characters are no more.
+const maxKeyBytes = 255 * utf8.UTFMax
+
+// callKey reads the header: one value of 1 to 255 characters, or none (checklist R-63).
+func callKey(r *http.Request) (string, error) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	if key := keys[0]; len(keys) > 1 || key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) || utf8.RuneCountInString(key) > 255 {
+		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "an Idempotency-Key has 1 to 255 characters")
+	}
+	return keys[0], nil
+}
+
+// callOptions reads the query parameters of a run (router facts, section 2). What strict_mode forwards is
+// not looked at, so reject_unknown_fields says nothing beside it.
+func callOptions(c *gin.Context) (call.Options, error) {
+	strict, err := boolean(c, "strict_mode")
+	if err != nil {
+		return call.Options{}, err
+	}
+	reject, err := boolean(c, "reject_unknown_fields")
+	if err != nil {
+		return call.Options{}, err
+	}
+	fallback, given := c.GetQuery("fallback_provider")
+	return call.Options{
+		ModelProvider: c.Query("model_provider"), Strict: strict, Fallback: given && fallback != "false" && !strict, RejectUnknown: reject && !strict,
+	}, nil
+}
+
+func boolean(c *gin.Context, name string) (bool, error) {
+	text, given := c.GetQuery(name)
+	switch {
+	case !given || text == "false":
+		return false, nil
+	case text == "true":
+		return true, nil
+	}
+	return false, call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s is true or false", name)
+}
+
+// modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.
+func (s *routerServer) modelBody(c *gin.Context) ([]byte, error) {
+	conn := http.NewResponseController(c.Writer)
+	var body bytes.Buffer
+	body.Grow(int(max(0, c.Request.ContentLength)) + bytes.MinRead)
+	if _, err := body.ReadFrom(watchedBody{Reader: c.Request.Body, conn: conn, idle: s.opts.UploadIdle}); err != nil {
+		return nil, err
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	return body.Bytes(), nil
+}
+
+// deliveredWithin bounds the recording of a delivery.
+const deliveredWithin = 5 * time.Second
+
+// answer streams a model's answer as its provider gave it (checklist ). It may be any
+// bytes, a page included, which a browser must not take for one of ours.
+func (s *routerServer) answer(c *gin.Context, res *call.Result) error {
+	body, err := res.Open(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	h := c.Writer.Header()
+	h.Set("Content-Type", res.ContentType)
+	if res.ContentType == "" {
+		h.Set("Content-Type", "application/octet-stream")
+	}
+	h.Set("Content-Length", strconv.FormatInt(res.Size, 10))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "no-store")
+	setResultHeaders(c, res)
+	c.Status(res.Status)
+	if _, err := io.Copy(c.Writer, body); err != nil {
+		return err // the length promised more: net/http ends the connection
+	}
+	if err := http.NewResponseController(c.Writer).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), deliveredWithin)
+	defer cancel()
+	if err := res.Delivered(ctx); err != nil {
+		s.log.Warn("a delivery is not recorded; its key answers once more", "call_id", res.Call, "error", err)
+	}
+	return nil
+}
+
+// setResultHeaders says what the answer cost and how it came about; v1 says neither (checklist R-97). A
+// replay cost nothing, so it names no cost.
+func setResultHeaders(c *gin.Context, res *call.Result) {
+	if versionOf(c.Request.URL.Path) == call.V1 {
+		return
+	}
+	setReplayed(c, res.Replayed)
+	setSpend(c, res.Spend)
+	if res.Fallback != "" {
+		c.Header("X-Comfy-Router-Fallback-Provider", res.Fallback)
+	}
+	if dropped := call.DroppedParams(res.Dropped); dropped != "" {
+		c.Header("X-Comfy-Router-Dropped-Params", dropped)
+	}
+	if res.Charged != nil && !res.Replayed {
+		c.Header("X-Comfy-Credits-Used", credit.Credits(*res.Charged))
+		c.Header("X-Litellm-Response-Cost", credit.Dollars(*res.Charged))
+		c.Header("X-Litellm-Total-Tokens", "0")
+	}
+}
