@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/operated"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/projections"
 )
 
@@ -157,7 +158,7 @@ func (o *operations) resume(ctx context.Context, p projections.Projection, strea
 	if err := projections.Resume(ctx, o.pool, p, stream); err != nil {
 		return err
 	}
-	return o.record(ctx, operated.ViewStream(p.Name()), "", operated.TypeStreamResumed, operated.StreamResumedV1{Stream: stream}, by)
+	return o.record(ctx, operated.ViewStream(p.Name()), queue.All, operated.TypeStreamResumed, operated.StreamResumedV1{Stream: stream}, by)
 }
 
 // adminAccounts implements admin.Accounts.

@@ -167,7 +167,11 @@ func (s *shell) resumeViews() *cobra.Command {
 					return err
 				}
 				ops := &operations{pool: pool, events: events}
-				return ops.resume(ctx, chosen[0], args[1], act{Actor: operator(), Reason: reason})
+				if err := ops.resume(ctx, chosen[0], args[1], act{Actor: operator(), Reason: reason}); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(s.out, "%s goes on with %s\n", args[0], args[1])
+				return err
 			})
 		},
 	}
