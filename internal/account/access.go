@@ -12,15 +12,22 @@ import (
 type Access struct {
 	Off    bool     // the router is not switched on for the account
 	Models []string // "<provider>/<model>" or "<provider>/*"; nil = every model, empty = none
+	Denied []string // of these, and in the same words, what the account may not use all the same
 }
 
 // Allows reports whether the account may see and run the model of that id.
 func (a Access) Allows(model string) bool {
-	if a.Models == nil {
-		return true
-	}
+	return !matches(a.Denied, model) && (a.Models == nil || matches(a.Models, model))
+}
+
+func matches(patterns []string, model string) bool {
 	provider, _, _ := strings.Cut(model, "/")
-	return slices.ContainsFunc(a.Models, func(pattern string) bool { return pattern == model || pattern == provider+"/*" })
+	return slices.ContainsFunc(patterns, func(p string) bool { return p == model || p == provider+"/*" })
+}
+
+// Equal reports whether a and b say the same.
+func (a Access) Equal(b Access) bool {
+	return a.Off == b.Off && (a.Models == nil) == (b.Models == nil) && slices.Equal(a.Models, b.Models) && slices.Equal(a.Denied, b.Denied)
 }
 
 // modelPattern is a canonical model id, or all models of a provider.
@@ -31,6 +38,14 @@ const (
 	maxModels  = 1000
 	maxPattern = 193
 )
+
+// check reports a list that is too long or names what no model can be called.
+func (a Access) check() error {
+	if err := checkModels(a.Models); err != nil {
+		return err
+	}
+	return checkModels(a.Denied)
+}
 
 func checkModels(patterns []string) error {
 	if len(patterns) > maxModels {

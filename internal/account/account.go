@@ -113,6 +113,7 @@ type Account struct {
 	Name      string
 	Tier      Tier
 	Active    bool // the subscription; an inactive account reads but submits nothing
+	Suspended bool // no credential of the account is accepted
 	Access    Access
 	CreatedAt time.Time
 }

@@ -12,6 +12,9 @@ const (
 	TypeUnsubscribed = "account.unsubscribed.v1"
 
 	TypeRouterAccessChanged = "account.router_access_changed.v1"
+
+	TypeSuspended = "account.suspended.v1"
+	TypeResumed   = "account.resumed.v1"
 )
 
 // TierChangedV1 records that an account got another tier. Who and why are in the event's meta.
@@ -30,7 +33,14 @@ type UnsubscribedV1 struct{}
 type RouterAccessChangedV1 struct {
 	Enabled bool     `json:"enabled"`
 	Models  []string `json:"models"` // null = every model
+	Denied  []string `json:"denied,omitempty"`
 }
+
+// SuspendedV1 records that no credential of the account is accepted from now on.
+type SuspendedV1 struct{}
+
+// ResumedV1 records that the account's credentials are accepted again.
+type ResumedV1 struct{}
 
 // Register adds the account's event types to r.
 func Register(r *eventlog.Registry) error {
@@ -39,6 +49,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[SubscribedV1](TypeSubscribed),
 		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed),
 		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged),
+		eventlog.TypeOf[SuspendedV1](TypeSuspended),
+		eventlog.TypeOf[ResumedV1](TypeResumed),
 	)
 }
 
@@ -51,6 +63,7 @@ type Change struct {
 	Tier    Tier    // "" = as it is
 	Active  *bool   // nil = as it is
 	Access  *Access // nil = as it is
+	Suspend *bool   // nil = as it is; false resumes
 	Actor   string
 	Reason  string
 }
@@ -63,7 +76,7 @@ func (c Change) Check() error {
 		}
 	}
 	if c.Access != nil {
-		if err := checkModels(c.Access.Models); err != nil {
+		if err := c.Access.check(); err != nil {
 			return err
 		}
 	}

@@ -22,11 +22,12 @@ MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submi
 		Example: `  millrace accounts create acme --tier creator
   millrace keys create --account acme
   millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
+  millrace accounts models acme --allow 'bfl/*' --reason "contract of May"
   millrace accounts credit acme --amount 25 --reason "trial"
   millrace accounts ledger acme`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.changeAccountCommand(), s.creditCommand(), s.ledgerCommand())
+	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.changeAccountCommand(), s.accountModelsCommand(), s.creditCommand(), s.ledgerCommand())
 	return cmd
 }
 

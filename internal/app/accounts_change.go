@@ -19,30 +19,31 @@ import (
 
 func (s *shell) changeAccountCommand() *cobra.Command {
 	var tier, reason string
-	var inactive bool
-	var router routerAccess
+	var inactive, suspended bool
 	cmd := &cobra.Command{
-		Use: "set ACCOUNT", Short: "Change an account's tier, subscription and models", Args: cobra.ExactArgs(1),
-		Long: `Change an account's tier, its subscription and which models it may use. It counts from the next request on, in every
-process; jobs that run go on. Who did so and why is recorded.`,
+		Use: "set ACCOUNT", Short: "Change an account's tier and subscription, or suspend it", Args: cobra.ExactArgs(1),
+		Long: `Change an account's tier and subscription, or suspend it. It counts from the next request on, in every
+process; jobs that run go on. None of a suspended account's keys and tokens is accepted. Who did so and why is recorded.`,
 		Example: `  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
   millrace accounts set acme --inactive --reason "unpaid"
   millrace accounts set acme --inactive=false
-  millrace accounts set acme --models 'bfl/*,openai/gpt-image-1' --reason "contract"
-  millrace accounts set acme --router=false --reason "asked not to have it"`,
+  millrace accounts set acme --suspended --reason "abuse, ticket 4"`,
 	}
 	cmd.RunE = s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
 		a, err := findAccount(ctx, pool, args[0])
 		if err != nil {
 			return err
 		}
-		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Access: router.change(cmd, a.Access), Actor: operator(), Reason: reason}
+		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Actor: operator(), Reason: reason}
 		if cmd.Flags().Changed("inactive") {
 			active := !inactive
 			c.Active = &active
 		}
-		if c.Tier == "" && c.Active == nil && c.Access == nil {
-			return errors.New("nothing to change: give --tier, --inactive, --router or --models")
+		if cmd.Flags().Changed("suspended") {
+			c.Suspend = &suspended
+		}
+		if c.Tier == "" && c.Active == nil && c.Suspend == nil {
+			return errors.New("nothing to change: give --tier, --inactive or --suspended")
 		}
 		events, err := eventStore(pool)
 		if err != nil {
@@ -51,12 +52,12 @@ process; jobs that run go on. Who did so and why is recorded.`,
 		if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s: tier %s, active %t%s\n", a.Name, a.Tier, a.Active, modelsOf(a.Access))
+		_, err = fmt.Fprintf(s.out, "%s: tier %s, active %t, suspended %t\n", a.Name, a.Tier, a.Active, a.Suspended)
 		return err
 	})
-	router.flags(cmd)
 	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
 	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing; --inactive=false renews it")
+	cmd.Flags().BoolVar(&suspended, "suspended", suspended, "refuse every key and token of the account; --suspended=false accepts them again")
 	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
 	return cmd
 }

@@ -56,6 +56,10 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
+	models, err := in.modelRouter()
+	if err != nil {
+		return nil, err
+	}
 	reader := jobs.NewReader(in.pool, in.types)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
@@ -73,10 +77,11 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool), Blobs: in.blobs},
 		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
+		Router:    models,
 		Readiness: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
-		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, Version: Version,
+		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, Version: Version,
 		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})
@@ -96,7 +101,7 @@ func (in *instance) authenticator() (api.Authenticator, error) {
 	case account.ModeToken:
 		return account.NewStatic(in.cfg.Token)
 	case account.ModeKeys:
-		return account.NewKeys(postgres.NewAccounts(in.pool)), nil
+		return in.keysOrTokens()
 	case account.ModeNone:
 	}
 	return account.Anyone{}, nil

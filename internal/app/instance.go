@@ -36,35 +36,38 @@ import (
 	"github.com/millrace-dev/millrace/internal/secret"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/telemetry"
+	"github.com/millrace-dev/millrace/internal/webtoken"
 )
 
 // instance is one process: the parts that its roles share.
 type instance struct {
-	cfg     config.Config
-	log     *slog.Logger
-	roles   []role
-	name    string // of this process in facts
-	pool    *pgxpool.Pool
-	types   *eventlog.Registry
-	wake    *postgres.Wake
-	tail    *postgres.Tailer
-	events  *postgres.EventStore
-	jobs    *postgres.Jobs
-	key     *secret.Key
-	blobs   blob.Store
-	values  blob.Store
-	files   *files.Service
-	classes *node.Registry
-	client  client.Client
-	relay   *outbox.Relay
-	hub     *stream.Hub // of the watchers of this process
-	bus     stream.Bus
-	tiers   tiers
-	traces  *telemetry.Provider // nil: nothing is exported
-	catalog *catalog.Catalog
-	credits *postgres.Credits
-	calls   *postgres.Calls
-	models  *activities.Models // nil in a process that does not work
+	cfg      config.Config
+	log      *slog.Logger
+	roles    []role
+	name     string // of this process in facts
+	pool     *pgxpool.Pool
+	types    *eventlog.Registry
+	wake     *postgres.Wake
+	tail     *postgres.Tailer
+	events   *postgres.EventStore
+	jobs     *postgres.Jobs
+	key      *secret.Key
+	blobs    blob.Store
+	values   blob.Store
+	files    *files.Service
+	classes  *node.Registry
+	client   client.Client
+	relay    *outbox.Relay
+	hub      *stream.Hub // of the watchers of this process
+	bus      stream.Bus
+	tiers    tiers
+	traces   *telemetry.Provider // nil: nothing is exported
+	catalog  *catalog.Catalog
+	verifier *webtoken.Verifier // of tokens; nil until one is needed
+	credits  *postgres.Credits
+	calls    *postgres.Calls
+	models   *activities.Models // nil in a process that does not work
+	service  *call.Service      // nil in a process that neither serves nor works
 }
 
 // eventTypes registers every event type of the program.
@@ -181,6 +184,9 @@ func (in *instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
+	if in.has(roleAPI) || in.has(roleWorker) {
+		in.service = in.callService(ctx, group)
+	}
 	if in.has(roleWorker) {
 		in.startWorker(ctx, group)
 	}

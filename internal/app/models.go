@@ -54,7 +54,7 @@ func (in *instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	watch := call.NewWatch(in.types)
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
 	deps := call.Deps{
-		Store: in.calls, Models: router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv}, Tiers: in.tiers,
+		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
 		Credits: funds{in.credits}, Blobs: in.blobs, Kicker: in.relay, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process dispatches, too
@@ -73,7 +73,7 @@ func (f funds) Funded(ctx context.Context, account string) (bool, error) {
 }
 
 // CallLimits implements call.Tiers.
-func (t tiers) CallLimits(_ context.Context, id string) (call.Limits, error) {
+func (t tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	r := t.cfg.Router
 	l := call.Limits{
 		Enabled: !r.Disabled, Steps: r.Concurrent, Ceiling: r.Ceiling, Windows: r.Windows, Backlog: r.Backlog, QueueFor: r.QueueFor,
@@ -81,6 +81,14 @@ func (t tiers) CallLimits(_ context.Context, id string) (call.Limits, error) {
 	if id == account.LocalID {
 		l.Steps = []call.Step{{Concurrent: r.Local}}
 	}
+	if t.accounts == nil {
+		return l, nil
+	}
+	a, err := t.accounts(ctx, id)
+	if err != nil {
+		return call.Limits{}, err
+	}
+	l.Enabled, l.Access = l.Enabled && !a.Access.Off, a.Access
 	return l, nil
 }
 

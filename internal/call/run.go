@@ -60,6 +60,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if err != nil {
 		return NewCall{}, nil, err
 	}
+	inv.Access = limits.Access // as it is now, also for the nodes of a job that began before
 	fingerprint := Fingerprint(inv.Method, inv.Target, inv.Body)
 	if rec, err := s.recordOf(ctx, inv, fingerprint); rec != nil || err != nil {
 		return NewCall{}, rec, err

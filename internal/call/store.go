@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/outbox"
@@ -19,11 +20,12 @@ var ErrKeyTaken = errors.New("the idempotency key is taken")
 
 // Limits are what an account may use of the router.
 type Limits struct {
-	Enabled  bool     // false: the router is not switched on for the account
-	Steps    []Step   // calls in flight by lifetime spend, lowest spend first
-	Ceiling  int64    // USD millionths committed to calls in flight; 0 = no ceiling
-	Windows  []Window // allowances per time; none = not limited
-	Backlog  int      // calls that may be parked
+	Enabled  bool           // false: the router is not switched on for the account
+	Access   account.Access // models that it may use
+	Steps    []Step         // calls in flight by lifetime spend, lowest spend first
+	Ceiling  int64          // USD millionths committed to calls in flight; 0 = no ceiling
+	Windows  []Window       // allowances per time; none = not limited
+	Backlog  int            // calls that may be parked
 	QueueFor time.Duration
 }
 

@@ -54,6 +54,7 @@ type Config struct {
 
 	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
 	Router         Router        // the model router
+	Tokens         Tokens        // JSON Web Tokens
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
 	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
 
@@ -158,7 +159,7 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = slices.Concat(generalSettings, routerSettings)
+var settings = slices.Concat(generalSettings, routerSettings, tokenSettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
@@ -261,7 +262,7 @@ func Variables() []string {
 
 // Validate reports everything that is wrong with c, each with its remedy.
 func (c Config) Validate() error {
-	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds())
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Tokens.check())
 }
 
 func (c Config) checkAuth() error {
@@ -313,6 +314,7 @@ func (c Config) checkBounds() error {
 		{"max pixels", c.MaxPixels},
 		{"max body", c.MaxBody},
 		{"max upload", c.MaxUpload},
+		{"max body of the router", c.Router.MaxBody},
 	} {
 		if b.value < 1 {
 			problems = append(problems, fmt.Errorf("%s must be at least 1, not %d", b.name, b.value))

@@ -23,6 +23,7 @@ type Router struct {
 	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
 	Backlog    int               // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
 	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a place
+	MaxBody    int64             // MILLRACE_ROUTER_MAX_BODY, bytes of a model's input
 	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run holds its connection
 }
 
@@ -37,7 +38,7 @@ func defaultRouter() Router {
 			{Spent: 500 * credit.Dollar, Concurrent: 20},
 			{Spent: 1000 * credit.Dollar, Concurrent: 40},
 		},
-		Local: 256, Backlog: 1000, QueueFor: time.Hour, Deadline: 10 * time.Minute,
+		Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
 	}
 }
 
@@ -69,6 +70,7 @@ var routerSettings = []setting{
 	}},
 	number("MILLRACE_ROUTER_BACKLOG", func(c *Config) *int { return &c.Router.Backlog }),
 	duration("MILLRACE_ROUTER_QUEUE_FOR", func(c *Config) *time.Duration { return &c.Router.QueueFor }),
+	number("MILLRACE_ROUTER_MAX_BODY", func(c *Config) *int64 { return &c.Router.MaxBody }),
 	duration("MILLRACE_ROUTER_DEADLINE", func(c *Config) *time.Duration { return &c.Router.Deadline }),
 }
 

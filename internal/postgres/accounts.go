@@ -25,24 +25,28 @@ func NewAccounts(pool *pgxpool.Pool) *Accounts { return &Accounts{pool: pool} }
 // IdentityByKey implements account.KeyFinder: one query by the unique hash.
 func (s *Accounts) IdentityByKey(ctx context.Context, hash account.KeyHash) (account.Identity, error) {
 	var id account.Identity
-	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, not a.router, a.router_models, k.scopes, k.prefix
+	var suspended bool
+	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, a.suspended, not a.router, a.router_models, a.router_denied, k.scopes, k.prefix
 		from api_keys k join accounts a on a.id = k.account
 		where k.hash = $1 and k.revoked_at is null`, hash[:]).
-		Scan(&id.Account, &id.Tier, &id.Active, &id.Access.Off, &id.Access.Models, &id.Scopes, &id.Key)
+		Scan(&id.Account, &id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied, &id.Scopes, &id.Key)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.Identity{}, fault.Wrap(err, fault.NotFound, "", "no such key")
 	}
 	if err != nil {
 		return account.Identity{}, fault.Wrap(err, fault.Unavailable, "", "the key cannot be checked now")
 	}
+	if suspended {
+		return account.Identity{}, account.Suspended()
+	}
 	return id, nil
 }
 
-const accountColumns = `id, name, tier, active, not router, router_models, created_at`
+const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, created_at`
 
 func scanAccount(row pgx.Row) (account.Account, error) {
 	var a account.Account
-	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Access.Off, &a.Access.Models, &a.CreatedAt)
+	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.Account{}, fault.Wrap(err, fault.NotFound, "not_found", "no such account")
 	}
@@ -73,21 +77,6 @@ func (s *Accounts) Account(ctx context.Context, id string) (account.Account, err
 // AccountByName implements account.Store.
 func (s *Accounts) AccountByName(ctx context.Context, name string) (account.Account, error) {
 	return scanAccount(s.pool.QueryRow(ctx, `select `+accountColumns+` from accounts where name = $1`, name))
-}
-
-// IdentityByAccount returns the identity of the account with that id, or else of that name, as a
-// token of an issuer names it. An id is never taken for another's name. Absent is NotFound.
-func (s *Accounts) IdentityByAccount(ctx context.Context, text string) (account.Identity, error) {
-	a, err := s.Account(ctx, text)
-	if fault.Is(err, fault.NotFound) {
-		a, err = s.AccountByName(ctx, text)
-	}
-	if err != nil {
-		return account.Identity{}, err
-	}
-	return account.Identity{
-		Account: a.ID, Tier: a.Tier, Active: a.Active, Access: a.Access, Scopes: []account.Scope{account.ScopeRead, account.ScopeWrite},
-	}, nil
 }
 
 // Accounts implements account.Store.

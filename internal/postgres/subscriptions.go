@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -39,8 +38,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		if len(facts) == 0 {
 			return nil
 		}
-		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5 where id = $1`,
-			a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models); err != nil {
+		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7
+			where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended); err != nil {
 			return err
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
@@ -73,9 +72,24 @@ func subscriptionFacts(a *account.Account, c account.Change) []eventlog.Event {
 			add(account.TypeUnsubscribed, account.UnsubscribedV1{})
 		}
 	}
-	if c.Access != nil && !reflect.DeepEqual(*c.Access, a.Access) {
+	if c.Access != nil && !c.Access.Equal(a.Access) {
 		a.Access = *c.Access
-		add(account.TypeRouterAccessChanged, account.RouterAccessChangedV1{Enabled: !a.Access.Off, Models: a.Access.Models})
+		add(account.TypeRouterAccessChanged, account.RouterAccessChangedV1{Enabled: !a.Access.Off, Models: a.Access.Models, Denied: a.Access.Denied})
+	}
+	if c.Suspend != nil && *c.Suspend != a.Suspended {
+		if a.Suspended = *c.Suspend; a.Suspended {
+			add(account.TypeSuspended, account.SuspendedV1{})
+		} else {
+			add(account.TypeResumed, account.ResumedV1{})
+		}
 	}
 	return facts
+}
+
+// noNil returns a list that is not null in the database.
+func noNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }

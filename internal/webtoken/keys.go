@@ -98,6 +98,10 @@ var errNoKey = errors.New("the issuer publishes no such key")
 // is meant. It is Unavailable when the issuer cannot be asked and nothing usable is known.
 func (s *keySet) find(ctx context.Context, id, algorithm string) (any, error) {
 	key, state := s.look(id, algorithm)
+	if state.found && state.due { // the key is good for now; who presents it need not wait for the issuer
+		s.begin(ctx)
+		return key, nil
+	}
 	if state.due {
 		err := s.refresh(ctx)
 		if key, state = s.look(id, algorithm); err != nil && !state.found {
@@ -152,9 +156,23 @@ func pick(keys []publicKey, id, algorithm string) (any, bool) {
 	return only, id == "" && count == 1
 }
 
-// refresh fetches the keys; those who ask at the same time share one fetch, which outlives each of them.
+// refresh fetches the keys and waits for them.
 func (s *keySet) refresh(ctx context.Context) error {
-	done := s.flight.DoChan("", func() (any, error) {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case r := <-s.begin(ctx):
+		return r.Err
+	}
+}
+
+// begin fetches the keys; those who ask at the same time share one fetch, which outlives each of them and
+// ends by itself after fetchTimeout. Who comes just behind a fetch gets no other.
+func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
+	return s.flight.DoChan("", func() (any, error) {
+		if s.justTried() {
+			return nil, nil //nolint:nilnil // what there is, is known
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
 		keys, err := s.fetch(ctx)
@@ -168,12 +186,12 @@ func (s *keySet) refresh(ctx context.Context) error {
 		s.known, s.fetched = keys, s.tried
 		return nil, nil //nolint:nilnil // the keys are kept here
 	})
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case r := <-done:
-		return r.Err
-	}
+}
+
+func (s *keySet) justTried() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now().Sub(s.tried) < pause
 }
 
 func (s *keySet) fetch(ctx context.Context) ([]publicKey, error) {

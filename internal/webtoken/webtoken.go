@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ const minSecret = 32
 // maxToken bounds a token in bytes.
 const maxToken = 16 << 10
 
+// maxSkew bounds what clocks may differ by: with more, the end of a token would mean little.
+const maxSkew = 5 * time.Minute
+
 // Options say which tokens are good.
 type Options struct {
 	Secret   string        // of HS256, at least 32 bytes; "" = HS256 is not taken
@@ -39,7 +43,10 @@ type Options struct {
 	Issuer   string        // iss must equal it; "" = any
 	Audience string        // aud must contain it; "" = any
 	Claim    string        // that names the account, with dots between nested members; default "sub"
-	Skew     time.Duration // that clocks may differ by; default 30 seconds
+	Tier     string        // claim that says the account's tier; "" = tokens say none
+	Scopes   string        // claim with the rights read and write, a list or words; "" = every token has both
+	Lasting  bool          // tokens without nbf are taken
+	Skew     time.Duration // that clocks may differ by, at most five minutes; default 30 seconds
 	Client   *http.Client  // of the JWKS; default one with bounds
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now
@@ -47,8 +54,8 @@ type Options struct {
 
 // Accounts finds accounts by what tokens call them.
 type Accounts interface {
-	// IdentityByAccount returns the identity of the account of that id or name. Absent is NotFound.
-	IdentityByAccount(ctx context.Context, text string) (account.Identity, error)
+	// AccountOf returns the account that a token names. Absent is NotFound, suspended is Denied.
+	AccountOf(ctx context.Context, n account.Named) (account.Account, error)
 }
 
 // Verifier checks tokens. Its methods are safe for concurrent use.
@@ -66,6 +73,8 @@ func (o Options) Check() error {
 		return errors.New("tokens need a secret or a JWKS address to be checked with")
 	case o.Secret != "" && len(o.Secret) < minSecret:
 		return fmt.Errorf("the secret of tokens has at least %d bytes", minSecret)
+	case o.Skew < 0 || o.Skew > maxSkew:
+		return fmt.Errorf("the clocks of tokens may differ by %s at most", maxSkew)
 	case o.JWKS != "":
 		return checkAddress(o.JWKS)
 	}
@@ -90,6 +99,9 @@ func New(opts Options, accounts Accounts) (*Verifier, error) {
 	rules := []jwt.ParserOption{
 		jwt.WithValidMethods(methods), jwt.WithLeeway(opts.Skew), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
 		jwt.WithTimeFunc(opts.Now), jwt.WithStrictDecoding(),
+	}
+	if !opts.Lasting {
+		rules = append(rules, jwt.WithNotBeforeRequired())
 	}
 	if opts.Issuer != "" {
 		rules = append(rules, jwt.WithIssuer(opts.Issuer))
@@ -138,16 +150,77 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (account.Iden
 	if err != nil {
 		return account.Identity{}, unauthenticated(err)
 	}
-	name, ok := member(claims, v.opts.Claim)
-	if !ok {
-		return account.Identity{}, unauthenticated(fmt.Errorf("the token has no text claim %s", v.opts.Claim))
+	return v.identity(ctx, claims)
+}
+
+// identity is what the claims of a good token stand for.
+func (v *Verifier) identity(ctx context.Context, claims jwt.MapClaims) (account.Identity, error) {
+	named, err := v.named(claims)
+	if err != nil {
+		return account.Identity{}, unauthenticated(err)
 	}
-	id, err := v.accounts.IdentityByAccount(ctx, name)
+	a, err := v.accounts.AccountOf(ctx, named)
 	if fault.Is(err, fault.NotFound) {
 		return account.Identity{}, unauthenticated(err)
 	}
-	return id, err
+	if err != nil {
+		return account.Identity{}, err
+	}
+	return account.Identity{Account: a.ID, Tier: a.Tier, Active: a.Active, Access: a.Access, Scopes: v.scopes(claims)}, nil
 }
+
+func (v *Verifier) named(claims jwt.MapClaims) (account.Named, error) {
+	text, ok := member(claims, v.opts.Claim).(string)
+	if !ok || text == "" {
+		return account.Named{}, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
+	}
+	n := account.Named{Text: text}
+	if issued, err := claims.GetIssuedAt(); err == nil && issued != nil {
+		n.IssuedAt = issued.Time
+	}
+	if v.opts.Tier == "" {
+		return n, nil
+	}
+	switch tier := member(claims, v.opts.Tier).(type) {
+	case nil:
+	case string:
+		var err error
+		if n.Tier, err = account.ParseTier(tier); err != nil {
+			return account.Named{}, err
+		}
+	default:
+		return account.Named{}, fmt.Errorf("the claim %s of the token is no text", v.opts.Tier)
+	}
+	return n, nil
+}
+
+// scopes are the rights that a token carries. Words that are no right of ours are passed over.
+func (v *Verifier) scopes(claims jwt.MapClaims) []account.Scope {
+	if v.opts.Scopes == "" {
+		return []account.Scope{account.ScopeRead, account.ScopeWrite}
+	}
+	var words []string
+	switch said := member(claims, v.opts.Scopes).(type) {
+	case string:
+		words = strings.Fields(said)
+	case []any:
+		for _, each := range said {
+			if word, ok := each.(string); ok {
+				words = append(words, word)
+			}
+		}
+	}
+	scopes := []account.Scope{}
+	for _, word := range words {
+		if s, err := account.ParseScope(strings.TrimPrefix(word, scopeLead)); err == nil && !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
+}
+
+// scopeLead may begin a right, for issuers that serve others, too.
+const scopeLead = "millrace:"
 
 // key returns what the token's signature is checked with. The algorithm decides, which the parser has
 // checked against those that are taken: a public key is never used as a secret, nor the reverse.
@@ -160,15 +233,15 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 	return v.keys.find(ctx, kid, algorithm)
 }
 
-// member returns a text claim by its path.
-func member(claims map[string]any, path string) (string, bool) {
-	if text, ok := claims[path].(string); ok { // names of claims may be addresses, with dots in them
-		return text, text != ""
+// member returns a claim by its path, nil when there is none.
+func member(claims map[string]any, path string) any {
+	if value, ok := claims[path]; ok { // names of claims may be addresses, with dots in them
+		return value
 	}
 	name, rest, nested := strings.Cut(path, ".")
 	inner, ok := claims[name].(map[string]any)
 	if !nested || !ok {
-		return "", false
+		return nil
 	}
 	return member(inner, rest)
 }

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/router"
+	"github.com/millrace-dev/millrace/internal/webtoken"
+)
+
+// modelRouter are the parts of the API that serve models.
+func (in *instance) modelRouter() (*api.ModelRouter, error) {
+	tokens, err := in.tokens()
+	if err != nil {
+		return nil, err
+	}
+	key, err := in.key.Derive("model cursors")
+	if err != nil {
+		return nil, err
+	}
+	return &api.ModelRouter{
+		Models: in.offers(), Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
+	}, nil
+}
+
+func (in *instance) offers() router.Offers {
+	return router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv}
+}
+
+// tokens checks JSON Web Tokens; nil when none is accepted.
+func (in *instance) tokens() (api.Authenticator, error) {
+	if !in.cfg.Tokens.Accepted() {
+		return nil, nil //nolint:nilnil // the API takes it for "none"
+	}
+	if in.verifier != nil {
+		return in.verifier, nil
+	}
+	opts := in.cfg.Tokens.Options()
+	opts.Log = in.log
+	var accounts webtoken.Accounts = postgres.NewTokenAccounts(in.pool, in.events, in.cfg.Tokens.Create)
+	if in.cfg.Auth != account.ModeKeys {
+		accounts = onlyLocal{}
+	}
+	verifier, err := webtoken.New(opts, accounts)
+	if err != nil {
+		return nil, err
+	}
+	in.verifier = verifier
+	return verifier, nil
+}
+
+// onlyLocal is the one account of the modes none and token.
+type onlyLocal struct{}
+
+// AccountOf implements webtoken.Accounts.
+func (onlyLocal) AccountOf(_ context.Context, n account.Named) (account.Account, error) {
+	if n.Text != account.LocalID {
+		return account.Account{}, fault.New(fault.NotFound, "", "there is only the local account")
+	}
+	return account.Account{ID: account.LocalID, Tier: account.TierLocal, Active: true}, nil
+}
+
+// keysOrTokens checks the credentials of accounts: API keys, and tokens where any are accepted.
+func (in *instance) keysOrTokens() (api.Authenticator, error) {
+	keys := account.NewKeys(postgres.NewAccounts(in.pool))
+	tokens, err := in.tokens()
+	if err != nil || tokens == nil {
+		return keys, err
+	}
+	return account.Either{Keys: keys, Tokens: tokens, Shaped: webtoken.Shaped}, nil
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/webtoken"
+)
+
+// Tokens says which JSON Web Tokens stand for accounts on the model router. Without a secret and a JWKS
+// none does.
+type Tokens struct {
+	Secret   string        // MILLRACE_JWT_SECRET, of HS256, at least 32 bytes
+	JWKS     string        // MILLRACE_JWT_JWKS, address of the issuer's public keys, for RS256, ES256 and EdDSA
+	Issuer   string        // MILLRACE_JWT_ISSUER, that iss must be; "" = any
+	Audience string        // MILLRACE_JWT_AUDIENCE, that aud must contain; "" = any
+	Claim    string        // MILLRACE_JWT_CLAIM, that is the id or name of the account; "a.b" = b within a
+	Tier     string        // MILLRACE_JWT_TIER_CLAIM, that is the account's tier; "" = tokens say none
+	Scopes   string        // MILLRACE_JWT_SCOPES_CLAIM, that lists read and write; "" = every token has both
+	Lasting  bool          // MILLRACE_JWT_WITHOUT_NBF, tokens without nbf are taken
+	Create   account.Tier  // MILLRACE_JWT_CREATE, tier of accounts that are made when a token first names them; "" = none are
+	Skew     time.Duration // MILLRACE_JWT_SKEW, that clocks may differ by
+}
+
+var tokenSettings = []setting{
+	text("MILLRACE_JWT_SECRET", func(c *Config) *string { return &c.Tokens.Secret }),
+	text("MILLRACE_JWT_JWKS", func(c *Config) *string { return &c.Tokens.JWKS }),
+	text("MILLRACE_JWT_ISSUER", func(c *Config) *string { return &c.Tokens.Issuer }),
+	text("MILLRACE_JWT_AUDIENCE", func(c *Config) *string { return &c.Tokens.Audience }),
+	text("MILLRACE_JWT_CLAIM", func(c *Config) *string { return &c.Tokens.Claim }),
+	text("MILLRACE_JWT_TIER_CLAIM", func(c *Config) *string { return &c.Tokens.Tier }),
+	text("MILLRACE_JWT_SCOPES_CLAIM", func(c *Config) *string { return &c.Tokens.Scopes }),
+	flag("MILLRACE_JWT_WITHOUT_NBF", func(c *Config) *bool { return &c.Tokens.Lasting }),
+	{"MILLRACE_JWT_CREATE", func(c *Config, v string) (err error) {
+		if c.Tokens.Create, err = account.ParseTier(v); err != nil {
+			return fmt.Errorf("MILLRACE_JWT_CREATE: %w", err)
+		}
+		return nil
+	}},
+	duration("MILLRACE_JWT_SKEW", func(c *Config) *time.Duration { return &c.Tokens.Skew }),
+}
+
+// Accepted reports whether any token is.
+func (t Tokens) Accepted() bool { return t.Secret != "" || t.JWKS != "" }
+
+// Options are t as package webtoken takes them.
+func (t Tokens) Options() webtoken.Options {
+	return webtoken.Options{
+		Secret: t.Secret, JWKS: t.JWKS, Issuer: t.Issuer, Audience: t.Audience,
+		Claim: t.Claim, Tier: t.Tier, Scopes: t.Scopes, Lasting: t.Lasting, Skew: t.Skew,
+	}
+}
+
+func (t Tokens) check() error {
+	if !t.Accepted() {
+		return nil
+	}
+	if err := t.Options().Check(); err != nil {
+		return fmt.Errorf("MILLRACE_JWT_SECRET, MILLRACE_JWT_JWKS: %w", err)
+	}
+	return nil
+}
