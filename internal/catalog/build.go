@@ -103,7 +103,7 @@ func (e *entry) compile(f *file) *Model {
 		Limits: e.Limits.compile(), Message: e.Message,
 		Billing:    Billing{ChargesOnPolicyRejection: or(e.Charges, ChargesUnknown)},
 		Hosting:    Hosting{Assets: e.Hosting.Assets, Lifetime: time.Duration(e.Hosting.Lifetime), Links: e.Hosting.Links},
-		InputMedia: e.Media, ContentType: e.ContentType,
+		InputMedia: e.Media, Node: e.Node.compile(), ContentType: e.ContentType,
 		price: pricing{
 			exact: e.Price.Exact, low: e.Price.Low, high: e.Price.High,
 			settled: e.Price.Settled, asOf: e.Price.AsOf, unknown: e.Price.Unknown,

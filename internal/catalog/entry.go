@@ -44,6 +44,7 @@ type entry struct {
 	Price       price
 	Hosting     hosting
 	Media       map[string]string
+	Node        nodeRule
 	ContentType string `yaml:"content_type"`
 	Input       yaml.Node
 	Output      yaml.Node

@@ -64,7 +64,8 @@ type Model struct {
 
 	Billing     Billing
 	Hosting     Hosting
-	InputMedia  map[string]string // top-level input field -> "image": what a node turns into a link
+	InputMedia  map[string]string // top-level input field -> what a node writes there for a linked picture: MediaData or MediaBase64
+	Node        NodeRule          // how the model looks as a node
 	ContentType string            // media type of a bytes answer for the schema document
 	Example     json.RawMessage   // a body that works, nil when the entry has none
 	Alternates  []*Alternate      // other servers of the model, the preferred one first

@@ -29,6 +29,7 @@ type Definition struct {
 	SearchAliases  []string            `json:"search_aliases"`
 	Deprecated     bool                `json:"deprecated,omitempty"`
 	Experimental   bool                `json:"experimental,omitempty"`
+	APINode        bool                `json:"api_node,omitempty"`
 
 	matches  []string // by output: its match template, "" = none
 	schemaV3 bool
@@ -54,7 +55,7 @@ func (d Definition) MarshalJSON() ([]byte, error) {
 		APINode        bool      `json:"api_node"`
 		PriceBadge     any       `json:"price_badge"`
 		Essentials     any       `json:"essentials_category"`
-	}{older: older(d), OutputTooltips: orNull(d.OutputTooltips), Deprecated: d.Deprecated, Experimental: d.Experimental}
+	}{older: older(d), OutputTooltips: orNull(d.OutputTooltips), Deprecated: d.Deprecated, Experimental: d.Experimental, APINode: d.APINode}
 	if !empty(d.matches) {
 		newer.Matches = orNull(d.matches)
 	}
@@ -147,11 +148,11 @@ const maxOfferedFiles = 1000
 // Definitions returns the definitions of the named classes, of all when none is named; unknown
 // names are left out. Inputs that choose a file offer the files of the caller; files may be nil.
 func (r *Registry) Definitions(ctx context.Context, files Files, names ...string) (Definitions, error) {
-	classes := r.classes
+	classes := r.Classes()
 	if len(names) > 0 {
 		classes = nil
 		for _, name := range names {
-			if c, ok := r.byName[name]; ok {
+			if c, ok := r.Lookup(name); ok {
 				classes = append(classes, c)
 			}
 		}
@@ -197,7 +198,7 @@ func (c *Class) define(offers *offered) (Definition, error) {
 		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},
 		Name: c.Name, DisplayName: c.DisplayName, Description: c.Description, PythonModule: c.Module,
 		Category: c.Category, OutputNode: c.OutputNode, Intermediate: c.Intermediate,
-		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, schemaV3: c.SchemaV3(),
+		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, APINode: c.Partner, schemaV3: c.SchemaV3(),
 	}
 	if d.DisplayName == "" {
 		d.DisplayName = c.Name
@@ -251,5 +252,7 @@ func (d *Definition) addOutputs(outputs []Output) {
 }
 
 // SchemaV3 reports whether the original declares the class in the newer schema, which shapes the
-// specifications of its combos and hidden inputs. Those that extend the core do.
-func (c *Class) SchemaV3() bool { return strings.HasPrefix(c.Module, "comfy_extras.") }
+// specifications of its combos and hidden inputs. Those that extend the core do, and those of partners.
+func (c *Class) SchemaV3() bool {
+	return strings.HasPrefix(c.Module, "comfy_extras.") || strings.HasPrefix(c.Module, "comfy_api_nodes.")
+}

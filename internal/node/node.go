@@ -110,6 +110,7 @@ type Class struct {
 	Deprecated    bool
 	Experimental  bool
 	Intermediate  bool // has_intermediate_output
+	Partner       bool // runs a model of a partner: needs the job's credential, and what it gives is paid for
 	NotIdempotent bool // results are shared between nodes of one id only
 	Uncached      bool // results differ from call to call: no run is spared for an earlier one's result
 	Version       int  // raised when the same inputs give other results than before
@@ -154,6 +155,23 @@ type Call struct {
 	MaxPixels    int64                      // bound on the pixels of any one value; exceeding it is Exhausted
 	Files        Files
 	Live         Live
+	Models       Models // of a Partner class; nil elsewhere
+}
+
+// Models runs models of partners on behalf of one node. A run that is repeated, because its worker was
+// lost, pays once.
+type Models interface {
+	// Run sends the body, a JSON object, to a model and waits for its answer. Every call of one node's
+	// run has a number of its own, from 0; a repeated run makes the same calls in the same order.
+	Run(ctx context.Context, model string, body []byte) (ModelAnswer, error)
+	// Fetch opens what an address in the model's answer points to.
+	Fetch(ctx context.Context, model, address string) (ModelAnswer, error)
+}
+
+// ModelAnswer is what a model gave, or a file that its answer points to. Content is to be closed.
+type ModelAnswer struct {
+	ContentType string
+	Content     io.ReadCloser
 }
 
 // Result is what a run returns. Outputs has one value per declared output. UI holds what

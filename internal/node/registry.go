@@ -3,38 +3,78 @@ package node
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 )
 
-// Registry is a fixed set of classes, in the order they were listed.
+// Registry is a set of classes, in the order they were listed: fixed ones, and an extension that may be
+// replaced while others read.
 type Registry struct {
-	classes []*Class
-	byName  map[string]*Class
+	fixed   []*Class
+	current atomic.Pointer[classSet]
+}
+
+// classSet is a registry's content at one moment. It never changes.
+type classSet struct {
+	classes    []*Class
+	byName     map[string]*Class
+	generation uint64
 }
 
 // NewRegistry returns the registry of the given classes. A duplicate or malformed class is an error.
 func NewRegistry(classes ...*Class) (*Registry, error) {
-	r := &Registry{byName: make(map[string]*Class, len(classes))}
+	set, err := newClassSet(classes, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &Registry{fixed: classes}
+	r.current.Store(set)
+	return r, nil
+}
+
+func newClassSet(classes []*Class, generation uint64) (*classSet, error) {
+	s := &classSet{classes: classes, byName: make(map[string]*Class, len(classes)), generation: generation}
 	for _, c := range classes {
 		if err := c.validate(); err != nil {
 			return nil, err
 		}
-		if r.byName[c.Name] != nil {
+		if s.byName[c.Name] != nil {
 			return nil, fmt.Errorf("node class %s is listed twice", c.Name)
 		}
-		r.byName[c.Name] = c
-		r.classes = append(r.classes, c)
+		s.byName[c.Name] = c
 	}
-	return r, nil
+	return s, nil
 }
+
+// Extend puts classes behind the fixed ones, in place of those of the last Extend. A duplicate or malformed
+// one is an error, and nothing changes then. Calls do not overlap; readers may.
+func (r *Registry) Extend(classes ...*Class) error {
+	set, err := newClassSet(slices.Concat(r.fixed, classes), r.current.Load().generation+1)
+	if err != nil {
+		return err
+	}
+	r.current.Store(set)
+	return nil
+}
+
+// Frozen returns the registry as it is now: it does not see later extensions.
+func (r *Registry) Frozen() *Registry {
+	set := r.current.Load()
+	frozen := &Registry{fixed: set.classes}
+	frozen.current.Store(set)
+	return frozen
+}
+
+// Generation tells states of the registry apart; each Extend raises it.
+func (r *Registry) Generation() uint64 { return r.current.Load().generation }
 
 // Lookup returns the class of that name.
 func (r *Registry) Lookup(name string) (*Class, bool) {
-	c, ok := r.byName[name]
+	c, ok := r.current.Load().byName[name]
 	return c, ok
 }
 
 // Classes returns all classes in their listed order.
-func (r *Registry) Classes() []*Class { return slices.Clone(r.classes) }
+func (r *Registry) Classes() []*Class { return slices.Clone(r.current.Load().classes) }
 
 // Input returns the declared input of that name.
 func (c *Class) Input(name string) (Input, bool) {
