@@ -53,7 +53,13 @@ type fileHarness struct {
 
 func startFiles(t *testing.T, opts api.Options) *fileHarness {
 	t.Helper()
-	h := &fileHarness{root: t.TempDir()}
+	return startFilesIn(t, t.TempDir(), opts)
+}
+
+// startFilesIn keeps the files below root.
+func startFilesIn(t *testing.T, root string, opts api.Options) *fileHarness {
+	t.Helper()
+	h := &fileHarness{root: root}
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -63,9 +64,10 @@ type Kicker interface{ Kick([]outbox.Intent) }
 
 // Service accepts commands on assets.
 type Service struct {
-	store Store
-	blobs blob.Store
-	opts  Options
+	store   Store
+	blobs   blob.Store
+	opts    Options
+	backlog backlog
 }
 
 // NewService returns the service over records and blobs.
@@ -104,21 +106,27 @@ type Incoming struct {
 	w    blob.Writer // nil = verify only
 	h    hash.Hash
 	size int64
+	over func() // tells the service, once, that this upload is over
 }
 
 var _ io.Writer = (*Incoming)(nil)
 
 // Receive begins an upload. expected, unless zero, is what the client says the bytes hash to; it
-// saves the write, never the check.
+// saves the write, never the check. Drop must follow, also after Create.
 func (s *Service) Receive(ctx context.Context, account string, expected blob.Ref) (*Incoming, error) {
-	if held, err := s.usable(ctx, account, expected); err != nil || held {
-		return &Incoming{h: blob.NewHash()}, err
-	}
-	w, err := s.blobs.Create(ctx, blob.Durable)
+	held, err := s.usable(ctx, account, expected)
 	if err != nil {
+		return nil, err
+	}
+	in := &Incoming{}
+	if held {
+		in.h = blob.NewHash()
+	} else if in.w, err = s.blobs.Create(ctx, blob.Durable); err != nil {
 		return nil, fmt.Errorf("begin an upload: %w", err)
 	}
-	return &Incoming{w: w}, nil
+	s.backlog.begin()
+	in.over = sync.OnceFunc(func() { s.kick(s.backlog.end()) })
+	return in, nil
 }
 
 // usable reports whether the account holds the bytes and the store has them, and keeps the
@@ -155,8 +163,9 @@ func (in *Incoming) Sum() (blob.Ref, int64) {
 	return blob.RefOf(in.h), in.size
 }
 
-// Drop gives the bytes up unless they became an asset.
+// Drop ends an upload and gives the bytes up unless they became an asset.
 func (in *Incoming) Drop() error {
+	in.over()
 	if in.w == nil {
 		return nil
 	}
@@ -182,7 +191,7 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected blob.Ref, s
 		return Made{}, err
 	}
 	made, err := s.store.Create(ctx, n)
-	s.kick(made.Intents)
+	s.backlog.add(made.Intents)
 	return made, err
 }
 

@@ -54,20 +54,28 @@ func (s *Store) makeFolders() error {
 	return syncDirs(s.blobs())
 }
 
-// makeShard creates the blob's shard folder and puts its name on stable storage. Whoever finds it there
-// already syncs its parent all the same while it is empty: its maker may not have come that far.
+// makeShard creates the blob's shard folder, unless it is there.
 func (s *Store) makeShard(ref blob.Ref) error {
-	dir := s.shard(ref)
-	err := os.Mkdir(dir, 0o700)
+	err := os.Mkdir(s.shard(ref), 0o700)
 	if errors.Is(err, fs.ErrExist) {
-		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) > 0 {
-			return classify(ref, "read the folder of", err)
-		}
-	} else if err != nil {
-		return classify(ref, "create the folder of", err)
+		return nil
 	}
-	return syncDirs(filepath.Dir(dir))
+	return classify(ref, "create the folder of", err)
+}
+
+// settleShard puts the name of the blob's shard folder on stable storage, once in each process: whoever
+// made the folder may not have come that far. It comes last in a commit: the syncs before it wrote the
+// journal, and it has hardly anything left to wait for. Folders are never removed.
+func (s *Store) settleShard(ref blob.Ref) error {
+	word, bit := &s.settled[uint(ref[0])<<3|uint(ref[1])>>5], uint32(1)<<(ref[1]&31)
+	if word.Load()&bit != 0 {
+		return nil
+	}
+	if err := syncDirs(filepath.Dir(s.shard(ref))); err != nil {
+		return err
+	}
+	word.Or(bit)
+	return nil
 }
 
 func syncDirs(dirs ...string) error {

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -32,6 +33,7 @@ type Store struct {
 	staging *staging
 	log     *slog.Logger
 	trust   *trust
+	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name is on stable storage
 }
 
 var _ blob.Store = (*Store)(nil)

@@ -74,6 +74,9 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 		stored.Created, err = w.place(stored.Ref, dir)
 		return err
 	})
+	if err == nil {
+		err = w.sync(func() error { return w.s.settleShard(stored.Ref) })
+	}
 	return stored, err
 }
 
