@@ -15,7 +15,7 @@ func Table(t *testing.T) []string {
 	t.Helper()
 	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
 	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
-	s.Logs = struct{ Logs }{}
+	s.Logs, s.Router = struct{ Logs }{}, &ModelRouter{}
 	s.Userdata, s.History = struct{ Userdata }{}, struct{ History }{}
 	s.opts.setDefaults()
 	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
