@@ -47,10 +47,11 @@ type Deps struct {
 	Events    eventlog.Store
 	Types     *eventlog.Registry
 	Sources   job.Sources
-	Assets    job.AssetResolver
+	Assets    RunAssets
 	Jobs      Jobs
 	Tiers     job.Tiers
 	Classes   *node.Registry
+	Partners  *Partners // nil: classes of partner models cannot run
 	Limits    graph.Limits
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *Values
@@ -62,6 +63,11 @@ type Deps struct {
 	FusedFor  time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
 	Worker    string        // name of this process in facts
 	Log       *slog.Logger
+}
+
+// RunAssets replaces the asset references in the graph of an accepted job by file names.
+type RunAssets interface {
+	ResolveForJob(ctx context.Context, run job.RunRef, g *graph.Graph) error
 }
 
 // Graph holds the activities of RunGraph.

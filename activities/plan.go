@@ -12,12 +12,14 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/nodecache"
 )
 
 // planned is a job's plan with what running it needs beside.
 type planned struct {
 	*graph.Plan
+	classes   *node.Registry // as they were when the plan was made: the catalog may change while the job runs
 	hash      string
 	source    job.Source
 	submitted time.Time
@@ -53,10 +55,11 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	if err != nil {
 		return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
 	}
-	if err := g.Assets.ResolveAssets(ctx, ref.Account, parsed); err != nil {
+	if err := g.Assets.ResolveForJob(ctx, ref, parsed); err != nil {
 		return nil, err
 	}
-	plan, err := graph.BuildPlan(parsed, g.Classes, state.Targets, g.filePixels(ctx, ref))
+	classes := g.Classes.Frozen()
+	plan, err := graph.BuildPlan(parsed, classes, state.Targets, g.filePixels(ctx, ref))
 	if err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
 	}
@@ -64,7 +67,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Plan: plan, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface}
+	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface}
 	g.identify(ctx, ref, p, parsed, state.Origin)
 	g.plans.put(ref.Job, p)
 	return p, nil

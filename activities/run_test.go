@@ -31,7 +31,7 @@ func (noFiles) Saved() []job.OutputFile { return nil }
 
 type noAssets struct{}
 
-func (noAssets) ResolveAssets(context.Context, string, *graph.Graph) error { return nil }
+func (noAssets) ResolveForJob(context.Context, job.RunRef, *graph.Graph) error { return nil }
 
 type noBus struct{}
 

@@ -6,17 +6,28 @@ import (
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // ResolveAssets replaces the asset references in a graph by names under which loaders find exactly
 // these assets, whatever else is uploaded under the same name later. A reference that is
 // malformed, unknown, another account's or not to be read is missing_asset.
 func (s *Service) ResolveAssets(ctx context.Context, account string, g *graph.Graph) error {
+	return s.resolve(ctx, Viewer{Account: account}, g)
+}
+
+// ResolveForJob is ResolveAssets for a job that was accepted: what it refers to is there until it has
+// ended, whatever the deadline.
+func (s *Service) ResolveForJob(ctx context.Context, run job.RunRef, g *graph.Graph) error {
+	return s.resolve(ctx, Viewer{Account: run.Account, Job: string(run.Job)}, g)
+}
+
+func (s *Service) resolve(ctx context.Context, who Viewer, g *graph.Graph) error {
 	refs := g.AssetRefs()
 	if len(refs) == 0 {
 		return nil
 	}
-	found, err := s.referenced(ctx, account, refs)
+	found, err := s.referenced(ctx, who, refs)
 	if err != nil {
 		return err
 	}
@@ -36,7 +47,7 @@ func (s *Service) ResolveAssets(ctx context.Context, account string, g *graph.Gr
 const maxReferences = 10_000
 
 // referenced looks all references up at once.
-func (s *Service) referenced(ctx context.Context, account string, refs []graph.AssetRef) (map[asset.ID]Entry, error) {
+func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.AssetRef) (map[asset.ID]Entry, error) {
 	ids, seen := make([]asset.ID, 0, len(refs)), make(map[asset.ID]bool, len(refs))
 	for _, ref := range refs {
 		id, err := asset.ParseID(ref.ID)
@@ -51,7 +62,7 @@ func (s *Service) referenced(ctx context.Context, account string, refs []graph.A
 	if len(ids) > maxReferences {
 		return nil, fault.New(fault.Invalid, "invalid_workflow", "a workflow may name %d assets, not %d", maxReferences, len(ids))
 	}
-	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
+	return s.store.ByAssets(ctx, who, ids)
 }
 
 func missing(ref graph.AssetRef, cause error) error {
