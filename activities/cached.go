@@ -30,7 +30,7 @@ func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed
 	}
 	p.anew = origin.Fresh(parsed)
 	files := g.Files(ref, "")
-	p.keys = nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface)}, p.Plan, g.Classes,
+	p.keys = nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface)}, p.Plan, p.classes,
 		func(class *node.Class, constants node.Args) (string, error) {
 			if class.Fingerprint == nil {
 				return "", nil
@@ -96,7 +96,9 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 		return nil, nil
 	}
 	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, UI: ui, Files: saved}
-	dear := took >= c.g.Cache.From && len(res.Outputs) > 0
+	class, known := c.plan.classes.Lookup(e.Class)
+	paid := known && class.Partner // nobody pays twice for what a cache could have kept
+	dear := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0
 	if !dear && len(ui) == 0 {
 		return nil, nil
 	}

@@ -7,11 +7,15 @@ import (
 	"io"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
 // slowNode is the cost from which a node's start is announced before it runs: watchers should
@@ -78,7 +82,7 @@ func (c *chain) run(ctx context.Context) error {
 // step runs one node and reports whether the chain goes on.
 func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	pn := &c.plan.Nodes[unit]
-	class, ok := c.g.Classes.Lookup(pn.Class)
+	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
 	}
@@ -113,7 +117,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	}
 	files := c.g.Files(c.params.RunRef, pn.ID)
 	began := time.Now()
-	res, err := inv.Run(ctx, c.call(ctx, pn, files))
+	res, err := c.invoke(ctx, pn, inv, files)
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
@@ -121,6 +125,20 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return false, err
 	}
 	return true, c.executed(ctx, unit, pn, res, files.Saved(), time.Since(began))
+}
+
+// invoke runs a node, in a span of its own where traces are recorded.
+func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocation, files node.Files) (node.Result, error) {
+	ctx, span := telemetry.Begin(ctx, "node "+pn.Class, trace.SpanKindInternal,
+		attribute.String("millrace.job", string(c.params.Job)), attribute.Int("millrace.run", c.params.Run),
+		attribute.String("millrace.node", pn.ID), attribute.String("millrace.class", pn.Class))
+	res, err := inv.Run(ctx, c.call(ctx, pn, files))
+	failure := ""
+	if err != nil {
+		failure = "failed"
+	}
+	telemetry.End(span, failure)
+	return res, err
 }
 
 const (
@@ -231,6 +249,7 @@ func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, err
 
 func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) node.Call {
 	return node.Call{
+		Models: c.models(pn),
 		NodeID: pn.ID, Prompt: c.plan.source.Prompt, ExtraPNGInfo: c.plan.source.PNGInfo(),
 		SubmittedAt: c.plan.submitted, MaxPixels: c.g.MaxPixels, Files: files,
 		Live: &live{ctx: ctx, chain: c, node: pn.ID, announced: pn.Cost >= slowNode},
@@ -274,4 +293,13 @@ func (c *chain) store(ctx context.Context, values []node.Value) (refs []string, 
 		refs = append(refs, ref)
 	}
 	return refs, nil
+}
+
+// models is what a node of a partner class calls models through; nil for every other.
+func (c *chain) models(pn *graph.PlanNode) node.Models {
+	class, ok := c.plan.classes.Lookup(pn.Class)
+	if !ok || !class.Partner || c.g.Partners == nil {
+		return nil
+	}
+	return c.g.Partners.For(c.params.RunRef, pn.ID)
 }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/partner"
 )
 
 // failed ends the run because of a node, unless the failure lies outside it: what is unavailable
@@ -45,6 +47,18 @@ func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure 
 
 // exceptionType maps a failure to the cloud contract's vocabulary (W-62 to W-64).
 func exceptionType(cause error) string {
+	switch fault.CodeOf(cause) { // of partner nodes
+	case call.InsufficientCredits:
+		return "InsufficientFundsError"
+	case call.NotEnabled:
+		return "InactiveSubscriptionError"
+	case call.ModelNotFound, call.Forbidden:
+		return "ModelDownloadError"
+	case partner.CodeFetch:
+		return "ImageDownloadError"
+	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.CancelledType, partner.CodeAnswer:
+		return "ServiceError"
+	}
 	switch fault.KindOf(cause) {
 	case fault.Invalid, fault.NotFound, fault.Conflict:
 		return "ValidationError"

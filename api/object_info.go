@@ -188,7 +188,7 @@ func (d *definitions) get(offered offeredFiles) (*rendering, error) {
 }
 
 func (d *definitions) key(offered offeredFiles) (key [sha256.Size]byte, err error) {
-	generation := d.classes.Generation() // read before the classes: a rendering may be newer than its key, never older
+	generation := d.classes.Generation()                                                   // read before the classes: a rendering may be newer than its key, never older
 	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation}) // maps are rendered in the order of their keys
 	if err != nil {
 		return key, err
