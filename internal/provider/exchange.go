@@ -13,8 +13,12 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/millrace-dev/millrace/internal/catalog"
 	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
 // payload is the body of a request.
@@ -34,8 +38,29 @@ type message struct {
 }
 
 // exchange sends a message and returns the answer up to its headers. Errors wrap ErrNotSent or
-// ErrUnknown, and the cause when it was a time bound.
+// ErrUnknown, and the cause when it was a time bound. Its span tells the model and the status, and
+// neither address nor bodies: both may hold what a client sent.
 func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
+	traced, span := telemetry.Begin(ctx, "provider "+msg.endpoint.Method, trace.SpanKindClient,
+		attribute.String("http.request.method", msg.endpoint.Method), attribute.String("millrace.model", m.ID))
+	a, err := c.send(traced, m, msg)
+	failure := ""
+	switch {
+	case errors.Is(err, ErrNotSent):
+		failure = "not sent"
+	case err != nil:
+		failure = "outcome unknown"
+	default:
+		span.SetAttributes(attribute.Int("http.response.status_code", a.status))
+		if !a.ok() {
+			failure = http.StatusText(a.status)
+		}
+	}
+	telemetry.End(span, failure)
+	return a, err
+}
+
+func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
 	ctx, watch := outbound.Watch(ctx, m.Limits.Answer, m.Limits.Stall)
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})

@@ -1,0 +1,54 @@
+package provider_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/millrace-dev/millrace/internal/telemetry"
+)
+
+// Each exchange is a span below the caller's, under the request's id; it tells no credential, address or body.
+func TestAnExchangeIsASpanWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	s, c, _ := acme(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		w.Write([]byte(`{"x":1}`)) //nolint:errcheck // the other side tells
+	})
+	seen := tracetest.NewSpanRecorder()
+	ctx, parent := telemetry.New(seen, "v", "here").Tracer().Start(t.Context(), "call")
+	for _, status = range []int{http.StatusOK, http.StatusBadGateway} {
+		_, err := c.Dispatch(ctx, request(find(t, s, "acme/whole"), `{"prompt":"a private wish"}`), &bytes.Buffer{})
+		require.NoError(t, err)
+	}
+	parent.End()
+	spans := seen.Ended()
+	require.Len(t, spans, 3)
+	for i, want := range []codes.Code{codes.Unset, codes.Error} {
+		require.Equal(t, "provider POST", spans[i].Name())
+		require.Equal(t, parent.SpanContext().SpanID(), spans[i].Parent().SpanID())
+		require.Equal(t, want, spans[i].Status().Code)
+		told := fmt.Sprint(spans[i].Attributes(), spans[i].Events(), spans[i].Status())
+		require.Contains(t, strings.ReplaceAll(told, "-", ""), parent.SpanContext().TraceID().String(), "the request's id")
+		require.Contains(t, told, "acme/whole")
+		require.NotContains(t, told, secret)
+		require.NotContains(t, told, "wish")
+		require.NotContains(t, told, "127.0.0.1")
+	}
+}
+
+func TestWithoutATraceAnExchangeMakesNone(t *testing.T) {
+	t.Parallel()
+	allocations := testing.AllocsPerRun(100, func() {
+		_, span := telemetry.Begin(t.Context(), "x", 0)
+		telemetry.End(span, "")
+	})
+	require.LessOrEqual(t, allocations, 1.0)
+}
