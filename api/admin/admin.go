@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/openapi"
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -140,6 +141,14 @@ func New(deps Deps, token string) (http.Handler, error) {
 			return nil
 		}))
 	}
+	document, err := openapi.Operators("")
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("GET "+Prefix+"/openapi.json", s.guard(func(w http.ResponseWriter, _ *http.Request) error {
+		write(w, http.StatusOK, json.RawMessage(document))
+		return nil
+	}))
 	mux.Handle(Prefix+"/", s.guard(func(http.ResponseWriter, *http.Request) error {
 		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
 	}))

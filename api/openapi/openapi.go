@@ -23,9 +23,18 @@ var files embed.FS
 // object is a JSON object.
 type object = map[string]any
 
-// Document returns the merged document in JSON. Mount is the path prefix that the service is
-// served below, such as "/millrace", or "".
-func Document(mount string) ([]byte, error) {
+// operators is the file of the admin API, which clients are not told of.
+const operators = "admin.yaml"
+
+// Document returns the merged document of what clients use, in JSON. Mount is the path prefix that
+// the service is served below, such as "/millrace", or "".
+func Document(mount string) ([]byte, error) { return merged(mount, root, operators) }
+
+// Operators returns the document of the whole service, the admin API included, in JSON.
+func Operators(mount string) ([]byte, error) { return merged(mount, root) }
+
+// merged merges all files but some into the root.
+func merged(mount string, but ...string) ([]byte, error) {
 	doc, err := read(files, root)
 	if err != nil {
 		return nil, err
@@ -34,7 +43,7 @@ func Document(mount string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range slices.DeleteFunc(names, func(n string) bool { return n == root }) {
+	for _, name := range slices.DeleteFunc(names, func(n string) bool { return slices.Contains(but, n) }) {
 		surface, err := read(files, name)
 		if err == nil {
 			err = merge(doc, surface, mount)
