@@ -144,7 +144,7 @@ func (s *shell) checkDisk(context.Context) (finding, error) {
 	case free < diskWarn:
 		f.Status = warning
 	}
-	return f.with(fmt.Sprintf("free some space; below %d MiB nothing is accepted. values/ may be emptied while nothing runs", minFree>>20)), nil
+	return f.with(fmt.Sprintf("free some space; below %d MiB this machine is not ready. values/ may be emptied while nothing runs", minFree>>20)), nil
 }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
