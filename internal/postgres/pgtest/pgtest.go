@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
 // Env names a server to use instead of a private one.
@@ -27,12 +29,20 @@ const Env = "MILLRACE_TEST_DATABASE_URL"
 // prefix is that of every database made here, followed by the second it was made.
 const prefix = "mrtest_"
 
-// shared is the server of this process: its connection string, with some database of it.
-var shared = sync.OnceValues(func() (string, error) {
+// server is where the databases of this process are made.
+type server struct {
+	dsn string // with some database of it
+	// private is kept for as long as the process lives: the lock of its directory, which tells other
+	// processes that it has an owner, would be given back with it.
+	private *localcluster.Cluster
+}
+
+// shared is the server of this process.
+var shared = sync.OnceValues(func() (server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if dsn := os.Getenv(Env); dsn != "" {
-		return dsn, sweepDatabases(ctx, dsn)
+		return server{dsn: dsn}, sweepDatabases(ctx, dsn)
 	}
 	return startPrivate(ctx)
 })
@@ -41,11 +51,11 @@ var shared = sync.OnceValues(func() (string, error) {
 // about one database.
 func Server(t testing.TB) string {
 	t.Helper()
-	dsn, err := shared()
+	s, err := shared()
 	if err != nil {
 		t.Fatalf("PostgreSQL for tests: %v", err)
 	}
-	return dsn
+	return s.dsn
 }
 
 // Address returns the server's parts, for programs that take no connection string: a host name

@@ -22,24 +22,24 @@ const dirPattern = "millrace-pgtest-"
 
 // startPrivate starts this process's server. Nothing stops it but the end of the process, which
 // takes it along; its directory goes when a later process finds it without an owner.
-func startPrivate(ctx context.Context) (string, error) {
+func startPrivate(ctx context.Context) (server, error) {
 	if err := removeAbandoned(); err != nil {
-		return "", err
+		return server{}, err
 	}
 	parent, err := os.MkdirTemp("", dirPattern)
 	if err != nil {
-		return "", err
+		return server{}, err
 	}
 	if err := os.Chmod(parent, 0o711); err != nil { // root's server runs as another user
-		return "", err
+		return server{}, err
 	}
 	cluster, err := localcluster.Start(ctx, filepath.Join(parent, "c"), localcluster.Options{
 		Disposable: true, BinDir: os.Getenv("MILLRACE_POSTGRES_BIN"),
 	})
 	if err != nil {
-		return "", err
+		return server{}, err
 	}
-	return cluster.URL("postgres"), nil
+	return server{dsn: cluster.URL("postgres"), private: cluster}, nil
 }
 
 // young is the age below which a directory without a server may be about to get one.
