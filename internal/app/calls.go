@@ -32,7 +32,7 @@ first characters, four at least, while no other call begins with them.`,
   millrace calls reconcile 62e89ef5 --charged 0.04 --reason "seen on the provider's bill"`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.listCalls(), s.showCall(), s.callEvents(), s.callUsage(), s.reconcileCall())
+	cmd.AddCommand(s.listCalls(), s.showCall(), s.callEvents(), s.callUsage(), s.reconcileCall(), s.replayCalls())
 	return cmd
 }
 

@@ -176,7 +176,10 @@ func (s *shell) databaseChecks(pool *pgxpool.Pool) []check {
 		{"halted", "", d.halted},
 		{"outbox", "", d.outbox},
 		{"slots", "", d.slots},
+		{"queues", "", d.queues},
+		{"stuck", "", d.stuck},
 		{"blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkBlobs(ctx, d) }},
+		{"orphan blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkOrphans(ctx, d) }},
 	}
 }
 

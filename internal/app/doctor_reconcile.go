@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/enums/v1"
@@ -111,15 +112,20 @@ func (s *shell) printRepairs(found []repair, asJSON bool) error {
 	return p.Err()
 }
 
-// compare looks at both stores from both sides.
+// compare looks at both stores from both sides. The first that is found of a job counts: a stray slot is
+// dropped and not started.
 func (r reconciler) compare(ctx context.Context) ([]repair, error) {
 	var all []repair
+	known := map[job.ID]bool{}
 	for _, look := range []func(context.Context) ([]repair, error){r.strays, r.forgotten, r.unstarted, r.orphans} {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
+		all = append(all, slices.DeleteFunc(found, func(r repair) bool { return known[r.Job] })...)
+		for _, r := range all {
+			known[r.Job] = true
+		}
 	}
 	return all, nil
 }

@@ -2,10 +2,17 @@ package app_test
 
 import (
 	"encoding/json"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/disk"
 	"github.com/millrace-dev/millrace/internal/job"
 )
 
@@ -32,7 +39,7 @@ func TestTheDoctorFindsAHealthyDatabaseHealthy(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	found := s.diagnosis(t)
-	for _, name := range []string{"version", "database", "schema", "clock", "views", "halted", "outbox", "slots"} {
+	for _, name := range []string{"version", "database", "schema", "clock", "views", "halted", "outbox", "slots", "queues", "stuck"} {
 		require.Equal(t, "ok", found[name][0], name)
 	}
 	require.Equal(t, "fail", found["temporal"][0])
@@ -62,6 +69,17 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		"an old slot": {"slots", "warn", "millrace jobs timeline aaaaaaaa", []string{
 			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '2 hours')`,
 		}},
+		"a silent job": {"stuck", "warn", "millrace jobs requeue dddddddd", []string{
+			`insert into job_slots (job_id, account, run, admitted_at) values ('dddddddd-0000-4000-8000-000000000001', 'local', 1, now() - interval '2 hours')`,
+			`insert into events (position, stream, version, id, type, account, data, meta, recorded_at) overriding system value
+				values (9000, 'job-dddddddd-0000-4000-8000-000000000001', 1, gen_random_uuid(), 'node.started.v1', 'local', '{}', '{}', now() - interval '40 minutes')`,
+		}},
+		"a job that has told something lately": {"stuck", "ok", "", []string{
+			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '2 hours')`,
+		}},
+		"a paused account": {"queues", "warn", "millrace queue resume --account acme", []string{
+			`insert into job_lanes (account, mode) values ('acme', 'paused')`,
+		}},
 		"a missing migration": {"schema", "fail", "millrace migrate", []string{
 			`delete from schema_migrations where version = (select max(version) from schema_migrations)`,
 		}},
@@ -90,4 +108,39 @@ func TestTheDoctorWithoutADatabaseSaysSo(t *testing.T) {
 	require.ErrorContains(t, err, "checks failed")
 	require.Contains(t, out, "DATABASE_URL")
 	require.Contains(t, out, "there is no data directory /nonexistent")
+}
+
+// X-36: bytes that nothing refers to, and that the sweep should have taken, are counted; young ones are not.
+func TestTheDoctorCountsOrphanBlobs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	data := t.TempDir()
+	s.extra = map[string]string{"MILLRACE_DATA": data}
+	store, err := disk.Open(t.Context(), filepath.Join(data, "blobs"), disk.Options{Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	put := func(text string) blob.Ref {
+		w, err := store.Create(t.Context(), blob.Durable)
+		require.NoError(t, err)
+		_, err = w.Write([]byte(text))
+		require.NoError(t, err)
+		stored, err := w.Commit(t.Context())
+		require.NoError(t, err)
+		return stored.Ref
+	}
+	orphan := put("nobody's")
+	put("just written")
+	require.Equal(t, "ok", s.diagnosis(t)["orphan blobs"][0])
+	old := time.Now().Add(-5 * time.Hour)
+	require.NoError(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != orphan.Hex() {
+			return err
+		}
+		return os.Chtimes(path, old, old)
+	}))
+	found := s.diagnosis(t)["orphan blobs"]
+	require.Equal(t, "warn", found[0])
+	require.Contains(t, found[1], "workers collect them")
+	out, err := s.run(t, "doctor")
+	require.Error(t, err, "there is no Temporal")
+	require.Contains(t, out, "1 of 2 blobs")
 }

@@ -22,7 +22,7 @@ import (
 
 // replayed is what became of one workflow under this binary.
 type replayed struct {
-	Job      job.ID `json:"job"`
+	Job      job.ID `json:"job,omitempty"`
 	Workflow string `json:"workflow"`
 	Result   string `json:"result"` // replays, diverges, forgotten
 	Step     string `json:"step,omitempty"`
@@ -94,35 +94,45 @@ func (s *shell) replayHistories(ctx context.Context, pool *pgxpool.Pool, ids []j
 func replayRuns(ctx context.Context, c client.Client, log sdklog.Logger, h inspect.History) ([]replayed, error) {
 	var all []replayed
 	for _, run := range h.Executions() {
-		out := replayed{Job: h.Job, Workflow: h.Job.WorkflowID(run.Run), Result: "replays"}
-		for execution := run.ID; ; {
-			events, next, err := downloadHistory(ctx, c, out.Workflow, execution)
-			var gone *serviceerror.NotFound
-			if errors.As(err, &gone) {
-				out.Result = "forgotten"
-				break
-			}
-			if err != nil {
-				return nil, fmt.Errorf("read the history of workflow %s: %w", out.Workflow, err)
-			}
-			if err := replayHistory(log, events); err != nil {
-				out.Result, out.Step, out.Detail = "diverges", divergence(err), firstLine(err)
-				break
-			}
-			if next == "" {
-				break
-			}
-			execution = next
+		out, err := replayChain(ctx, c, log, h.Job.WorkflowID(run.Run), run.ID)
+		if err != nil {
+			return nil, err
 		}
+		out.Job = h.Job
 		all = append(all, out)
 	}
 	return all, nil
+}
+
+// replayChain replays an execution, the latest of the workflow for "", and those that continue it.
+func replayChain(ctx context.Context, c client.Client, log sdklog.Logger, workflow, execution string) (replayed, error) {
+	out := replayed{Workflow: workflow, Result: "replays"}
+	for {
+		events, next, err := downloadHistory(ctx, c, workflow, execution)
+		var gone *serviceerror.NotFound
+		if errors.As(err, &gone) {
+			out.Result = "forgotten"
+			return out, nil
+		}
+		if err != nil {
+			return out, fmt.Errorf("read the history of workflow %s: %w", workflow, err)
+		}
+		if err := replayHistory(log, events); err != nil {
+			out.Result, out.Step, out.Detail = "diverges", divergence(err), firstLine(err)
+			return out, nil
+		}
+		if next == "" {
+			return out, nil
+		}
+		execution = next
+	}
 }
 
 func replayHistory(log sdklog.Logger, history *historypb.History) error {
 	replayer := sdkworker.NewWorkflowReplayer()
 	worker.RegisterWorkflows(replayer)
 	worker.RegisterAssetWorkflows(replayer)
+	worker.RegisterModelWorkflows(replayer)
 	return replayer.ReplayWorkflowHistory(log, history)
 }
 
@@ -143,12 +153,24 @@ func downloadHistory(ctx context.Context, c client.Client, id, execution string)
 	return h, next, nil
 }
 
-// eventOf finds in an SDK error what of the history did not come again.
-var eventOf = regexp.MustCompile(`(history event is|missing replay command for|history event) (.*?)(, replay command is|, replay|$)`)
+// What the SDK says of a step that did not come again, in its several ways.
+var (
+	expectedAt = regexp.MustCompile(`matching (\w+) command was expected in history event position (\d+)`)
+	eventOf    = regexp.MustCompile(`(?:history event is|missing replay command for|history event) (.*?)(?:, replay command is|, replay|$)`)
+	extraOf    = regexp.MustCompile(`extra replay command for (.*)$`)
+)
 
+// divergence names the step of a history at which a replay took another course.
 func divergence(err error) string {
-	if m := eventOf.FindStringSubmatch(firstLine(err)); m != nil {
-		return m[2]
+	text := firstLine(err)
+	if m := expectedAt.FindStringSubmatch(text); m != nil {
+		return "event " + m[2] + ", " + m[1]
+	}
+	if m := eventOf.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	if m := extraOf.FindStringSubmatch(text); m != nil {
+		return "before " + m[1]
 	}
 	return "the end"
 }
