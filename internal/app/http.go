@@ -60,13 +60,17 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
+	credentials, err := in.credentials()
+	if err != nil {
+		return nil, err
+	}
 	reader := jobs.NewReader(in.pool, in.types)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
 	service := job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Kicker: in.relay, Log: in.log,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay, Log: in.log,
 	})
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,

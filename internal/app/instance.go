@@ -196,10 +196,10 @@ func (in *instance) start(ctx context.Context, group *errgroup.Group) {
 }
 
 // graphActivities are the activities of graph runs, with what they stand on.
-func (in *instance) graphActivities(stops *activities.Stops) *activities.Graph {
+func (in *instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
+		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, MaxPixels: in.cfg.MaxPixels, Worker: in.name, Log: in.log,
 	})

@@ -29,6 +29,9 @@ func (in *instance) openModels(context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("model catalog: %w", err)
 	}
+	if err := in.extendClasses(in.catalog.Snapshot()); err != nil {
+		return err
+	}
 	in.credits = postgres.NewCredits(in.pool, in.events)
 	in.calls = postgres.NewCalls(in.pool, in.events, in.credits)
 	return nil
@@ -42,6 +45,10 @@ func (in *instance) watchCatalog(ctx context.Context) error {
 	in.catalog.Watch(ctx, catalogPace, func(s *catalog.Snapshot, err error) {
 		if err != nil {
 			in.log.Error("the catalog's change is not taken over", "error", err)
+			return
+		}
+		if err := in.extendClasses(s); err != nil {
+			in.log.Error("the nodes of the changed catalog are not taken over", "error", err)
 			return
 		}
 		in.log.Info("catalog changed", "models", len(s.Models()))

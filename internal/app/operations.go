@@ -49,9 +49,13 @@ func (in *instance) jobService() (*job.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	credentials, err := in.credentials()
+	if err != nil {
+		return nil, err
+	}
 	return job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Kicker: in.relay, Log: in.log,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay, Log: in.log,
 	}), nil
 }
 

@@ -43,7 +43,11 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startModels(ctx, group)
-		runs := in.graphActivities(stops)
+		partners, err := in.partners()
+		if err != nil {
+			return err
+		}
+		runs := in.graphActivities(stops, partners)
 		in.startCache(ctx, group, runs)
 		return worker.New(in.client, runs, worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,

@@ -22,7 +22,7 @@ type Retry struct {
 	FromNode     string       // "" = whatever is still valid may be reused
 	Set          []Assignment // changes of the graph
 	Credential   string       // of services the graph calls, in place of the original's, which is gone
-	NoCredential bool         // the graph needs none, though one came with the original
+	NoCredential bool         // it is not this check that refuses a graph without its credential
 	Actor        string       // who asks
 	Reason       string       // in the operator's words
 	RequestID    string
@@ -57,8 +57,8 @@ type Retrier struct {
 }
 
 // Retry records a new job with the submission of r.Of, as Service.Submit does, and names its origin. A
-// job that has not ended is refused (Conflict, job_not_finished), as is one that came with a credential
-// when none is given now (Invalid, credential_required): the original's was deleted when it ended.
+// job that has not ended is refused (Conflict, job_not_finished), as is one whose graph calls a partner's
+// model when no credential is given (Invalid, credential_required): the original's was deleted when it ended.
 func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
 	if err := r.check(); err != nil {
 		return Submitted{}, err
@@ -70,8 +70,8 @@ func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
 	if r.Account != "" && state.Account != r.Account {
 		return Submitted{}, errNoJob(r.Of)
 	}
-	if err := retryable(r, state, first); err != nil {
-		return Submitted{}, err
+	if !state.State.Final() {
+		return Submitted{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
 	}
 	sub, err := t.submission(ctx, r, state, first)
 	if err != nil {
@@ -80,15 +80,17 @@ func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
 	return t.Service.Submit(ctx, sub)
 }
 
-func retryable(r Retry, state Job, first SubmittedV1) error {
-	if !state.State.Final() {
-		return fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
+// checkCredential refuses a graph that calls partners and came with a credential when none is given now.
+func (t Retrier) checkCredential(r Retry, first SubmittedV1, source Source) error {
+	if !first.Credential || r.Credential != "" || r.NoCredential {
+		return nil
 	}
-	if first.Credential && r.Credential == "" && !r.NoCredential {
-		return fault.New(fault.Invalid, CodeNeedCredential,
-			"job %s came with a credential, which was deleted when it ended: give one again, or say that none is needed", r.Of)
+	needed, err := t.Service.callsPartners(source.Prompt)
+	if err != nil || !needed {
+		return err
 	}
-	return nil
+	return fault.New(fault.Invalid, CodeNeedCredential,
+		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.Of)
 }
 
 func (t Retrier) submission(ctx context.Context, r Retry, state Job, first SubmittedV1) (Submission, error) {
@@ -98,6 +100,9 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 	}
 	origin := &Origin{Job: r.Of, FromNode: r.FromNode}
 	if source.Prompt, origin.Set, err = assign(source.Prompt, r.Set); err != nil {
+		return Submission{}, err
+	}
+	if err := t.checkCredential(r, first, source); err != nil {
 		return Submission{}, err
 	}
 	if err := t.checkNode(source, r.FromNode); err != nil {

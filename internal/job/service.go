@@ -67,16 +67,17 @@ type AssetResolver interface {
 
 // Deps are what a Service stands on.
 type Deps struct {
-	Store     Store
-	Validator *graph.Validator
-	Limits    graph.Limits
-	Files     FilesOf
-	Assets    AssetResolver
-	Blobs     blob.Store
-	Tiers     Tiers
-	Sealer    Sealer
-	Kicker    Kicker
-	Log       *slog.Logger
+	Store       Store
+	Validator   *graph.Validator
+	Limits      graph.Limits
+	Files       FilesOf
+	Assets      AssetResolver
+	Blobs       blob.Store
+	Tiers       Tiers
+	Sealer      Sealer
+	Credentials Credentials // nil: there are no accounts, and partner nodes need none
+	Kicker      Kicker
+	Log         *slog.Logger
 }
 
 // Service accepts commands on jobs. Every method is scoped to the account it is given.
@@ -87,11 +88,14 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 
 // Submit validates a graph and records it as a job; the job is kept once this returns. A graph
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
-// queue_full, idempotency_key_reuse, duplicate_job and missing_asset.
+// queue_full, idempotency_key_reuse, duplicate_job, missing_asset and credential_required.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.validate(ctx, sub, files)
 	if err != nil {
+		return Submitted{}, err
+	}
+	if err := s.checkCredential(ctx, sub, accepted); err != nil {
 		return Submitted{}, err
 	}
 	n, err := s.newJob(ctx, sub, accepted)

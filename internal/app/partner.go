@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/node/partner"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/secret"
+	"github.com/millrace-dev/millrace/internal/signedurl"
+)
+
+// extendClasses makes node classes of the models of a catalog.
+func (in *instance) extendClasses(s *catalog.Snapshot) error {
+	classes, err := partner.Classes(s)
+	if err != nil {
+		return err
+	}
+	return in.classes.Extend(classes...)
+}
+
+// partners are what nodes of partner models run through.
+func (in *instance) partners() (*activities.Partners, error) {
+	keys, err := in.linkKeys()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := signedurl.New(keys, signedurl.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p := &activities.Partners{
+		Calls: in.service, Base: in.cfg.PublicURL, Log: in.log,
+		Content: answerContent{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: signer},
+	}
+	if p.Base == "" {
+		p.Base = "http://" + in.cfg.Addr
+	}
+	if in.cfg.Auth != account.ModeKeys {
+		return p, nil
+	}
+	auth, err := in.authenticator()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := in.key.Sealer()
+	if err != nil {
+		return nil, err
+	}
+	p.Access = jobCredentials{jobs: in.jobs, sealer: sealer, auth: auth}
+	return p, nil
+}
+
+// credentials check submissions with partner nodes; nil without accounts.
+func (in *instance) credentials() (job.Credentials, error) {
+	if in.cfg.Auth != account.ModeKeys {
+		return nil, nil //nolint:nilnil // job.Service takes it for "none needed"
+	}
+	auth, err := in.authenticator()
+	return submitted{auth}, err
+}
+
+// submitted checks the credential of a submission.
+type submitted struct{ auth api.Authenticator }
+
+// Check implements job.Credentials.
+func (s submitted) Check(ctx context.Context, owner, credential string) error {
+	if credential == "" {
+		return fault.New(fault.Invalid, job.CodeNeedCredential,
+			"the graph calls a partner's model: put an API key of this account into extra_data.api_key_service (or api_key_comfy_org)")
+	}
+	_, err := identified(ctx, s.auth, owner, credential)
+	return err
+}
+
+// identified returns what a credential stands for, and Unauthenticated when that is not the account.
+func identified(ctx context.Context, auth api.Authenticator, owner, credential string) (account.Identity, error) {
+	id, err := auth.Authenticate(ctx, credential)
+	if err == nil && (id.Account != owner || !id.Allows(account.ScopeWrite)) || fault.Is(err, fault.Unauthenticated) {
+		return id, fault.New(fault.Unauthenticated, "invalid_credential", "the key in extra_data is not a valid key of this account")
+	}
+	return id, err
+}
+
+// jobCredentials opens the credentials of running jobs. They stay within one call.
+type jobCredentials struct {
+	jobs   *postgres.Jobs
+	sealer *secret.Sealer
+	auth   api.Authenticator
+}
+
+// Access implements activities.NodeAccess.
+func (j jobCredentials) Access(ctx context.Context, ref job.RunRef) (account.Access, error) {
+	sealed, err := j.jobs.Sealed(ctx, ref.Job)
+	if fault.Is(err, fault.NotFound) {
+		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, job.CodeNeedCredential, "the job came without extra_data.api_key_service, which partner nodes need")
+	}
+	if err != nil {
+		return account.Access{}, err
+	}
+	credential, err := j.sealer.Open(string(ref.Job), sealed)
+	if err != nil {
+		return account.Access{}, err
+	}
+	id, err := identified(ctx, j.auth, ref.Account, credential)
+	return id.Access, err
+}
+
+// answerContent opens what addresses in answers point to: our own copies by their links, everything else
+// at the provider.
+type answerContent struct {
+	catalog *catalog.Catalog
+	fetch   *outbound.Client
+	blobs   blob.Store
+	signer  *signedurl.Signer
+}
+
+// Fetch implements activities.NodeContent.
+func (a answerContent) Fetch(ctx context.Context, model, address string) (node.ModelAnswer, error) {
+	if grant, ours := a.granted(address); ours {
+		r, err := a.blobs.Open(ctx, grant.Hash)
+		if err != nil {
+			return node.ModelAnswer{}, fmt.Errorf("open a copied asset of %s: %w", model, err)
+		}
+		return node.ModelAnswer{ContentType: grant.ContentType, Content: r}, nil
+	}
+	var allow []string
+	if m, ok := a.catalog.Snapshot().Find(model); ok {
+		allow = m.Allow
+	}
+	content, err := a.fetch.Fetch(ctx, address, outbound.Bounds{}, allow)
+	if err != nil {
+		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, partner.CodeFetch, "what %s made cannot be fetched from its provider", model)
+	}
+	return node.ModelAnswer{ContentType: content.ContentType, Content: content}, nil
+}
+
+// granted reports whether an address is a link of our own making, and what it leads to.
+func (a answerContent) granted(address string) (signedurl.Grant, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return signedurl.Grant{}, false
+	}
+	_, rest, found := strings.Cut(u.Path, signedurl.Prefix)
+	asset, filename, two := strings.Cut(rest, "/")
+	if !found || !two {
+		return signedurl.Grant{}, false
+	}
+	grant, err := a.signer.Verify(asset, filename, u.Query())
+	return grant, err == nil
+}
