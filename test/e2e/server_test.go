@@ -76,7 +76,12 @@ func startService() *service {
 	ended := make(chan error, 1)
 	go func() {
 		var out bytes.Buffer
-		cmd := app.Command(&out, os.Stderr, os.LookupEnv)
+		cmd := app.Command(&out, os.Stderr, func(name string) (string, bool) {
+			if name == "MILLRACE_JWT_SECRET" {
+				return tokenSecret, true
+			}
+			return os.LookupEnv(name)
+		})
 		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error", "--admin-token", adminToken})
 		ended <- cmd.ExecuteContext(ctx)
 	}()
