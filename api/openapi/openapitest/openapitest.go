@@ -29,9 +29,9 @@ type Document struct {
 	paths []template
 }
 
-// Load returns the document of the service. It is parsed once.
+// Load returns the document of the whole service, the admin API included. It is parsed once.
 var Load = sync.OnceValues(func() (*Document, error) {
-	raw, err := openapi.Document("")
+	raw, err := openapi.Operators("")
 	if err != nil {
 		return nil, err
 	}
