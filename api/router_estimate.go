@@ -36,7 +36,7 @@ func (s *routerServer) postEstimate(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, estimateOf(m.Price(inv.Body)))
+	c.PureJSON(http.StatusOK, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, inv.Body)))
 	return nil
 }
 

@@ -43,6 +43,23 @@ func (m *Model) Alternate(server string) (*Alternate, bool) {
 	return nil, false
 }
 
+// PriceAt is Price at the server that a call names; one that does not serve the model, as the names of
+// the model's own, gives the model's own price. strict says that the body is that server's already.
+func (m *Model) PriceAt(server string, strict bool, body []byte) Estimate {
+	a, ok := m.Alternate(server)
+	if !ok {
+		return m.Price(body)
+	}
+	if !strict {
+		translated, _, err := a.Request(body)
+		if err != nil {
+			return Estimate{Source: PriceUnknown, Reason: "the body cannot be translated for " + server}
+		}
+		body = translated
+	}
+	return a.Model.Price(body)
+}
+
 // StandsIn reports whether the alternate may serve this body in the place of a server that is away.
 func (a *Alternate) StandsIn(body []byte) bool {
 	return !a.fallback.Set() || a.fallback.Holds(Scope{Input: decodeBounded(body)})

@@ -33,11 +33,13 @@ func TestABodyIsTranslatedAndWhatIsLostIsNamed(t *testing.T) {
 		"null is no value": {`{"prompt":"x","width":null,"webhook_url":null,"seed":null}`, `{"prompt":"x","image_size":"square_hd"}`, nil},
 		"fields without a place": {
 			`{"prompt":"x","webhook_url":"https://a.example","input_image":"` + picture + `","other":1}`,
-			`{"prompt":"x","image_size":"square_hd"}`, []string{"input_image", "other", "webhook_url"},
+			`{"prompt":"x","image_size":"square_hd"}`,
+			[]string{"input_image", "other", "webhook_url"},
 		},
 		"values without a place": {
 			`{"prompt":"x","safety_tolerance":0,"output_format":"webp"}`,
-			`{"prompt":"x","image_size":"square_hd","safety_tolerance":"1","output_format":"png"}`, []string{"output_format", "safety_tolerance"},
+			`{"prompt":"x","image_size":"square_hd","safety_tolerance":"1","output_format":"png"}`,
+			[]string{"output_format", "safety_tolerance"},
 		},
 		"long text stays whole": {`{"prompt":"` + picture + `"}`, `{"prompt":"` + picture + `","image_size":"square_hd"}`, nil},
 	} {
@@ -99,4 +101,15 @@ func TestAnAlternateThatDoesNotFitIsReported(t *testing.T) {
 	}
 	_, err := load(t, map[string]string{"a.yaml": one("      - {server: fal, model: acme/other, request: {text: input.prompt}}\n")})
 	require.NoError(t, err)
+}
+
+func TestAnEstimateIsThatOfTheServerThatIsNamed(t *testing.T) {
+	t.Parallel()
+	m, _ := alternate(t, "bfl/flux-2-pro", "fal")
+	body := []byte(`{"prompt":"x","width":1024,"height":2048}`)
+	require.Equal(t, catalog.Estimate{Source: catalog.PriceExact, Min: 45_000, Max: 45_000, AsOf: "2026-11-01"}, m.PriceAt("fal", false, body))
+	require.Equal(t, int64(30_000), m.PriceAt("fal", true, []byte(`{"prompt":"x","image_size":"square"}`)).Max)
+	for _, own := range []string{"", "default", "comfy", "comfyui"} {
+		require.Equal(t, m.Price(body), m.PriceAt(own, false, body))
+	}
 }
