@@ -1,0 +1,52 @@
+package calls_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/call"
+)
+
+func TestACallIsBoundToWhatItsAccountMayUse(t *testing.T) { // R-14, R-15
+	t.Parallel()
+	r := newRouted(t)
+	for name, c := range map[string]struct {
+		access    account.Access
+		enabled   bool
+		model     string
+		status    int
+		errorType string
+	}{
+		"denied":        {account.Access{Denied: []string{"sim/echo"}}, true, "sim/echo", 403, call.Forbidden},
+		"not allowed":   {account.Access{Models: []string{"bfl/*"}}, true, "sim/echo", 403, call.Forbidden},
+		"not suggested": {account.Access{Denied: []string{"sim/*"}}, true, "sim/ecko", 404, call.ModelNotFound},
+		"off":           {account.Access{}, false, "no/such", 403, call.NotEnabled},
+	} {
+		r.Tiers = limits(func(string) call.Limits {
+			return call.Limits{Enabled: c.enabled, Steps: []call.Step{{Concurrent: 5}}, Access: c.access}
+		})
+		r.Credits = funded(false) // what an account may use is asked before what it can pay
+		if c.errorType != call.NotEnabled {
+			r.Credits = funded(true)
+		}
+		inv := call.Invocation{
+			Account: "a", RequestID: uuid.NewString(), Method: "POST", Target: "/v2/models/" + c.model, Model: c.model,
+			API: call.V2, ContentType: "application/json", Body: []byte(`{"prompt":"x"}`),
+		}
+		_, err := r.Run(t.Context(), inv)
+		refusal := refused(t, err)
+		require.Equal(t, c.status, refusal.Status, name)
+		require.Equal(t, c.errorType, refusal.Type, name)
+		require.NotContains(t, refusal.Detail, "did you mean", name)
+		inv.RequestID = uuid.NewString()
+		_, err = r.RunNode(t.Context(), inv) // a partner node of a job brings no identity of its own
+		require.Equal(t, refusal.Type, refused(t, err).Type, name)
+		inv.RequestID = uuid.NewString()
+		_, err = r.Enqueue(t.Context(), inv)
+		require.Equal(t, refusal.Type, refused(t, err).Type, name)
+	}
+	require.Empty(t, r.sim.Charges())
+}
