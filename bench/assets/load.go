@@ -154,6 +154,32 @@ func (b *bench) upload(ctx context.Context, target string, seed uint64, files in
 	return float64(int64(files)*size) / mb / time.Since(began).Seconds(), <-failures
 }
 
+// settled waits until the background has verified the newest uploads, so that what follows is timed alone.
+func (b *bench) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for open := true; open; {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base+"/api/v2/assets?limit=500", nil)
+		if err != nil {
+			return err
+		}
+		var page struct {
+			Assets []struct {
+				VerifiedAt *string `json:"verified_at"`
+			}
+		}
+		if err := b.send(req, &page); err != nil {
+			return err
+		}
+		open = false
+		for _, a := range page.Assets {
+			open = open || a.VerifiedAt == nil
+		}
+		time.Sleep(100 * time.Millisecond) // nothing tells a client
+	}
+	return nil
+}
+
 func (b *bench) reference(ctx context.Context, hash string, n int) error {
 	body := fmt.Sprintf(`{"hash":%q,"file_path":"bench/ref-%d"}`, hash, n)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.base+"/api/v2/assets/from-hash", strings.NewReader(body))

@@ -126,6 +126,9 @@ func (b *bench) references(ctx context.Context) error {
 		return err
 	}
 	hash := content{seed: 7, size: mb}.hash()
+	if err := b.settled(ctx); err != nil {
+		return err
+	}
 	var took []time.Duration
 	for i := range 300 {
 		began := time.Now()
