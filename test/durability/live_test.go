@@ -2,6 +2,7 @@ package durability_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const watched = `{"prompt":{
-	"1":{"class_type":"EmptyImage","inputs":{"width":1500,"height":1500,"batch_size":2,"color":255}},
-	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":2.0}},
-	"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"watched"}}}}`
+// watched is a graph whose second node takes a while; each colour is another one, that no cache has.
+func watched(colour int) string {
+	return fmt.Sprintf(`{"prompt":{
+		"1":{"class_type":"EmptyImage","inputs":{"width":1500,"height":1500,"batch_size":2,"color":%d}},
+		"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":2.0}},
+		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"watched"}}}}`, colour)
+}
 
 // What a worker process says about a node while it runs reaches the watchers of the API process, in the
 // order of the facts around it; the workflow behind the job can be looked at beside its facts.
@@ -24,8 +28,10 @@ func TestFramesCrossProcesses(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	var id string
+	tries := 0
 	c.until(2*time.Minute, "progress of a node in another process is told", func() bool { // processes find each other within seconds
-		id = c.submit(watched)
+		tries++
+		id = c.submit(watched(tries))
 		return c.progress(conn, id) > 0
 	})
 	c.await([]string{id}, "completed")

@@ -3,6 +3,7 @@ package durability_test
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"os"
@@ -111,22 +112,24 @@ func (s *service) command(args ...string) string {
 }
 
 // The graphs. Each saves one picture under a prefix of its own, so that a second run would show as a
-// second number.
+// second number, and in a colour of its own, so that no job is spared nodes that another one ran.
+func colour(prefix string) uint32 { return crc32.ChecksumIEEE([]byte(prefix)) & 0xffffff }
+
 func cheap(prefix string) string {
 	return fmt.Sprintf(`{"prompt":{
-		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":255}},
+		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":%d}},
 		"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
-		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, prefix)
+		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, colour(prefix), prefix)
 }
 
 func long(prefix string) string {
 	return fmt.Sprintf(`{"prompt":{
-		"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":1,"color":255}},
+		"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":1,"color":%d}},
 		"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":2.0}},
 		"3":{"class_type":"ImageSharpen","inputs":{"image":["2",0],"sharpen_radius":31,"sigma":2.0,"alpha":1.0}},
 		"4":{"class_type":"ImageBlur","inputs":{"image":["3",0],"blur_radius":31,"sigma":2.0}},
 		"5":{"class_type":"ImageScale","inputs":{"image":["4",0],"upscale_method":"lanczos","width":256,"height":256,"crop":"disabled"}},
-		"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":%q}}}}`, prefix)
+		"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":%q}}}}`, colour(prefix), prefix)
 }
 
 // batch submits cheap, long and more jobs than there are slots, and returns them by their prefix.
