@@ -126,7 +126,7 @@ func TestAModelAndItsSchemaAreRead(t *testing.T) { // R-31 to R-35, R-83 to R-91
 	require.Equal(t, 200, c.do("GET", echo+"/openapi.json", "", "If-None-Match", `"other"`).status)
 }
 
-func TestCredentialsOfTheRouter(t *testing.T) { // R-08 to R-13, R-93
+func TestKeysOfTheRouter(t *testing.T) { // R-08 to R-13, R-93
 	t.Parallel()
 	c := newClient(t, "creator")
 	ask := func(headers ...string) reply {
