@@ -76,7 +76,11 @@ func startService() *service {
 	ended := make(chan error, 1)
 	go func() {
 		var out bytes.Buffer
+		_, traces := theTraces()
 		cmd := app.Command(&out, os.Stderr, func(name string) (string, bool) {
+			if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+				return traces, true
+			}
 			if name == "MILLRACE_JWT_SECRET" {
 				return tokenSecret, true
 			}
