@@ -52,7 +52,7 @@ func requireRefusal(t *testing.T, r reply, status int, errorType string) {
 	require.NotEmpty(t, r.header.Get("X-Service-Request-Id"))
 }
 
-func TestCredentialsOfTheRouter(t *testing.T) {
+func TestTokensAndKeysOfTheRouter(t *testing.T) {
 	t.Parallel()
 	s, c := start(t), newClient(t, "standard")
 	s.run(t, "accounts", "create", "tokens-of-router")
