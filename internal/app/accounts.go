@@ -6,9 +6,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -32,10 +34,10 @@ MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submi
 }
 
 func (s *shell) createAccountCommand() *cobra.Command {
-	tier := string(account.TierStandard)
+	tier, reason := string(account.TierStandard), ""
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create an account and print its id", Args: cobra.ExactArgs(1),
-		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, args []string) error {
+		RunE: s.changingAccounts(&reason, func(ctx context.Context, store *postgres.RecordedAccounts, args []string) error {
 			t, err := account.ParseTier(tier)
 			if err != nil {
 				return err
@@ -49,6 +51,7 @@ func (s *shell) createAccountCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
 	return cmd
 }
 
@@ -87,9 +90,10 @@ func (s *shell) keysCommand() *cobra.Command {
 
 func (s *shell) createKeyCommand(name *string) *cobra.Command {
 	var names []string
+	var reason string
 	cmd := &cobra.Command{
 		Use: "create --account NAME", Short: "Create a key and print it, once", Args: cobra.NoArgs,
-		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, _ []string) error {
+		RunE: s.changingAccounts(&reason, func(ctx context.Context, store *postgres.RecordedAccounts, _ []string) error {
 			owner, err := store.AccountByName(ctx, *name)
 			if err != nil {
 				return err
@@ -111,6 +115,7 @@ func (s *shell) createKeyCommand(name *string) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringSliceVar(&names, "scope", names, "read, write; default: both")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
 	return cmd
 }
 
@@ -141,9 +146,10 @@ func (s *shell) listKeysCommand(name *string) *cobra.Command {
 }
 
 func (s *shell) revokeKeyCommand(name *string) *cobra.Command {
-	return &cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
-		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, args []string) error {
+		RunE: s.changingAccounts(&reason, func(ctx context.Context, store *postgres.RecordedAccounts, args []string) error {
 			owner, err := store.AccountByName(ctx, *name)
 			if err != nil {
 				return err
@@ -151,6 +157,19 @@ func (s *shell) revokeKeyCommand(name *string) *cobra.Command {
 			return store.RevokeKey(ctx, owner.ID, args[0])
 		}),
 	}
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+// changingAccounts runs a command on the account store whose changes are recorded as the operator's.
+func (s *shell) changingAccounts(reason *string, run func(context.Context, *postgres.RecordedAccounts, []string) error) func(*cobra.Command, []string) error {
+	return s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		events, err := eventStore(pool)
+		if err != nil {
+			return err
+		}
+		return run(ctx, postgres.NewAccounts(pool).Recorded(events, eventlog.Meta{Actor: operator(), Reason: *reason}), args)
+	})
 }
 
 // withAccounts runs a command on the account store of the database in question.

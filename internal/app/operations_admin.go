@@ -182,13 +182,14 @@ func (a adminAccounts) Keys(ctx context.Context, owner string) ([]account.Key, e
 	return a.store.Keys(ctx, owner)
 }
 
+// by returns the store whose changes are recorded as those of by.
+func (a adminAccounts) by(by act) *postgres.RecordedAccounts {
+	return a.store.Recorded(a.ops.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+}
+
 // Create implements admin.Accounts.
 func (a adminAccounts) Create(ctx context.Context, name string, tier account.Tier, by act) (account.Account, error) {
-	made, err := a.store.Create(ctx, name, tier)
-	if err != nil {
-		return made, err
-	}
-	return made, a.ops.record(ctx, account.Stream(made.ID), made.ID, operated.TypeAccountCreated, operated.AccountCreatedV1{Name: name, Tier: string(tier)}, by)
+	return a.by(by).Create(ctx, name, tier)
 }
 
 // Change implements admin.Accounts.
@@ -201,15 +202,7 @@ func (a adminAccounts) IssueKey(ctx context.Context, owner string, scopes []acco
 	if _, err := a.store.Account(ctx, owner); err != nil {
 		return "", account.Key{}, err
 	}
-	secret, key, err := account.Issue(ctx, a.store, account.Key{Account: owner, Scopes: scopes})
-	if err != nil {
-		return "", account.Key{}, err
-	}
-	names := make([]string, len(key.Scopes))
-	for i, s := range key.Scopes {
-		names[i] = string(s)
-	}
-	return secret, key, a.ops.record(ctx, account.Stream(owner), owner, operated.TypeKeyIssued, operated.KeyIssuedV1{Key: key.ID, Scopes: names}, by)
+	return account.Issue(ctx, a.by(by), account.Key{Account: owner, Scopes: scopes})
 }
 
 // RevokeKey implements admin.Accounts.
@@ -217,10 +210,7 @@ func (a adminAccounts) RevokeKey(ctx context.Context, owner, key string, by act)
 	if _, err := uuid.Parse(key); err != nil {
 		return fault.Wrap(err, fault.NotFound, "not_found", "no such key")
 	}
-	if err := a.store.RevokeKey(ctx, owner, key); err != nil {
-		return err
-	}
-	return a.ops.record(ctx, account.Stream(owner), owner, operated.TypeKeyRevoked, operated.KeyRevokedV1{Key: key}, by)
+	return a.by(by).RevokeKey(ctx, owner, key)
 }
 
 // Grant implements admin.Accounts.

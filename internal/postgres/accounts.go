@@ -56,7 +56,11 @@ func scanAccount(row pgx.Row) (account.Account, error) {
 
 // Create implements account.Store.
 func (s *Accounts) Create(ctx context.Context, name string, tier account.Tier) (account.Account, error) {
-	a, err := scanAccount(s.pool.QueryRow(ctx, `insert into accounts (id, name, tier) values ($1, $2, $3)
+	return createAccount(ctx, s.pool, name, tier)
+}
+
+func createAccount(ctx context.Context, db accountDB, name string, tier account.Tier) (account.Account, error) {
+	a, err := scanAccount(db.QueryRow(ctx, `insert into accounts (id, name, tier) values ($1, $2, $3)
 		returning `+accountColumns, uuid.NewString(), name, tier))
 	const uniqueViolation = "23505"
 	var pg *pgconn.PgError
@@ -90,7 +94,11 @@ func (s *Accounts) Accounts(ctx context.Context) ([]account.Account, error) {
 
 // AddKey implements account.Store.
 func (s *Accounts) AddKey(ctx context.Context, key account.Key, hash account.KeyHash) error {
-	_, err := s.pool.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,
+	return addKey(ctx, s.pool, key, hash)
+}
+
+func addKey(ctx context.Context, db accountDB, key account.Key, hash account.KeyHash) error {
+	_, err := db.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,
 		key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
 	if err != nil {
 		return fmt.Errorf("add a key of account %s: %w", key.Account, err)
@@ -114,7 +122,11 @@ func (s *Accounts) Keys(ctx context.Context, owner string) ([]account.Key, error
 
 // RevokeKey implements account.Store.
 func (s *Accounts) RevokeKey(ctx context.Context, owner, id string) error {
-	tag, err := s.pool.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
+	return revokeKey(ctx, s.pool, owner, id)
+}
+
+func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
+	tag, err := db.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
 		where account = $1 and id = $2`, owner, id)
 	if err != nil {
 		return fmt.Errorf("revoke key %s: %w", id, err)
