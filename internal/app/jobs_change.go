@@ -169,7 +169,7 @@ func (s *shell) retryJobs() *cobra.Command {
 new one records which job it came from, who asked for it and why. What is still valid is reused;
 --from-node has that node, and all that read from it, run anew.
 
-A job that came with a credential for the services it calls needs one again: that of the old job
+A job whose graph calls a partner's model with a credential needs one again: that of the old job
 was deleted when it ended. Jobs found by a filter are only shown unless --yes is given, and those
 that were retried before are passed over unless --again is.`,
 		Example: `  millrace jobs retry 62e89ef5 --from-node 7 --set 3.seed=42 --reason "bad seed"

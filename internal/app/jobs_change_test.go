@@ -19,7 +19,9 @@ const runnable = `{"prompt":{
 func (s *site) ended(t *testing.T, id job.ID, account string, first job.SubmittedV1, end string, fact any) {
 	t.Helper()
 	first.Surface, first.Targets, first.NodesTotal = job.SurfaceV2, []string{"9"}, 2
-	first.Document = job.Document{Inline: runnable}
+	if first.Document.Inline == "" {
+		first.Document.Inline = runnable
+	}
 	s.append(t, id, account, job.TypeSubmitted, first)
 	s.append(t, id, account, job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	s.append(t, id, account, job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "9", Class: "SaveImage"})
@@ -86,7 +88,7 @@ func TestRetriesThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	const running job.ID = "bbbbbbbb-0000-4000-8000-000000000003"
 	s := newSite(t)
-	s.ended(t, good, "local", job.SubmittedV1{Credential: true}, job.TypeFailed, broke)
+	s.ended(t, good, "local", job.SubmittedV1{Credential: true, Document: job.Document{Inline: painted}}, job.TypeFailed, broke)
 	s.ended(t, bad, "local", job.SubmittedV1{}, job.TypeFailed, broke)
 	s.ended(t, running, "local", job.SubmittedV1{}, "", nil)
 	for name, tc := range map[string]struct {
@@ -119,6 +121,10 @@ func TestRetriesThatCannotBeAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// painted is a graph that calls a partner's model; it needs the credential that it came with.
+const painted = `{"prompt":{"1":{"class_type":"Partner_bfl_flux-2-pro","inputs":{"prompt":"a red square"}},` +
+	`"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`
 
 func TestACredentialGivenAgainIsSealed(t *testing.T) {
 	t.Parallel()
