@@ -1,0 +1,160 @@
+// Command operate measures what operators wait for: showing a job among 100,000 against among 100, and the
+// rebuild of all views from 500,000 facts. The facts are placed by one statement on a private PostgreSQL,
+// and the commands run in this process, so that nothing but their own work is timed.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
+)
+
+// What operators are promised.
+const (
+	targetRatio = 1.2    // of jobs show, among many against among few
+	targetRate  = 10_000 // facts per second of a rebuild of all views
+)
+
+// perJob is how many facts each seeded job has.
+const perJob = 5
+
+type options struct{ jobs, few, rounds int }
+
+func main() {
+	var o options
+	flag.IntVar(&o.jobs, "jobs", 100_000, "jobs in the large database, of five facts each")
+	flag.IntVar(&o.few, "few", 100, "jobs in the small one")
+	flag.IntVar(&o.rounds, "rounds", 40, "pairs of jobs show")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ok, err := run(ctx, os.Stdout, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench/operate:", err)
+		os.Exit(1)
+	}
+	if !ok {
+		os.Exit(2)
+	}
+}
+
+// run measures and prints; it reports whether the targets were reached.
+func run(ctx context.Context, out io.Writer, o options) (bool, error) {
+	dir, err := os.MkdirTemp("", "millrace-bench-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)                      //nolint:errcheck // a temporary directory
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server may run as another user
+		return false, err
+	}
+	server, err := localcluster.Start(ctx, filepath.Join(dir, "c"), localcluster.Options{})
+	if err != nil {
+		return false, err
+	}
+	defer server.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is kept
+	few, err := seeded(ctx, server.URL("postgres"), "few", server.URL("few"), o.few)
+	if err != nil {
+		return false, err
+	}
+	many, err := seeded(ctx, server.URL("postgres"), "many", server.URL("many"), o.jobs)
+	if err != nil {
+		return false, err
+	}
+	ratio, err := show(ctx, out, few, many, o.rounds)
+	if err != nil {
+		return false, err
+	}
+	rate, err := rebuild(ctx, out, many, o.jobs*perJob)
+	return ratio <= targetRatio && rate >= targetRate, err
+}
+
+// seeded makes a database of jobs that have succeeded, as far as the log and the checkpoints tell.
+func seeded(ctx context.Context, admin, name, dsn string, jobs int) (string, error) {
+	pool, err := postgres.Open(ctx, admin, postgres.PoolOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer pool.Close()
+	if _, err := pool.Exec(ctx, "create database "+name); err != nil {
+		return "", err
+	}
+	if err := postgres.Migrate(ctx, dsn, nil); err != nil {
+		return "", err
+	}
+	target, err := postgres.Open(ctx, dsn, postgres.PoolOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer target.Close()
+	for _, statement := range seed {
+		if _, err := target.Exec(ctx, statement, seedArgs(statement, jobs)...); err != nil {
+			return "", fmt.Errorf("seed %s: %w", name, err)
+		}
+	}
+	return dsn, nil
+}
+
+// command runs a command of the program on a database and returns how long it took.
+func command(ctx context.Context, dsn string, args ...string) (time.Duration, error) {
+	var out, errs bytes.Buffer
+	cmd := app.Command(&out, &errs, func(name string) (string, bool) {
+		switch name {
+		case "DATABASE_URL":
+			return dsn, true
+		case "MILLRACE_DATA":
+			return "/nonexistent", true
+		}
+		return "", false
+	})
+	cmd.SetArgs(args)
+	began := time.Now()
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		return 0, fmt.Errorf("%v: %w: %s", args, err, errs.String())
+	}
+	return time.Since(began), nil
+}
+
+// show alternates jobs show in both databases and returns the ratio of the medians.
+func show(ctx context.Context, out io.Writer, few, many string, rounds int) (float64, error) {
+	var times [2][]time.Duration
+	for range rounds {
+		for i, dsn := range []string{few, many} {
+			took, err := command(ctx, dsn, "jobs", "show", seededJob)
+			if err != nil {
+				return 0, err
+			}
+			times[i] = append(times[i], took)
+		}
+	}
+	for i := range times {
+		slices.Sort(times[i])
+	}
+	a, b := times[0][rounds/2], times[1][rounds/2]
+	ratio := float64(b) / float64(a)
+	fmt.Fprintf(out, "jobs show, median of %d: among few %s, among many %s\n", rounds, a.Round(time.Microsecond), b.Round(time.Microsecond)) //nolint:errcheck // printed
+	_, err := fmt.Fprintf(out, "jobs_show_ratio %.2f (target <= %.1f)\n\n", ratio, targetRatio)
+	return ratio, err
+}
+
+// rebuild folds all views again and returns the facts of the log per second.
+func rebuild(ctx context.Context, out io.Writer, dsn string, facts int) (float64, error) {
+	took, err := command(ctx, dsn, "views", "rebuild")
+	if err != nil {
+		return 0, err
+	}
+	rate := float64(facts) / took.Seconds()
+	_, err = fmt.Fprintf(out, "views rebuild, all, %d facts in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", facts, took.Round(time.Millisecond), rate, targetRate)
+	return rate, err
+}
