@@ -225,7 +225,7 @@ func TestEstimates(t *testing.T) { // router facts, section 4
 func TestWhatAnAccountMayRun(t *testing.T) { // R-14, R-15, R-35, R-45
 	t.Parallel()
 	c, s, name := newMember(t)
-	s.run(t, "accounts", "models", name, "--allow", "sim/open,sim/image")
+	s.run(t, "accounts", "models", name, "--allow", "sim/open,sim/image", "--reason", "test")
 	list := c.do("GET", "/v2/models", "")
 	require.Contains(t, list.body, "sim/open")
 	require.NotContains(t, list.body, "sim/echo")
@@ -240,7 +240,7 @@ func TestWhatAnAccountMayRun(t *testing.T) { // R-14, R-15, R-35, R-45
 	for _, body := range []string{`{}`, `not JSON`} { // before validation
 		turnedDown(t, c.do("POST", "/v2/models/sim/open", body), 402, "insufficient_credits")
 	}
-	s.run(t, "accounts", "models", name, "--router", "off")
+	s.run(t, "accounts", "models", name, "--router", "off", "--reason", "test")
 	for _, path := range []string{"/v2/models", "/v2/models/sim/open", "/v2/models/sim/open/openapi.json"} {
 		r := c.do("GET", path, "")
 		turnedDown(t, r, 403, "not_enabled")
