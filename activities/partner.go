@@ -159,15 +159,16 @@ const stopWithin = 10 * time.Second
 // next attempt collects its answer.
 func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
 	cause := context.Cause(ctx)
+	given := fault.Wrap(cause, fault.Canceled, "canceled", "the node was interrupted") // a worker that shuts down is no failure of the node
 	if !errors.Is(cause, errStopped) {
-		return cause
+		return given
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	if err := r.Calls.StopNode(stop, inv.Account, inv.Key, string(call.NewID())); err != nil {
 		r.Log.Warn("the call of a stopped node goes on", "job_id", r.ref.Job, "node_id", r.node, "error", err)
 	}
-	return cause
+	return given
 }
 
 // partnerFailure is a refusal as the failure of a node. Its code is the router's error type, by which
