@@ -1,0 +1,240 @@
+// Package router_test drives the model router over HTTP as an operator may configure it: behind an https
+// address, with tokens, ceilings, bounds and a deadline. One service runs all tests: a private PostgreSQL,
+// a real Temporal server, all roles, and the provider simulator in place of every provider.
+package router_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api/openapi/openapitest"
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/sim"
+)
+
+const (
+	patience   = 60 * time.Second // how long anything may take; far more than it does
+	credential = "s3cr3t-credential-of-the-operator"
+	jwtSecret  = "a-secret-that-the-issuer-and-the-router-share"
+	maxBody    = 64 << 10
+)
+
+// service is the one running service of this package.
+type service struct {
+	base, data string
+	log        logs
+	err        error
+}
+
+// logs is a log that several goroutines write.
+type logs struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+var (
+	theService = sync.OnceValue(startService)
+	stop       = func() {}
+)
+
+func TestMain(m *testing.M) {
+	for _, name := range []string{"OPENAI_API_KEY", "BFL_API_KEY", "ELEVENLABS_API_KEY"} {
+		if err := os.Setenv(name, credential); err != nil {
+			panic(err)
+		}
+	}
+	code := m.Run()
+	stop()
+	os.Exit(code)
+}
+
+func start(t *testing.T) *service {
+	t.Helper()
+	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))) // the same for every test: they run in parallel
+	s := theService()
+	require.NoError(t, s.err)
+	return s
+}
+
+// settings of the service, beside those of its environment.
+func settings(simulator string) map[string]string {
+	var providers []string
+	for _, name := range sim.Providers() {
+		if name != "sim" {
+			providers = append(providers, name+"="+simulator+"/"+name)
+		}
+	}
+	return map[string]string{
+		"MILLRACE_PUBLIC_URL": "https://router.example", "MILLRACE_SIMULATOR": simulator, "MILLRACE_PROVIDER_URLS": strings.Join(providers, ","),
+		"MILLRACE_ROUTER_MAX_BODY": fmt.Sprint(maxBody), "MILLRACE_ROUTER_SPEND_CEILING": "1", "MILLRACE_ROUTER_CONCURRENCY": "0:8",
+		"MILLRACE_ROUTER_DEADLINE": "2s", "MILLRACE_JWT_SECRET": jwtSecret,
+	}
+}
+
+func startService() *service {
+	dir, err := os.MkdirTemp("", "mr-router-")
+	if err != nil {
+		return &service{err: err}
+	}
+	if err := os.Chmod(dir, 0o711); err != nil { // root's PostgreSQL runs as another user
+		return &service{err: err}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return &service{err: err}
+	}
+	addr := l.Addr().String()
+	s := &service{base: "http://" + addr, data: filepath.Join(dir, "data"), err: l.Close()}
+	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
+	providers := httptest.NewServer(simulator)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	lookup := withSettings(settings(providers.URL))
+	go func() {
+		cmd := app.Command(io.Discard, &s.log, lookup)
+		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "debug"})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+		providers.Close()
+		simulator.Close()
+		os.RemoveAll(dir)
+	}
+	s.err = errors.Join(s.err, s.awaitReady(ended))
+	return s
+}
+
+func withSettings(own map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if v, ok := own[name]; ok {
+			return v, true
+		}
+		return os.LookupEnv(name)
+	}
+}
+
+func (s *service) awaitReady(ended <-chan error) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(2 * patience)
+	for {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the service ended: %w: %s", err, s.log.String())
+		case <-timeout:
+			return fmt.Errorf("the service at %s did not get ready", s.base)
+		case <-tick.C:
+			res, err := http.Get(s.base + "/readyz")
+			if err != nil {
+				continue
+			}
+			raw, err := io.ReadAll(res.Body)
+			res.Body.Close()
+			if err == nil && res.StatusCode == http.StatusOK && !bytes.Contains(raw, []byte(`"ok":false`)) {
+				return nil
+			}
+		}
+	}
+}
+
+// client is an account of its own, with a key and tokens.
+type client struct {
+	*service
+	t            *testing.T
+	account, key string
+}
+
+func newClient(t *testing.T) *client {
+	t.Helper()
+	s := start(t)
+	name := fmt.Sprint(t.Name(), time.Now().UnixNano())
+	s.run(t, "accounts", "create", name, "--tier", "pro")
+	return &client{service: s, t: t, account: name, key: s.run(t, "keys", "create", "--account", name)}
+}
+
+// run executes a command of the service's own command line and returns its last line.
+func (s *service) run(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := app.Command(&out, &out, os.LookupEnv)
+	cmd.SetArgs(append(args, "--data", s.data))
+	require.NoError(t, cmd.ExecuteContext(t.Context()), out.String())
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return lines[len(lines)-1]
+}
+
+// bearer is the value of an Authorization header with a token that names the account.
+func (c *client) bearer() string {
+	c.t.Helper()
+	now := time.Now()
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+		"sub": c.account, "iat": now.Unix(), "nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix(),
+	}).SignedString([]byte(jwtSecret))
+	require.NoError(c.t, err)
+	return "Bearer " + token
+}
+
+// reply is an answer that was read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request with the account's key, and with a token below /v1; headers come in pairs.
+func (c *client) do(method, path, body string, headers ...string) reply {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	if strings.HasPrefix(path, "/v1/") {
+		req.Header.Set("Authorization", c.bearer())
+	} else {
+		req.Header.Set("X-API-Key", c.key)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return c.send(req)
+}
+
+func (c *client) send(req *http.Request) reply {
+	c.t.Helper()
+	checked := &http.Client{Transport: openapitest.Transport(c.t, http.DefaultTransport)}
+	res, err := checked.Do(req)
+	require.NoError(c.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	return reply{res.StatusCode, res.Header, string(raw)}
+}
