@@ -90,9 +90,10 @@ func spared(a nodecache.Answer) []Input {
 }
 
 // retain prepares a finished node for the cache: its values too where they took long to compute. It
-// returns the references of the values if it stored them.
+// returns the references of the values if it stored them. What a blocker had a part in is not kept: the next job is
+// to be told again.
 func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.RawMessage, saved []job.OutputFile, took time.Duration) ([]string, error) {
-	if c.g.Cache == nil || c.plan.keys[unit].IsZero() {
+	if c.g.Cache == nil || c.plan.keys[unit].IsZero() || res.Blocked {
 		return nil, nil
 	}
 	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, UI: ui, Files: saved}

@@ -258,7 +258,7 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 
 // executed records a finished node, with its values where somebody outside the batch reads them.
 func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res node.Result, saved []job.OutputFile, took time.Duration) error {
-	fact := job.NodeExecutedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Files: saved, Millis: took.Milliseconds(), Log: c.log.lines()}
+	fact := job.NodeExecutedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Files: saved, Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message}
 	if len(res.UI) > 0 {
 		ui, err := json.Marshal(res.UI)
 		if err != nil {

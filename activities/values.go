@@ -88,7 +88,7 @@ func (v *Values) Put(ctx context.Context, owner job.ID, value node.Value) (strin
 
 func inline(value node.Value) (string, bool) {
 	switch value.(type) {
-	case int64, float64, string, bool:
+	case int64, float64, string, bool, node.Blocker:
 	default:
 		return "", false
 	}

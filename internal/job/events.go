@@ -76,6 +76,8 @@ type NodeExecutedV1 struct {
 	Millis int64           `json:"millis"`
 	Cached bool            `json:"cached,omitempty"` // replayed from the cache, nothing ran
 	Log    []string        `json:"log,omitempty"`    // texts that the node logged while it ran, bounded
+
+	Blocked string `json:"blocked,omitempty"` // why the node, or one of its calls, was kept from running, when there is something to say
 }
 
 // NodeFailedV1 records that a node failed; the job's failure follows.

@@ -160,6 +160,9 @@ func (w *logWriter) node(at time.Time, data any) {
 }
 
 func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
+	if e.Blocked != "" {
+		w.line(at, "WARN", "node %s (%s): did not run: %s", e.Node, e.Class, e.Blocked)
+	}
 	for _, text := range e.Log {
 		w.line(at, "INFO", "node %s (%s): %s", e.Node, e.Class, text)
 	}

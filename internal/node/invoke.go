@@ -29,11 +29,17 @@ func (inv Invocation) Needs() []string {
 			absent = append(absent, name)
 		}
 	}
-	if len(absent) == 0 || inv.Class.LazyNeeds == nil {
+	if len(absent) == 0 || inv.idle() {
+		return nil
+	}
+	if inv.Class.LazyNeeds == nil {
 		return absent
 	}
 	wanted := map[string]bool{}
 	for _, args := range inv.calls() {
+		if _, is := blocked(args); is {
+			continue
+		}
 		for _, name := range inv.Class.LazyNeeds(args) {
 			wanted[name] = true
 		}
@@ -41,11 +47,28 @@ func (inv Invocation) Needs() []string {
 	return slices.DeleteFunc(absent, func(name string) bool { return !wanted[name] })
 }
 
-// Run calls the class once, or once per element of the longest list, and joins the results. call
-// carries everything but the arguments. A panic of the class is an error of kind Internal.
+// idle reports whether a Blocker keeps every call from running.
+func (inv Invocation) idle() bool {
+	if inv.Class.InputIsList {
+		_, is := blockedOf(inv.lists())
+		return is
+	}
+	calls := inv.calls()
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(args Args) bool {
+		_, is := blocked(args)
+		return !is
+	})
+}
+
+// Run calls the class once, or once per element of the longest list, and joins the results. A call with a
+// Blocker among its arguments does not run and gives blockers. call carries everything but the
+// arguments. A panic of the class is an error of kind Internal.
 func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 	if inv.Class.InputIsList {
 		call.Lists = inv.lists()
+		if b, is := blockedOf(call.Lists); is {
+			return inv.pass(b), nil
+		}
 		res, err := inv.once(ctx, call)
 		if err != nil {
 			return Result{}, err
@@ -62,6 +85,10 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 	for _, args := range inv.calls() {
 		if err := ctx.Err(); err != nil {
 			return Result{}, fmt.Errorf("run node %s: %w", call.NodeID, context.Cause(ctx))
+		}
+		if b, is := blocked(args); is {
+			results = append(results, inv.pass(b))
+			continue
 		}
 		call.Args = args
 		res, err := inv.once(ctx, call)
@@ -89,6 +116,12 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 		return Result{}, fmt.Errorf("class %s returned %d outputs; it declares %d", inv.Class.Name, got, want)
 	}
 	for i, out := range inv.Class.Outputs {
+		if b, is := blockerIn(res.Outputs[i]); is {
+			res.Blocked = true
+			if b == res.Outputs[i] {
+				continue // stands for any output
+			}
+		}
 		if _, isList := res.Outputs[i].(List); isList != out.IsList {
 			return Result{}, fmt.Errorf("class %s: output %d is a list: %t; declared: %t", inv.Class.Name, i, isList, out.IsList)
 		}
@@ -176,6 +209,10 @@ func (inv Invocation) join(results []Result) Result {
 		joined.Outputs[i] = list
 	}
 	for _, res := range results {
+		joined.Blocked = joined.Blocked || res.Blocked
+		if joined.Message == "" {
+			joined.Message = res.Message
+		}
 		for key, shown := range res.UI {
 			if joined.UI == nil {
 				joined.UI = map[string][]any{}

@@ -86,7 +86,7 @@ const (
 )
 
 // Value is what flows over an edge: *raster.Image, *raster.Mask, int64, float64,
-// string, bool, a List of values, or decoded JSON (map[string]any, []any). Values are immutable once returned.
+// string, bool, a List of values, decoded JSON (map[string]any, []any), or a Blocker. Values are immutable once returned.
 type Value any
 
 // List is a list-valued output (IsList); consumers are mapped over it.
@@ -179,6 +179,11 @@ type ModelAnswer struct {
 type Result struct {
 	Outputs []Value
 	UI      map[string][]any
+
+	// Blocked is set by Invocation.Run, not by classes: a call did not run because of a Blocker, or an
+	// output is or has one. Message is what a blocker that kept a call from running had to say.
+	Blocked bool
+	Message string
 }
 
 // File names a stored file as clients see it (cloud contract, file descriptor).

@@ -18,7 +18,7 @@ import (
 
 // A stored value is a kind byte and a body: 8 bytes for numbers (little endian), a length as an
 // unsigned varint and that many bytes for strings and JSON, a count and that many values for
-// lists, the raster stream for images and masks, nothing for nil and booleans.
+// lists, the raster stream for images and masks, a string's body for blockers, nothing for nil and booleans.
 const (
 	kindNil    = 'n'
 	kindInt    = 'i'
@@ -29,6 +29,7 @@ const (
 	kindJSON   = 'j'
 	kindList   = 'l'
 	kindRaster = 'r'
+	kindBlock  = 'b'
 )
 
 const (
@@ -69,6 +70,8 @@ func encode(w io.Writer, value Value) error {
 		return put(w, kindFloat, binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
 	case string:
 		return put(w, kindString, append(binary.AppendUvarint(nil, uint64(len(v))), v...))
+	case Blocker:
+		return put(w, kindBlock, append(binary.AppendUvarint(nil, uint64(len(v.Message))), v.Message...))
 	case List:
 		return encodeList(w, v)
 	case *raster.Image:
@@ -202,6 +205,9 @@ func (d *decoder) value(level int) (Value, error) {
 	case kindString:
 		raw, err := d.bytes()
 		return string(raw), err
+	case kindBlock:
+		raw, err := d.bytes()
+		return Blocker{Message: string(raw)}, err
 	case kindJSON:
 		return d.json()
 	case kindList:
@@ -311,6 +317,8 @@ func Describe(value Value) string {
 	switch v := value.(type) {
 	case nil:
 		return "None"
+	case Blocker:
+		return "blocked"
 	case string:
 		return v
 	case int64:

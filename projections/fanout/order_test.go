@@ -111,6 +111,22 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 					`"current_inputs":{"image":["x.png"]},"current_outputs":[],"timestamp":%d}}`, id, ms),
 				statusFrame(0), over()),
 		},
+		"blocked, and the run goes on": {
+			append(begin, job.NodesCachedV1{Run: 1},
+				job.NodeStartedV1{Run: 1, Node: "9", Class: "SaveImage"},
+				job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", Blocked: "no face found"},
+				job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage"},
+				job.NodeExecutedV1{Run: 1, Node: "10", Class: "SaveImage"},
+				job.SucceededV1{Run: 1}),
+			append(began, cachedFrame("[]"), progressState(nodeEntry("9", "running", 0, 1)), executing("9"),
+				fmt.Sprintf(`{"type":"execution_error","data":{"prompt_id":%q,"node_id":"9","node_type":"SaveImage","executed":[],`+
+					`"exception_message":"Execution Blocked: no face found","exception_type":"ExecutionBlocked","traceback":[],`+
+					`"current_inputs":[],"current_outputs":[],"timestamp":%d}}`, id, ms),
+				progressState(nodeEntry("9", "finished", 1, 1)),
+				progressState(nodeEntry("9", "finished", 1, 1), nodeEntry("10", "running", 0, 1)), executing("10"),
+				progressState(nodeEntry("9", "finished", 1, 1), nodeEntry("10", "finished", 1, 1)),
+				lifecycle("execution_success"), statusFrame(0), over()),
+		},
 		"canceled while running": {
 			append(begin, job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "LoadImage"},
 				job.CancelRequestedV1{Run: 1}, job.CanceledV1{Run: 1, At: &job.NodeRef{Node: "3", Class: "LoadImage"}}),

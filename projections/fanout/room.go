@@ -157,6 +157,9 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 	if !e.Cached && w.nodes.running(e.Node) == nil {
 		messages = append(messages, w.startNode(e.Node, e.Class, 0, at)...)
 	}
+	if e.Blocked != "" {
+		messages = append(messages, w.say("execution_error", blockage(w.job, e, at)))
+	}
 	if len(e.UI) > 0 {
 		messages = append(messages, w.say("executed", executedData{e.Node, e.Node, e.UI, w.job.ID}))
 	}

@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/job"
@@ -148,6 +149,17 @@ func executionError(j job.Job, at time.Time) errorData {
 		d.CurrentInputs = j.Error.Inputs
 	}
 	return d
+}
+
+// blockage tells why a node was kept from running. The run goes on, so histories do not keep it (node graph
+// semantics, section 3.1).
+func blockage(j job.Job, e job.NodeExecutedV1, at time.Time) errorData {
+	before := slices.DeleteFunc(slices.Clone(j.Executed), func(id string) bool { return id == e.Node })
+	return errorData{
+		PromptID: j.ID, NodeID: e.Node, NodeType: e.Class, Executed: list(before),
+		ExceptionMessage: "Execution Blocked: " + e.Blocked, ExceptionType: "ExecutionBlocked",
+		Traceback: []string{}, CurrentInputs: json.RawMessage("[]"), CurrentOutputs: []string{}, Timestamp: at.UnixMilli(),
+	}
 }
 
 func interruption(j job.Job, at time.Time) interruptedData {
