@@ -37,7 +37,9 @@ func TestValuesComeBackEqual(t *testing.T) {
 		[]any{},
 		node.List{},
 		node.List{"a", node.List{int64(1)}, map[string]any{"k": 2.0}},
-		node.Blocker{}, node.Blocker{Message: "no ünd"}, node.List{node.Blocker{Message: "x"}, int64(1)},
+		node.Blocker{},
+		node.Blocker{Message: "no ünd"},
+		node.List{node.Blocker{Message: "x"}, int64(1)},
 		picture(t),
 		node.List{picture(t), picture(t)},
 	}
