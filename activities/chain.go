@@ -118,7 +118,10 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	files := c.g.Files(c.params.RunRef, pn.ID)
 	began := time.Now()
 	res, err := c.invoke(ctx, pn, inv, files)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // whatever the node made of it, it was interrupted
+		return false, context.Cause(ctx)
+	case err != nil:
 		return c.failed(ctx, unit, pn, inv, err)
 	}
 	if err := c.saveTexts(ctx, res.UI, files); err != nil {

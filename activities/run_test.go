@@ -134,7 +134,7 @@ func waiting() (*node.Class, <-chan struct{}) {
 		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
 			close(begun)
 			<-ctx.Done()
-			return node.Result{}, ctx.Err()
+			return node.Result{}, context.Cause(ctx)
 		},
 	}, begun
 }

@@ -51,6 +51,8 @@ func TestModelsOfAnAccountOnTheCommandLine(t *testing.T) {
 	require.Nil(t, shown.Allowed)
 	facts, err := s.store.ReadStream(t.Context(), account.Stream(shown.Account), 0, 20)
 	require.NoError(t, err)
+	require.Equal(t, "account.created.v1", facts[0].Type)
+	facts = facts[1:]
 	require.Len(t, facts, 5)
 	for i, reason := range []string{"May", "no", "asked", "x", "x"} {
 		require.Equal(t, account.TypeRouterAccessChanged, facts[i].Type)
