@@ -208,7 +208,8 @@ func TestAnInputIsComputedOnlyWhenItsNodeAsksForIt(t *testing.T) {
 			needs := false
 			e := &engine{
 				begin: plans(activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{
-					{Millis: long}, {Millis: long},
+					{Millis: long},
+					{Millis: long},
 					{Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}, {Input: "b", Unit: 1}}, Output: true},
 				}}}),
 				run: func(p activities.RunParams) (activities.RunResult, error) {

@@ -140,8 +140,13 @@ func TestKeysOfTheRouter(t *testing.T) { // R-08 to R-13, R-93
 	require.Equal(t, 200, ask("X-API-Key", c.key).status)
 	require.Equal(t, 200, ask("Authorization", "Bearer "+c.key).status)
 	for _, headers := range [][]string{
-		{}, {"X-API-Key", "wrong"}, {"Authorization", "Bearer wrong"}, {"Authorization", "Basic " + c.key},
-		{"X-API-Key", "wrong", "Authorization", "Bearer " + c.key}, {"Authorization", "Bearer comfyui-wrong"}, {"Authorization", "Bearer a.b.c"},
+		{},
+		{"X-API-Key", "wrong"},
+		{"Authorization", "Bearer wrong"},
+		{"Authorization", "Basic " + c.key},
+		{"X-API-Key", "wrong", "Authorization", "Bearer " + c.key},
+		{"Authorization", "Bearer comfyui-wrong"},
+		{"Authorization", "Bearer a.b.c"},
 	} {
 		r := ask(headers...)
 		turnedDown(t, r, 401, "unauthorized")
