@@ -9,7 +9,7 @@ import (
 
 // dear is a graph whose node "2" takes long enough for its image to be kept.
 const dear = `{
-	"1":{"class_type":"EmptyImage","inputs":{"width":1024,"height":768,"batch_size":1,"color":3368601}},
+	"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":1536,"batch_size":1,"color":3368601}},
 	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":3.0}},
 	"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"kept"}}}`
 
