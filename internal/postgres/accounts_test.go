@@ -43,6 +43,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, account.Identity{
 		Account: acme.ID, Tier: account.TierCreator, Active: true, Key: key.Prefix, Scopes: []account.Scope{account.ScopeRead, account.ScopeWrite},
+		Access: account.Access{Denied: []string{}},
 	}, id)
 	id, err = auth.Authenticate(t.Context(), reader)
 	require.NoError(t, err)

@@ -1,0 +1,264 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/assets"
+)
+
+func (s *shell) assetsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "assets",
+		Short: "List assets, and show what happened to one",
+		Long: `Answer what happened to an asset from its recorded facts. An ID may be shortened to its first
+characters, four at least, while no other asset begins with them.`,
+		Example: `  millrace assets list --account acme --status rejected
+  millrace assets show 08904d9e
+  millrace assets events 08904d9e`,
+	}
+	s.databaseFlags(cmd)
+	cmd.AddCommand(s.listAssets(), s.showAsset(), s.assetEvents())
+	return cmd
+}
+
+// assetStates are what an asset may be.
+var assetStates = []asset.State{asset.Live, asset.Rejected, asset.Deleted, asset.Expired}
+
+func (s *shell) listAssets() *cobra.Command {
+	var status, account string
+	var asJSON bool
+	limit := 20
+	cmd := &cobra.Command{
+		Use: "list", Short: "List assets, newest first", Args: cobra.NoArgs,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			names, err := accountNames(ctx, pool)
+			if err != nil {
+				return err
+			}
+			owner, err := (jobFilter{account: account}).accountID(names)
+			if err != nil {
+				return err
+			}
+			state, err := assetState(status)
+			if err != nil {
+				return err
+			}
+			found, err := newestAssets(ctx, pool, owner, state, min(max(limit, 1), 1000))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(found)
+			}
+			p := s.printer()
+			printAssets(p, found, names)
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringVar(&status, "status", "", "live, rejected, deleted or expired; default: any")
+	cmd.Flags().StringVar(&account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().IntVar(&limit, "limit", limit, "how many at most, up to 1,000")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func assetState(name string) (asset.State, error) {
+	if name == "" {
+		return "", nil
+	}
+	for _, state := range assetStates {
+		if string(state) == name {
+			return state, nil
+		}
+	}
+	return "", fmt.Errorf("%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
+}
+
+// newestAssets reads the view; "" selects any account, or any state.
+func newestAssets(ctx context.Context, pool *pgxpool.Pool, owner string, state asset.State, limit int) ([]asset.Asset, error) {
+	rows, err := pool.Query(ctx, `select asset from `+assets.Name+`
+		where ($1 = '' or account = $1) and ($2 = '' or state = $2) order by created desc limit $3`, owner, string(state), limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "list assets")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (asset.Asset, error) {
+		var raw []byte
+		var a asset.Asset
+		if err := row.Scan(&raw); err != nil {
+			return a, err
+		}
+		return a, json.Unmarshal(raw, &a)
+	})
+	return found, postgres.Classify(err, "list assets")
+}
+
+func printAssets(p *inspect.Printer, found []asset.Asset, names map[string]string) {
+	rows := make([][]inspect.Cell, len(found))
+	for i, a := range found {
+		name := a.Account
+		if names[name] != "" {
+			name = names[name]
+		}
+		rows[i] = []inspect.Cell{
+			{Text: string(a.ID)},
+			{Text: string(a.State), Style: assetStyle(a)},
+			{Text: inspect.Clean(name)},
+			{Text: a.CreatedAt.Format(time.DateTime)},
+			{Text: fmt.Sprint(a.Size), Right: true},
+			{Text: inspect.Clean(a.ContentType)},
+		}
+	}
+	p.Table([]string{"ID", "STATE", "ACCOUNT", "CREATED", "BYTES", "TYPE"}, rows)
+}
+
+func assetStyle(a asset.Asset) inspect.Style {
+	switch {
+	case a.State == asset.Rejected || a.Damaged:
+		return inspect.Bad
+	case a.State == asset.Live:
+		return inspect.Good
+	default:
+		return inspect.Plain
+	}
+}
+
+func (s *shell) showAsset() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show the state of an asset", Args: cobra.ExactArgs(1),
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			_, a, err := assetHistory(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(a)
+			}
+			p := s.printer()
+			printAsset(p, a)
+			return p.Err()
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printAsset(p *inspect.Printer, a asset.Asset) {
+	p.Field("asset", string(a.ID), inspect.Bold)
+	p.Field("state", string(a.State), assetStyle(a))
+	p.Field("account", inspect.Clean(a.Account), inspect.Plain)
+	p.Field("content", fmt.Sprintf("%d bytes, %s, %s", a.Size, inspect.Clean(a.ContentType), a.Hash), inspect.Plain)
+	if a.FilePath != nil {
+		p.Field("path", inspect.Clean(*a.FilePath), inspect.Plain)
+	}
+	if a.Producer != nil {
+		p.Field("job", fmt.Sprintf("%s, node %s", a.Producer.Job, inspect.Clean(a.Producer.Node)), inspect.Plain)
+	}
+	p.Field("created", a.CreatedAt.Format(time.RFC3339Nano), inspect.Plain)
+	for _, m := range []struct {
+		name string
+		at   *time.Time
+	}{{"verified", a.VerifiedAt}, {"expires", a.ExpiresAt}, {"ended", a.EndedAt}} {
+		if m.at != nil {
+			p.Field(m.name, m.at.Format(time.RFC3339Nano), inspect.Plain)
+		}
+	}
+	if a.Scan != nil {
+		p.Field("scan", strings.TrimSpace(string(a.Scan.Verdict)+" "+inspect.Clean(a.Scan.Reason)), inspect.Plain)
+	}
+	if a.Damaged {
+		p.Line("The stored bytes are not those that were uploaded; an upload of the same file heals them", inspect.Bad)
+	}
+}
+
+func (s *shell) assetEvents() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "events ID", Short: "List every fact of an asset", Args: cobra.ExactArgs(1),
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			facts, _, err := assetHistory(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(facts)
+			}
+			rows := make([][]inspect.Cell, len(facts))
+			for i, f := range facts {
+				rows[i] = []inspect.Cell{
+					{Text: fmt.Sprint(f.Version), Right: true},
+					{Text: f.RecordedAt.UTC().Format(time.DateTime)},
+					{Text: f.Type},
+					{Text: inspect.Clean(f.Meta.Actor)},
+					{Text: inspect.Clean(string(inspect.Redact(f.Data)))},
+				}
+			}
+			p := s.printer()
+			p.Table([]string{"#", "AT", "FACT", "BY", ""}, rows)
+			return p.Err()
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// assetHistory reads the facts of the asset whose id begins with text, and what they fold to.
+func assetHistory(ctx context.Context, pool *pgxpool.Pool, text string) ([]eventlog.Recorded, asset.Asset, error) {
+	types, err := eventTypes()
+	if err != nil {
+		return nil, asset.Asset{}, err
+	}
+	id, err := findAsset(ctx, pool, text)
+	if err != nil {
+		return nil, asset.Asset{}, err
+	}
+	facts, err := postgres.ReadStream(ctx, pool, id.Stream(), 0, historyPage)
+	if err != nil {
+		return nil, asset.Asset{}, err
+	}
+	var a asset.Asset
+	for _, f := range facts {
+		data, err := types.Decode(f.Type, f.Data)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return nil, asset.Asset{}, err
+		}
+		a = asset.Fold(a, f, data)
+	}
+	return facts, a, nil
+}
+
+// findAsset returns the one asset whose id begins with text.
+func findAsset(ctx context.Context, pool *pgxpool.Pool, text string) (asset.ID, error) {
+	from, to, err := idRange(strings.TrimPrefix(text, "asset-"))
+	if err != nil {
+		return "", err
+	}
+	rows, err := pool.Query(ctx, findJobSQL, asset.ID(from).Stream(), asset.ID(to).Stream())
+	if err != nil {
+		return "", postgres.Classify(err, "look for the asset")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	switch {
+	case err != nil:
+		return "", postgres.Classify(err, "look for the asset")
+	case len(found) == 0:
+		return "", fault.New(fault.NotFound, "asset_not_found", "there is no asset %s", text)
+	case len(found) > 1:
+		return "", fault.New(fault.Conflict, "", "%s is the beginning of several assets: give more of the id", text)
+	}
+	id, _ := asset.IDOfStream(found[0])
+	return id, nil
+}
