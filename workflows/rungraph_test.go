@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -268,4 +269,27 @@ func TestACanceledRunEndsAsCanceled(t *testing.T) {
 	}
 	require.NoError(t, executed(t, env, nil))
 	require.Equal(t, "finish canceled", e.log[len(e.log)-1])
+}
+
+// Two versions that plan differently and take turns must not keep a processor busy with planning.
+func TestReplanningBacksOff(t *testing.T) {
+	t.Parallel()
+	const changes = 6
+	planned := 0
+	e := &engine{begin: func(activities.BeginParams) activities.BeginResult {
+		planned++
+		return activities.BeginResult{PlanHash: fmt.Sprint(planned), Shape: steps()}
+	}}
+	e.run = func(p activities.RunParams) (activities.RunResult, error) {
+		if p.PlanHash != fmt.Sprint(changes) {
+			return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", activities.ErrPlanChanged, nil)
+		}
+		return activities.RunResult{}, nil
+	}
+	env := e.environment()
+	began := env.Now()
+	require.NoError(t, executed(t, env, nil))
+	require.Equal(t, changes, planned)
+	require.Greater(t, env.Now().Sub(began), 5*time.Second, "by the engine's clock, which the test advances")
+	require.Equal(t, activities.Succeeded, e.finish.Outcome)
 }
