@@ -137,10 +137,11 @@ func assetStyle(a asset.Asset) inspect.Style {
 
 func (s *shell) showAsset() *cobra.Command {
 	var asJSON bool
+	var at string
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show the state of an asset", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			_, a, err := assetHistory(ctx, pool, args[0])
+			_, a, err := assetHistory(ctx, pool, args[0], at)
 			if err != nil {
 				return err
 			}
@@ -152,6 +153,7 @@ func (s *shell) showAsset() *cobra.Command {
 			return p.Err()
 		}),
 	}
+	cmd.Flags().StringVar(&at, "at", "", "the state at a version (12) or time (2026-01-02T15:04:05Z); default: now")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -189,7 +191,7 @@ func (s *shell) assetEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events ID", Short: "List every fact of an asset", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			facts, _, err := assetHistory(ctx, pool, args[0])
+			facts, _, err := assetHistory(ctx, pool, args[0], "")
 			if err != nil {
 				return err
 			}
@@ -215,8 +217,9 @@ func (s *shell) assetEvents() *cobra.Command {
 	return cmd
 }
 
-// assetHistory reads the facts of the asset whose id begins with text, and what they fold to.
-func assetHistory(ctx context.Context, pool *pgxpool.Pool, text string) ([]eventlog.Recorded, asset.Asset, error) {
+// assetHistory reads the facts of the asset whose id begins with text, and what they fold to; at
+// cuts them off behind a version or a time.
+func assetHistory(ctx context.Context, pool *pgxpool.Pool, text, at string) ([]eventlog.Recorded, asset.Asset, error) {
 	types, err := eventTypes()
 	if err != nil {
 		return nil, asset.Asset{}, err
@@ -227,6 +230,9 @@ func assetHistory(ctx context.Context, pool *pgxpool.Pool, text string) ([]event
 	}
 	facts, err := postgres.ReadStream(ctx, pool, id.Stream(), 0, historyPage)
 	if err != nil {
+		return nil, asset.Asset{}, err
+	}
+	if facts, err = upTo(facts, at); err != nil {
 		return nil, asset.Asset{}, err
 	}
 	var a asset.Asset
@@ -261,4 +267,24 @@ func findAsset(ctx context.Context, pool *pgxpool.Pool, text string) (asset.ID, 
 	}
 	id, _ := asset.IDOfStream(found[0])
 	return id, nil
+}
+
+// upTo returns the facts up to a version or a time; "" is all of them.
+func upTo(facts []eventlog.Recorded, at string) ([]eventlog.Recorded, error) {
+	if at == "" {
+		return facts, nil
+	}
+	point, err := inspect.ParsePoint(at)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for n < len(facts) && (point.Version > 0 && facts[n].Version <= point.Version || point.Version == 0 && !facts[n].RecordedAt.After(point.Time)) {
+		n++
+	}
+	if n == 0 || point.Version > facts[n-1].Version {
+		return nil, fault.New(fault.NotFound, "", "there is no such moment: the facts have the versions 1 to %d, from %s on",
+			len(facts), facts[0].RecordedAt.UTC().Format(time.RFC3339))
+	}
+	return facts[:n], nil
 }

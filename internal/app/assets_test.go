@@ -45,7 +45,9 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 	var a asset.Asset
 	s.json(t, &a, "assets", "show", "aaaa")
 	require.Equal(t, asset.Rejected, a.State)
-	for _, wrong := range [][]string{{"assets", "show", "bbbb"}, {"assets", "show", "x"}, {"assets", "list", "--status", "odd"}, {"assets", "list", "--account", "nobody"}} {
+	s.json(t, &a, "assets", "show", "aaaa", "--at", "1")
+	require.Equal(t, asset.Live, a.State, "as it was")
+	for _, wrong := range [][]string{{"assets", "show", "aaaa", "--at", "3"}, {"assets", "show", "aaaa", "--at", "2020-01-01"}, {"assets", "show", "aaaa", "--at", "2020-01-01T00:00:00Z"}, {"assets", "show", "bbbb"}, {"assets", "show", "x"}, {"assets", "list", "--status", "odd"}, {"assets", "list", "--account", "nobody"}} {
 		_, err := s.run(t, wrong...)
 		require.Error(t, err, wrong)
 	}

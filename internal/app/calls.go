@@ -149,10 +149,11 @@ func remarkOn(c call.Call) string {
 
 func (s *shell) showCall() *cobra.Command {
 	var asJSON bool
+	var at string
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show the state of a model call", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			_, c, err := callHistory(ctx, pool, args[0])
+			_, c, err := callHistory(ctx, pool, args[0], at)
 			if err != nil {
 				return err
 			}
@@ -164,6 +165,7 @@ func (s *shell) showCall() *cobra.Command {
 			return p.Err()
 		}),
 	}
+	cmd.Flags().StringVar(&at, "at", "", "the state at a version (12) or time (2026-01-02T15:04:05Z); default: now")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -205,7 +207,7 @@ func (s *shell) callEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events ID", Short: "List every fact of a model call", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			facts, c, err := callHistory(ctx, pool, args[0])
+			facts, c, err := callHistory(ctx, pool, args[0], "")
 			if err != nil {
 				return err
 			}
@@ -231,8 +233,9 @@ func (s *shell) callEvents() *cobra.Command {
 	return cmd
 }
 
-// callHistory reads the facts of the call whose id begins with text, and what they fold to.
-func callHistory(ctx context.Context, pool *pgxpool.Pool, text string) ([]eventlog.Recorded, call.Call, error) {
+// callHistory reads the facts of the call whose id begins with text, and what they fold to; at
+// cuts them off behind a version or a time.
+func callHistory(ctx context.Context, pool *pgxpool.Pool, text, at string) ([]eventlog.Recorded, call.Call, error) {
 	types, err := eventTypes()
 	if err != nil {
 		return nil, call.Call{}, err
@@ -243,6 +246,9 @@ func callHistory(ctx context.Context, pool *pgxpool.Pool, text string) ([]eventl
 	}
 	facts, err := postgres.ReadStream(ctx, pool, id.Stream(), 0, historyPage)
 	if err != nil {
+		return nil, call.Call{}, err
+	}
+	if facts, err = upTo(facts, at); err != nil {
 		return nil, call.Call{}, err
 	}
 	var c call.Call
@@ -349,7 +355,7 @@ settle the call: with the amount, or with 0 to give all of the hold back.`,
 			if err != nil || micros < 0 {
 				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)
 			}
-			_, c, err := callHistory(ctx, pool, args[0])
+			_, c, err := callHistory(ctx, pool, args[0], "")
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ func callsToReplay(ctx context.Context, pool *pgxpool.Pool, ids []string, q call
 	found := make([]call.Call, len(ids))
 	for i, id := range ids {
 		var err error
-		if _, found[i], err = callHistory(ctx, pool, id); err != nil {
+		if _, found[i], err = callHistory(ctx, pool, id, ""); err != nil {
 			return nil, err
 		}
 	}

@@ -57,6 +57,9 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	s.json(t, &c, "calls", "show", "aaaa")
 	require.Equal(t, call.Unknown, c.State)
 	require.EqualValues(t, 30_000, *c.Charged)
+	var before call.Call
+	s.json(t, &before, "calls", "show", "aaaa", "--at", "v1")
+	require.Nil(t, before.Charged, "as it was")
 	for _, args := range [][]string{{"calls", "list", "--status", "nonsense"}, {"calls", "show", "bbbb"}, {"calls", "show", "x"}} {
 		_, err := s.run(t, args...)
 		require.Error(t, err, args)
