@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
+	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
 
 // notes is a view for these tests: the last text and the number of notes of each stream.
@@ -84,8 +84,8 @@ type part struct {
 
 func newSystem(t testing.TB) *system {
 	t.Helper()
-	s := &system{dsn: newDatabase(t)}
-	s.pool = openPool(t, s.dsn)
+	s := &system{dsn: projectiontest.NewDatabase(t)}
+	s.pool = projectiontest.OpenPool(t, s.dsn)
 	_, err := s.pool.Exec(t.Context(), notesTable)
 	require.NoError(t, err)
 	s.part = s.process(t)
@@ -102,20 +102,8 @@ func (s *system) process(t testing.TB) *part {
 		tail:        postgres.NewTailer(s.pool, s.dsn, wake, postgres.TailerOptions{}),
 		checkpoints: postgres.NewCheckpoints(s.pool, s.dsn, quiet),
 	}
-	p.stop = background(t, wake.Run, p.tail.Run, p.checkpoints.Run)
+	p.stop = projectiontest.Background(t, wake.Run, p.tail.Run, p.checkpoints.Run)
 	return p
-}
-
-// background runs tasks until the test ends or the returned function is called.
-func background(t testing.TB, tasks ...func(context.Context) error) func() {
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	for _, task := range tasks {
-		wg.Go(func() { _ = task(ctx) })
-	}
-	stop := func() { cancel(); wg.Wait() }
-	t.Cleanup(stop)
-	return stop
 }
 
 // run starts a runner of projections on a process.
@@ -123,7 +111,7 @@ func (s *system) run(t testing.TB, p *part, opts projections.Options, views ...p
 	t.Helper()
 	runner, err := projections.NewRunner(s.pool, p.tail, p.checkpoints, opts, views...)
 	require.NoError(t, err)
-	return background(t, runner.Run)
+	return projectiontest.Background(t, runner.Run)
 }
 
 // note appends texts to a stream and returns the last position.

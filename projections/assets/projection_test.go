@@ -2,7 +2,6 @@ package assets_test
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -18,8 +16,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -30,16 +26,6 @@ func registry(tb testing.TB) *eventlog.Registry {
 	require.NoError(tb, asset.Register(r))
 	return r
 }
-
-func openPool(tb testing.TB, dsn string) *pgxpool.Pool {
-	tb.Helper()
-	pool, err := postgres.Open(tb.Context(), dsn, postgres.PoolOptions{})
-	require.NoError(tb, err)
-	tb.Cleanup(pool.Close)
-	return pool
-}
-
-func newPool(tb testing.TB) *pgxpool.Pool { return openPool(tb, pgtest.Migrated(tb, postgres.Migrate)) }
 
 // id returns the nth asset of a story.
 func id(n int) asset.ID {
@@ -78,57 +64,19 @@ func story() []projectiontest.Given {
 func TestAssetsView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, newPool, assets.NewProjection(r), "assets", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, assets.NewProjection(r), "assets", projectiontest.Record(t, r, story()...))
 }
 
 func TestAssetsViewRefusesAGap(t *testing.T) {
 	t.Parallel()
-	r, pool := registry(t), newPool(t)
-	events := projectiontest.Record(t, r, story()...)
-	tx, err := pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer tx.Rollback(t.Context()) //nolint:errcheck // the end of the test
-	err = assets.NewProjection(r).Apply(t.Context(), tx, []eventlog.Recorded{events[0], events[4]})
-	require.ErrorContains(t, err, "follows version 1")
-}
-
-// tell appends a story to the log and returns the last position.
-func tell(t testing.TB, store eventlog.Store, story ...projectiontest.Given) int64 {
-	t.Helper()
-	var last int64
-	for _, g := range story {
-		recorded, err := store.Append(t.Context(), eventlog.Append{
-			Stream: g.Stream, Account: g.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: g.Type, Data: g.Data}},
-		})
-		require.NoError(t, err)
-		last = recorded[0].Position
-	}
-	return last
+	r := registry(t)
+	projectiontest.RefusesAGap(t, assets.NewProjection(r), projectiontest.Record(t, r, story()...), 4)
 }
 
 func TestAssetsViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
-	dsn, r := pgtest.Migrated(t, postgres.Migrate), registry(t)
-	pool, quiet := openPool(t, dsn), slog.New(slog.DiscardHandler)
-	wake := postgres.NewWake(dsn, quiet)
-	tail := postgres.NewTailer(pool, dsn, wake, postgres.TailerOptions{})
-	checkpoints := postgres.NewCheckpoints(pool, dsn, quiet)
-	view := assets.NewProjection(r)
-	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
-	require.NoError(t, err)
-	var group errgroup.Group
-	ctx := t.Context()
-	for _, run := range []func() error{
-		func() error { return wake.Run(ctx) }, func() error { return tail.Run(ctx) },
-		func() error { return checkpoints.Run(ctx) }, func() error { return runner.Run(ctx) },
-	} {
-		group.Go(run)
-	}
-	t.Cleanup(func() { group.Wait() }) //nolint:errcheck // ends with the test's context
-	last := tell(t, postgres.NewEventStore(pool, r, wake), story()...)
-	projectiontest.WaitFor(t, pool, view, last)
-	projectiontest.RebuildsSame(t, pool, view)
+	r := registry(t)
+	projectiontest.Live(t, r, assets.NewProjection(r), story()...)
 }
 
 func paths(p assets.Page) []string {
@@ -147,11 +95,11 @@ func TestReads(t *testing.T) {
 	for _, folded := range []int{0, 3, 6, len(story())} {
 		t.Run(fmt.Sprintf("%d events folded", folded), func(t *testing.T) {
 			t.Parallel()
-			r, pool := registry(t), newPool(t)
+			r, pool := registry(t), projectiontest.NewPool(t)
 			events := postgres.NewEventStore(pool, r, nil)
-			last := tell(t, events, story()[:folded]...)
+			last := projectiontest.Position(projectiontest.Tell(t, events, story()[:folded]...))
 			fold(t, pool, r, last)
-			tell(t, events, story()[folded:]...)
+			projectiontest.Tell(t, events, story()[folded:]...)
 			reader := assets.NewReader(pool, r, nil)
 
 			a, err := reader.Asset(t.Context(), "acme", id(1))

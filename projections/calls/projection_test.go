@@ -5,15 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 	"github.com/millrace-dev/millrace/projections/usage"
@@ -24,14 +21,6 @@ func registry(tb testing.TB) *eventlog.Registry {
 	r := eventlogtest.Registry(tb)
 	require.NoError(tb, call.Register(r))
 	return r
-}
-
-func newPool(tb testing.TB) *pgxpool.Pool {
-	tb.Helper()
-	pool, err := postgres.Open(tb.Context(), pgtest.Migrated(tb, postgres.Migrate), postgres.PoolOptions{})
-	require.NoError(tb, err)
-	tb.Cleanup(pool.Close)
-	return pool
 }
 
 // id returns the nth call of a story.
@@ -80,11 +69,23 @@ func story() []projectiontest.Given {
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, newPool, calls.NewProjection(r), "calls", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, calls.NewProjection(r), "calls", projectiontest.Record(t, r, story()...))
 }
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, newPool, usage.NewProjection(r), "usage", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, usage.NewProjection(r), "usage", projectiontest.Record(t, r, story()...))
+}
+
+func TestCallsEqualTheirRebuild(t *testing.T) {
+	t.Parallel()
+	r := registry(t)
+	projectiontest.Live(t, r, calls.NewProjection(r), story()...)
+}
+
+func TestUsageEqualsItsRebuild(t *testing.T) {
+	t.Parallel()
+	r := registry(t)
+	projectiontest.Live(t, r, usage.NewProjection(r), story()...)
 }

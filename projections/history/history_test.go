@@ -3,25 +3,14 @@ package history_test
 import (
 	"testing"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	past "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
-
-func newPool(tb testing.TB) *pgxpool.Pool {
-	tb.Helper()
-	pool, err := postgres.Open(tb.Context(), pgtest.Migrated(tb, postgres.Migrate), postgres.PoolOptions{})
-	require.NoError(tb, err)
-	tb.Cleanup(pool.Close)
-	return pool
-}
 
 func registry(tb testing.TB) *eventlog.Registry {
 	tb.Helper()
@@ -47,23 +36,21 @@ func story() []projectiontest.Given {
 func TestHistoryView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, newPool, history.NewProjection(r), "history", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, history.NewProjection(r), "history", projectiontest.Record(t, r, story()...))
+}
+
+func TestHistoryViewEqualsItsRebuild(t *testing.T) {
+	t.Parallel()
+	r := registry(t)
+	projectiontest.Live(t, r, history.NewProjection(r), story()...)
 }
 
 // TestReadsAreNeverBehindTheLog folds each beginning of the story; the reader adds the rest.
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
-	r, pool := registry(t), newPool(t)
+	r, pool := registry(t), projectiontest.NewPool(t)
 	store := postgres.NewEventStore(pool, r, nil)
-	var recorded []eventlog.Recorded
-	for _, g := range story() {
-		got, err := store.Append(t.Context(), eventlog.Append{
-			Stream: g.Stream, Account: g.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: g.Type, Data: g.Data}},
-		})
-		require.NoError(t, err)
-		recorded = append(recorded, got...)
-	}
+	recorded := projectiontest.Tell(t, store, story()...)
 	view, reader := history.NewProjection(r), history.NewReader(pool, r)
 	for folded := range len(recorded) + 1 {
 		if folded > 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
 
 // seedFinished fills log and view with n finished jobs of the account, as the projection would
@@ -47,7 +48,7 @@ func seedFinished(t testing.TB, l *log, n int) {
 // newSeeded returns a log with n finished jobs, over one connection so that the seed is its own.
 func newSeeded(t testing.TB, n int, tracer pgx.QueryTracer) *log {
 	t.Helper()
-	cfg, err := pgxpool.ParseConfig(newDatabase(t))
+	cfg, err := pgxpool.ParseConfig(projectiontest.NewDatabase(t))
 	require.NoError(t, err)
 	cfg.MaxConns, cfg.ConnConfig.Tracer = 1, tracer
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)

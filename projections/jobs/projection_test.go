@@ -3,18 +3,14 @@ package jobs_test
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -63,54 +59,28 @@ func story() []projectiontest.Given {
 	}
 }
 
-func newPool(tb testing.TB) *pgxpool.Pool { return openPool(tb, newDatabase(tb)) }
-
 func TestJobsView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, newPool, jobs.NewProjection(r), "jobs", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, jobs.NewProjection(r), "jobs", projectiontest.Record(t, r, story()...))
 }
 
 func TestJobsViewRefusesAGap(t *testing.T) {
 	t.Parallel()
-	r, pool := registry(t), newPool(t)
-	events := projectiontest.Record(t, r, story()...)
-	tx, err := pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer tx.Rollback(t.Context()) //nolint:errcheck // the end of the test
-	err = jobs.NewProjection(r).Apply(t.Context(), tx, []eventlog.Recorded{events[0], events[2]})
-	require.ErrorContains(t, err, "follows version 1")
+	r := registry(t)
+	projectiontest.RefusesAGap(t, jobs.NewProjection(r), projectiontest.Record(t, r, story()...), 2)
 }
 
 // tell appends a story to the log, and returns the last position.
 func tell(t testing.TB, store eventlog.Store, story ...projectiontest.Given) int64 {
 	t.Helper()
-	var last int64
-	for _, g := range story {
-		recorded, err := store.Append(t.Context(), eventlog.Append{
-			Stream: g.Stream, Account: g.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: g.Type, Data: g.Data}},
-		})
-		require.NoError(t, err)
-		last = recorded[0].Position
-	}
-	return last
+	return projectiontest.Position(projectiontest.Tell(t, store, story...))
 }
 
 func TestJobsViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
-	dsn, r := newDatabase(t), registry(t)
-	pool, quiet := openPool(t, dsn), slog.New(slog.DiscardHandler)
-	wake := postgres.NewWake(dsn, quiet)
-	tail := postgres.NewTailer(pool, dsn, wake, postgres.TailerOptions{})
-	checkpoints := postgres.NewCheckpoints(pool, dsn, quiet)
-	view := jobs.NewProjection(r)
-	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
-	require.NoError(t, err)
-	background(t, wake.Run, tail.Run, checkpoints.Run, runner.Run)
-	last := tell(t, postgres.NewEventStore(pool, r, wake), story()...)
-	projectiontest.WaitFor(t, pool, view, last)
-	projectiontest.RebuildsSame(t, pool, view)
+	r := registry(t)
+	pool := projectiontest.Live(t, r, jobs.NewProjection(r), story()...)
 	j, err := jobs.NewReader(pool, r).Job(t.Context(), "acme", id(1))
 	require.NoError(t, err)
 	require.Equal(t, job.Succeeded, j.State)

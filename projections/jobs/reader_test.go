@@ -1,11 +1,9 @@
 package jobs_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -18,17 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
-
-// background runs tasks until the test ends.
-func background(t testing.TB, tasks ...func(context.Context) error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	for _, task := range tasks {
-		wg.Go(func() { _ = task(ctx) })
-	}
-	t.Cleanup(func() { cancel(); wg.Wait() })
-}
 
 // log is a log whose view is folded by hand, so that it may be any distance behind.
 type log struct {
@@ -40,7 +29,7 @@ type log struct {
 
 func newLog(t testing.TB) *log {
 	t.Helper()
-	return logOn(t, newPool(t))
+	return logOn(t, projectiontest.NewPool(t))
 }
 
 func logOn(t testing.TB, pool *pgxpool.Pool) *log {

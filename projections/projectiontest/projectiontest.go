@@ -121,7 +121,7 @@ func Dump(tb testing.TB, pool *pgxpool.Pool, p projections.Projection) string {
 
 // RebuildsSame checks that a view which a runner keeps equals its rebuild, before and after the rebuild
 // has taken its place.
-func RebuildsSame(t *testing.T, pool *pgxpool.Pool, p projections.Projection) {
+func RebuildsSame(t testing.TB, pool *pgxpool.Pool, p projections.Projection) {
 	t.Helper()
 	before, err := projections.Check(t.Context(), pool, p, projections.RebuildOptions{})
 	require.NoError(t, err)

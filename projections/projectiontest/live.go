@@ -1,0 +1,101 @@
+package projectiontest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+	"github.com/millrace-dev/millrace/projections"
+)
+
+// NewDatabase returns the connection string of a fresh, migrated database.
+func NewDatabase(tb testing.TB) string {
+	tb.Helper()
+	return pgtest.Migrated(tb, postgres.Migrate)
+}
+
+// OpenPool connects to a database until the test ends.
+func OpenPool(tb testing.TB, dsn string) *pgxpool.Pool {
+	tb.Helper()
+	pool, err := postgres.Open(tb.Context(), dsn, postgres.PoolOptions{})
+	require.NoError(tb, err)
+	tb.Cleanup(pool.Close)
+	return pool
+}
+
+// NewPool connects to a fresh, migrated database.
+func NewPool(tb testing.TB) *pgxpool.Pool {
+	tb.Helper()
+	return OpenPool(tb, NewDatabase(tb))
+}
+
+// Tell appends a story to the log and returns what was recorded, the last event last.
+func Tell(tb testing.TB, store eventlog.Store, story ...Given) []eventlog.Recorded {
+	tb.Helper()
+	var out []eventlog.Recorded
+	for _, g := range story {
+		recorded, err := store.Append(tb.Context(), eventlog.Append{
+			Stream: g.Stream, Account: g.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: g.Type, Data: g.Data}},
+		})
+		require.NoError(tb, err)
+		out = append(out, recorded...)
+	}
+	return out
+}
+
+// Position returns that of the last event told.
+func Position(events []eventlog.Recorded) int64 {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].Position
+}
+
+// Live tells a story to a log whose view a runner keeps, as in a running service, waits for the view
+// and checks that it equals its rebuild. It returns a pool on the database.
+func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, story ...Given) *pgxpool.Pool {
+	tb.Helper()
+	dsn, quiet := NewDatabase(tb), slog.New(slog.DiscardHandler)
+	pool, wake := OpenPool(tb, dsn), postgres.NewWake(dsn, quiet)
+	tail := postgres.NewTailer(pool, dsn, wake, postgres.TailerOptions{})
+	checkpoints := postgres.NewCheckpoints(pool, dsn, quiet)
+	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
+	require.NoError(tb, err)
+	Background(tb, wake.Run, tail.Run, checkpoints.Run, runner.Run)
+	told := Tell(tb, postgres.NewEventStore(pool, types, wake), story...)
+	WaitFor(tb, pool, view, Position(told))
+	RebuildsSame(tb, pool, view)
+	return pool
+}
+
+// Background runs tasks until the test ends or the returned function is called, which waits for them.
+func Background(tb testing.TB, tasks ...func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for _, task := range tasks {
+		wg.Go(func() { _ = task(ctx) })
+	}
+	stop = func() { cancel(); wg.Wait() }
+	tb.Cleanup(stop)
+	return stop
+}
+
+// RefusesAGap checks that a view does not fold an event whose stream's one before is missing: events
+// holds a story in which behind is not the first of its stream.
+func RefusesAGap(tb testing.TB, view projections.Projection, events []eventlog.Recorded, behind int) {
+	tb.Helper()
+	pool := NewPool(tb)
+	tx, err := pool.Begin(tb.Context())
+	require.NoError(tb, err)
+	defer tx.Rollback(tb.Context()) //nolint:errcheck // the end of the test
+	require.ErrorContains(tb, view.Apply(tb.Context(), tx, []eventlog.Recorded{events[0], events[behind]}), "follows version 1")
+}
