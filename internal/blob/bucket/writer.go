@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/minio/minio-go/v7"
@@ -24,56 +22,25 @@ func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
 	}
-	return &writer{s: s, f: f, h: blob.NewHash()}, nil
+	full := func(err error) error {
+		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to take files")
+	}
+	return &writer{Spool: blob.NewSpool(f, full), s: s}, nil
 }
 
-// writer spools one blob and hashes on the way.
+// writer spools one blob before it is sent.
 type writer struct {
-	s    *Store
-	f    *os.File // nil once ended
-	h    hash.Hash
-	size int64
-	err  error
+	*blob.Spool
+	s *Store
 }
-
-// Write implements io.Writer.
-func (w *writer) Write(p []byte) (int, error) {
-	if w.f == nil {
-		return 0, fs.ErrClosed
-	}
-	if w.err != nil {
-		return 0, w.err
-	}
-	n, err := w.f.Write(p)
-	w.h.Write(p[:n])
-	w.size += int64(n)
-	if err != nil {
-		w.err = fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to take files")
-	}
-	return n, w.err
-}
-
-// ReadAt implements io.ReaderAt.
-func (w *writer) ReadAt(p []byte, off int64) (int, error) {
-	if w.f == nil {
-		return 0, fs.ErrClosed
-	}
-	return w.f.ReadAt(p, off)
-}
-
-// Sum implements blob.Writer.
-func (w *writer) Sum() (blob.Ref, int64) { return blob.RefOf(w.h), w.size }
 
 // Commit implements blob.Writer.
 func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
-	if w.f == nil {
-		return blob.Stored{}, fs.ErrClosed
-	}
 	defer w.Abort()
-	if err := errors.Join(w.err, ctx.Err()); err != nil {
+	stored, err := w.Whole(ctx)
+	if err != nil {
 		return blob.Stored{}, err
 	}
-	stored := blob.Stored{Ref: blob.RefOf(w.h), Size: w.size}
 	held, err := w.adopt(ctx, stored)
 	if err != nil || held {
 		return stored, err
@@ -104,7 +71,7 @@ const uploadAttempts = 3
 // one in the instant before it is locked out, so its presence is checked under the lock.
 func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 	for attempt := 1; ; attempt++ {
-		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.f, 0, b.Size), b.Size,
+		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.File(), 0, b.Size), b.Size,
 			minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1})
 		if err != nil {
 			return classify(b.Ref, "store", err)
@@ -123,11 +90,4 @@ func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 const partSize = 16 << 20
 
 // Abort implements blob.Writer.
-func (w *writer) Abort() error {
-	if w.f == nil {
-		return nil
-	}
-	err := w.f.Close()
-	w.f = nil
-	return err
-}
+func (w *writer) Abort() error { return w.Close() }

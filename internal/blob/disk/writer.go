@@ -3,7 +3,6 @@ package disk
 import (
 	"context"
 	"errors"
-	"hash"
 	"io/fs"
 	"os"
 	"time"
@@ -17,59 +16,28 @@ func (s *Store) Create(_ context.Context, d blob.Durability) (blob.Writer, error
 	if err != nil {
 		return nil, classify(blob.Ref{}, "stage", err)
 	}
-	return &writer{s: s, f: f, h: blob.NewHash(), durability: d}, nil
+	failed := func(err error) error { return classify(blob.Ref{}, "write", err) }
+	return &writer{Spool: blob.NewSpool(f, failed), s: s, durability: d}, nil
 }
 
-// writer fills one staging file and hashes on the way.
+// writer fills one staging file.
 type writer struct {
+	*blob.Spool
 	s          *Store
-	f          *os.File // nil once ended
-	h          hash.Hash
-	size       int64
 	durability blob.Durability
-	err        error
 }
-
-// Write implements io.Writer.
-func (w *writer) Write(p []byte) (int, error) {
-	if w.f == nil {
-		return 0, fs.ErrClosed
-	}
-	if w.err != nil {
-		return 0, w.err
-	}
-	n, err := w.f.Write(p)
-	w.h.Write(p[:n])
-	w.size += int64(n)
-	w.err = classify(blob.Ref{}, "write", err)
-	return n, w.err
-}
-
-// ReadAt implements io.ReaderAt.
-func (w *writer) ReadAt(p []byte, off int64) (int, error) {
-	if w.f == nil {
-		return 0, fs.ErrClosed
-	}
-	return w.f.ReadAt(p, off)
-}
-
-// Sum implements blob.Writer.
-func (w *writer) Sum() (blob.Ref, int64) { return blob.RefOf(w.h), w.size }
 
 // Commit implements blob.Writer.
 func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
-	if w.f == nil {
-		return blob.Stored{}, fs.ErrClosed
-	}
 	defer w.Abort()
-	if err := errors.Join(w.err, ctx.Err()); err != nil {
+	stored, err := w.Whole(ctx)
+	if err != nil {
 		return blob.Stored{}, err
 	}
-	stored := blob.Stored{Ref: blob.RefOf(w.h), Size: w.size}
 	if err := w.s.makeShard(stored.Ref); err != nil {
 		return blob.Stored{}, err
 	}
-	err := w.s.locked(stored.Ref, shared, func(dir *os.File) error {
+	err = w.s.locked(stored.Ref, shared, func(dir *os.File) error {
 		var err error
 		stored.Created, err = w.place(stored.Ref, dir)
 		return err
@@ -88,7 +56,7 @@ func (w *writer) place(ref blob.Ref, dir *os.File) (bool, error) {
 	if err != nil || held {
 		return false, classify(ref, "adopt", errors.Join(err, w.sync(dir.Sync)))
 	}
-	if err := w.sync(func() error { return datasync(w.f) }); err != nil {
+	if err := w.sync(func() error { return datasync(w.File()) }); err != nil {
 		return false, classify(ref, "sync", err)
 	}
 	created, err := w.name(path)
@@ -101,7 +69,7 @@ func (w *writer) place(ref blob.Ref, dir *os.File) (bool, error) {
 // name links the staged file to path. When another writer of the same bytes was faster, its file
 // is adopted; a file of the wrong size is replaced in one step.
 func (w *writer) name(path string) (bool, error) {
-	err := os.Link(w.f.Name(), path)
+	err := os.Link(w.File().Name(), path)
 	if !errors.Is(err, fs.ErrExist) {
 		return err == nil, err
 	}
@@ -109,12 +77,13 @@ func (w *writer) name(path string) (bool, error) {
 	if err != nil || held {
 		return false, err
 	}
-	return true, os.Rename(w.f.Name(), path)
+	return true, os.Rename(w.File().Name(), path)
 }
 
 // adopt takes an existing file of the right size as the blob: touched, so that no collector
 // takes it, and synced, as whoever made it may not have come that far.
 func (w *writer) adopt(path string) (bool, error) {
+	_, size := w.Sum()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -124,7 +93,7 @@ func (w *writer) adopt(path string) (bool, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || info.Size() != w.size {
+	if err != nil || info.Size() != size {
 		return false, err
 	}
 	now := time.Now()
@@ -144,12 +113,11 @@ func (w *writer) sync(fn func() error) error {
 
 // Abort implements blob.Writer.
 func (w *writer) Abort() error {
-	if w.f == nil {
+	f := w.File()
+	if f == nil {
 		return nil
 	}
-	name := w.f.Name()
-	err := errors.Join(w.f.Close(), os.Remove(name))
-	w.f = nil
+	err := errors.Join(w.Close(), os.Remove(f.Name()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the staging folder was given up first
 	}

@@ -1,0 +1,77 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"hash"
+	"io/fs"
+	"os"
+)
+
+// Spool is a file that holds a blob until the blob has a name: it is hashed and counted on the way in.
+// It is the part of a Writer that stores on files have in common.
+type Spool struct {
+	file     *os.File // nil once ended
+	hash     hash.Hash
+	size     int64
+	err      error // of the first write that failed; no later one passes
+	classify func(error) error
+}
+
+// NewSpool returns a spool that fills f; classify makes fault errors of those of the file.
+func NewSpool(f *os.File, classify func(error) error) *Spool {
+	return &Spool{file: f, hash: NewHash(), classify: classify}
+}
+
+// Write implements io.Writer.
+func (s *Spool) Write(p []byte) (int, error) {
+	if s.file == nil {
+		return 0, fs.ErrClosed
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.file.Write(p)
+	s.hash.Write(p[:n])
+	s.size += int64(n)
+	if err != nil {
+		s.err = s.classify(err)
+	}
+	return n, s.err
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
+	if s.file == nil {
+		return 0, fs.ErrClosed
+	}
+	return s.file.ReadAt(p, off)
+}
+
+// Sum implements Writer.
+func (s *Spool) Sum() (Ref, int64) { return RefOf(s.hash), s.size }
+
+// Whole returns what was written, or why it cannot be kept: the spool has ended, a write failed, or
+// the context is over.
+func (s *Spool) Whole(ctx context.Context) (Stored, error) {
+	if s.file == nil {
+		return Stored{}, fs.ErrClosed
+	}
+	if err := errors.Join(s.err, ctx.Err()); err != nil {
+		return Stored{}, err
+	}
+	return Stored{Ref: RefOf(s.hash), Size: s.size}, nil
+}
+
+// File returns the file, or nil when the spool has ended.
+func (s *Spool) File() *os.File { return s.file }
+
+// Close ends the spool; the file may keep its name. A second Close does nothing.
+func (s *Spool) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file = nil
+	return err
+}
