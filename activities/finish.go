@@ -61,6 +61,9 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 	}
 	g.Kicker.Kick(ended.Intents)
 	g.plans.drop(p.Job)
+	if p.Outcome != Succeeded && g.Partners != nil {
+		g.Partners.StopJob(ctx, p.RunRef)
+	}
 	if err := g.Values.Forget(ctx, p.Values); err != nil {
 		g.Log.Warn("values of a finished job stay until the next sweep", "job_id", p.Job, "error", err)
 	}

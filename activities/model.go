@@ -77,6 +77,7 @@ const (
 type ModelStep struct {
 	Next  Next
 	After time.Duration // how long to wait before
+	Stop  bool          `json:",omitempty"` // the log says that nobody wants the answer any more
 }
 
 var stepDone = ModelStep{Next: NextNothing}
@@ -239,7 +240,7 @@ func (m *Models) resolve(ctx context.Context, r call.Run) (ModelStep, error) {
 	case call.Dispatching:
 		return m.onTheWire(ctx, r, c)
 	case call.Running:
-		return ModelStep{Next: NextPoll}, nil
+		return ModelStep{Next: NextPoll, Stop: c.Canceling}, nil
 	case call.Answered:
 		return ModelStep{Next: NextHost}, nil
 	}

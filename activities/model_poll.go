@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // pollAgain is the pace of polling where neither the provider nor the catalog gives one.
@@ -45,6 +46,7 @@ func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
 	if step.Next == NextPoll && step.After <= 0 {
 		step.After = pollAgain
 	}
+	step.Stop = step.Next == NextPoll && c.Canceling
 	return step, nil
 }
 
@@ -75,11 +77,16 @@ func (m *Models) ask(ctx context.Context, r call.Run, c call.Call) (ModelStep, e
 // Stop asks the provider to cancel a generation. A result that was ready all the same is kept and
 // charged; a provider that cannot cancel is polled on.
 func (m *Models) Stop(ctx context.Context, r call.Run) (ModelStep, error) {
-	step, err := m.stop(ctx, r)
-	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	attempt := activity.GetInfo(ctx).Attempt
+	step, err := m.stop(ctx, r, attempt < stopTries)
+	return step, asActivityError(err, attempt)
 }
 
-func (m *Models) stop(ctx context.Context, r call.Run) (ModelStep, error) {
+// stopTries is how often a provider is asked to cancel that fails to answer; then its generation is
+// polled on, and charged when it finishes.
+const stopTries = 5
+
+func (m *Models) stop(ctx context.Context, r call.Run, again bool) (ModelStep, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil {
 		return ModelStep{}, err
@@ -89,10 +96,13 @@ func (m *Models) stop(ctx context.Context, r call.Run) (ModelStep, error) {
 	}
 	r.Server = c.Server
 	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle, Route: r.Route})
-	if err != nil {
-		if !errors.Is(err, call.ErrNoCancel) {
-			m.Log.Warn("a provider did not cancel", "call_id", r.Call, "model", r.Model, "error", err)
-		}
+	switch {
+	case errors.Is(err, call.ErrNoCancel):
+		return ModelStep{Next: NextPoll}, nil
+	case err != nil && again:
+		return ModelStep{}, fault.Wrap(err, fault.Unavailable, "", "the provider does not cancel call %s yet", r.Call)
+	case err != nil:
+		m.Log.Warn("a provider did not cancel", "call_id", r.Call, "model", r.Model, "error", err)
 		return ModelStep{Next: NextPoll}, nil
 	}
 	step, err := m.lastLook(ctx, r, c)

@@ -21,6 +21,7 @@ import (
 type NodeCalls interface {
 	RunNode(ctx context.Context, inv call.Invocation) (*call.Result, error)
 	StopNode(ctx context.Context, account, key, requestID string) error
+	StopJob(ctx context.Context, account string, of call.JobRun, requestID string) error
 }
 
 // NodeAccess tells what the credential that came with a job allows.
@@ -73,7 +74,7 @@ func (r *partnerRun) key() string {
 func (r *partnerRun) Run(ctx context.Context, model string, body []byte) (node.ModelAnswer, error) {
 	inv := call.Invocation{
 		Account: r.ref.Account, Key: r.key(), Method: "POST", Target: "/v2/models/" + model, Model: model, API: call.V2,
-		BaseURL: r.Base, ContentType: "application/json", Body: body,
+		BaseURL: r.Base, ContentType: "application/json", Body: body, For: r.run(),
 	}
 	r.index++
 	if r.Access != nil {
@@ -169,6 +170,18 @@ func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
 		r.Log.Warn("the call of a stopped node goes on", "job_id", r.ref.Job, "node_id", r.node, "error", err)
 	}
 	return given
+}
+
+func (r *partnerRun) run() *call.JobRun { return &call.JobRun{Job: string(r.ref.Job), Run: r.ref.Run} }
+
+// StopJob stops the calls that nodes of an ended run left behind: an interrupted attempt tells its own
+// call, but one whose worker died, or whose sibling failed, tells none. A call that cannot be told now is
+// found by the sweep of calls.
+func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
+	of := call.JobRun{Job: string(ref.Job), Run: ref.Run}
+	if err := p.Calls.StopJob(ctx, ref.Account, of, string(call.NewID())); err != nil {
+		p.Log.Warn("calls of an ended job go on until the next sweep", "job_id", ref.Job, "error", err)
+	}
 }
 
 // partnerFailure is a refusal as the failure of a node. Its code is the router's error type, by which

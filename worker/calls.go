@@ -21,6 +21,10 @@ type CallRecords interface {
 	Held(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
 	// Restart records an intent to run a call in a new workflow.
 	Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error)
+	// Stray returns runs in flight for at least age whose job's run is over, oldest first.
+	Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
+	// Cancel records that a call is to stop.
+	Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error)
 	// Waiting returns accounts whose calls are parked, in order from the one behind after.
 	Waiting(ctx context.Context, after string, limit int) ([]string, error)
 	// Admit lets parked calls of an account in flight as far as its limits allow.
@@ -33,7 +37,8 @@ type CallRecords interface {
 
 // CallSweeper finds calls in flight that nothing runs any more, since their workflow was closed from
 // outside or lost with the engine's database, and runs them again: the log says how far each has
-// come, and what was sent is not sent again. It also ends parked calls that waited for too long.
+// come, and what was sent is not sent again. It also stops the calls of jobs that ended without telling
+// them, and ends parked calls that waited for too long.
 type CallSweeper struct {
 	Client client.Client
 	Calls  CallRecords
@@ -69,7 +74,7 @@ func (s *CallSweeper) Run(ctx context.Context) error {
 // Sweep does one round.
 func (s *CallSweeper) Sweep(ctx context.Context) error {
 	_, timedOut := s.Calls.TimeOut(ctx, sweepLimit)
-	return errors.Join(s.revive(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
+	return errors.Join(s.revive(ctx), s.stopStray(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
 }
 
 func (s *CallSweeper) revive(ctx context.Context) error {
@@ -109,6 +114,26 @@ func (s *CallSweeper) check(ctx context.Context, r call.Run) error {
 	s.Log.Warn("running a call again whose workflow is gone", "call_id", r.Call, "run", r.Run+1)
 	s.Kick(intents)
 	return nil
+}
+
+// stopStray asks calls to stop whose nodes nobody waits for any more: their job was ended from outside,
+// or the process that ended it died before it could tell them.
+func (s *CallSweeper) stopStray(ctx context.Context) error {
+	stray, err := s.Calls.Stray(ctx, s.Age, sweepLimit)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, r := range stray {
+		done, err := s.Calls.Cancel(ctx, r.Account, r.Call, string(call.NewID()))
+		if err != nil {
+			failed = append(failed, fmt.Errorf("stop stray call %s: %w", r.Call, err))
+			continue
+		}
+		s.Log.Info("stopping a call whose job has ended", "call_id", r.Call, "job_id", r.For.Job)
+		s.Kick(done.Intents)
+	}
+	return errors.Join(failed...)
 }
 
 func (s *CallSweeper) admit(ctx context.Context) error {

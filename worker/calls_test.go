@@ -46,6 +46,8 @@ type callRecords struct {
 	restarted []call.ID
 	admitted  []string
 	forgot    bool
+	stray     []call.Run
+	canceled  []call.ID
 }
 
 func (r *callRecords) Held(context.Context, time.Duration, int) ([]call.Run, error) {
@@ -55,6 +57,18 @@ func (r *callRecords) Held(context.Context, time.Duration, int) ([]call.Run, err
 func (r *callRecords) Restart(_ context.Context, run call.Run) ([]outbox.Intent, error) {
 	r.restarted = append(r.restarted, run.Call)
 	return []outbox.Intent{{WorkflowID: run.Call.WorkflowID(run.Run + 1)}}, nil
+}
+
+func (r *callRecords) Stray(context.Context, time.Duration, int) ([]call.Run, error) {
+	return r.stray, nil
+}
+
+func (r *callRecords) Cancel(_ context.Context, account string, id call.ID, _ string) (call.Cancellation, error) {
+	if account == "away" {
+		return call.Cancellation{}, errors.New("a stream that cannot be appended to")
+	}
+	r.canceled = append(r.canceled, id)
+	return call.Cancellation{Active: true, Intents: []outbox.Intent{{WorkflowID: id.WorkflowID(1), Kind: outbox.Cancel}}}, nil
 }
 
 func (r *callRecords) Waiting(_ context.Context, after string, _ int) ([]string, error) {
@@ -99,4 +113,21 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, r.admitted)
 	require.Equal(t, 4, kicked)
 	require.True(t, r.forgot)
+}
+
+func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
+	t.Parallel()
+	lost, second := call.NewID(), call.NewID()
+	r := &callRecords{stray: []call.Run{
+		{Call: call.NewID(), Account: "away", For: &call.JobRun{Job: "1", Run: 1}},
+		{Call: lost, Account: "a", For: &call.JobRun{Job: "2", Run: 1}},
+		{Call: second, Account: "b", For: &call.JobRun{Job: "3", Run: 2}},
+	}}
+	var kicked []outbox.Intent
+	s := worker.CallSweeper{
+		Client: callEngine{}, Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked = append(kicked, in...) }, Log: slog.New(slog.DiscardHandler),
+	}
+	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")
+	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be told keeps no other waiting")
+	require.Len(t, kicked, 2)
 }

@@ -56,7 +56,7 @@ func RunModel(ctx workflow.Context, p RunModelParams) error {
 	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancel request is something to act on, not the end
 	step := activities.ModelStep{Next: activities.NextSend}
 	if p.Next != nil {
-		step = *p.Next
+		step, m.gone = *p.Next, p.Next.Stop
 	}
 	for step.Next != activities.NextNothing {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !m.mustStop() {
@@ -66,6 +66,7 @@ func RunModel(ctx workflow.Context, p RunModelParams) error {
 		if step, err = m.take(step); err != nil {
 			return err
 		}
+		m.gone = m.gone || step.Stop
 	}
 	return nil
 }
@@ -75,11 +76,12 @@ type modelRun struct {
 	run     call.Run
 	ctx     workflow.Context // goes on when the caller gave up
 	asked   workflow.Context // canceled when the caller gave up
+	gone    bool             // the same, as the log says: a run behind a lost one is not canceled itself
 	stopped bool             // and the provider was told so
 }
 
 // mustStop reports whether the caller gave up and the provider does not know yet.
-func (m *modelRun) mustStop() bool { return m.asked.Err() != nil && !m.stopped }
+func (m *modelRun) mustStop() bool { return (m.gone || m.asked.Err() != nil) && !m.stopped }
 
 // take does what the call needs next and returns what it needs then.
 func (m *modelRun) take(step activities.ModelStep) (activities.ModelStep, error) {

@@ -1,6 +1,9 @@
 package call
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // StopNode asks the call of a partner node's key to stop, best effort: a generation that has begun may
 // finish and be charged. A key without a call, and a call that has ended, are left alone.
@@ -15,4 +18,22 @@ func (s *Service) StopNode(ctx context.Context, account, key, requestID string) 
 	}
 	s.Kicker.Kick(done.Intents)
 	return nil
+}
+
+// StopJob asks every call in flight to stop that nodes of a job's run wait for, best effort.
+func (s *Service) StopJob(ctx context.Context, account string, of JobRun, requestID string) error {
+	calls, err := s.Store.OfJob(ctx, account, of)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, id := range calls {
+		done, err := s.Store.Cancel(ctx, account, id, requestID)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		s.Kicker.Kick(done.Intents)
+	}
+	return errors.Join(failed...)
 }

@@ -75,6 +75,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	}
 	return NewCall{
 		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
+		For: inv.For,
 		Fact: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
 			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,

@@ -21,7 +21,8 @@ type Invocation struct {
 	Model       string // "<provider>/<model>"
 	API         Version
 	Options     Options
-	BaseURL     string // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
+	For         *JobRun // the run of a job whose node waits for the call; nil = a caller's own
+	BaseURL     string  // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
 	ContentType string
 	Body        []byte // bounded by the caller
 }

@@ -64,14 +64,22 @@ func (l Limits) Concurrent(spent int64) (all, costly int) {
 
 // Run names one run of a call's workflow; it is what a start intent carries.
 type Run struct {
-	Call    ID     `json:"call"`
-	Account string `json:"account"`
-	Run     int    `json:"run"`
-	Model   string `json:"model"`
-	Request Body   `json:"request"`
-	Held    int64  `json:"held_micros"`
-	Version int64  `json:"version"` // of the stream when the run was made
+	Call    ID      `json:"call"`
+	Account string  `json:"account"`
+	Run     int     `json:"run"`
+	Model   string  `json:"model"`
+	Request Body    `json:"request"`
+	Held    int64   `json:"held_micros"`
+	Version int64   `json:"version"` // of the stream when the run was made
+	For     *JobRun `json:"for,omitempty"`
 	Route
+}
+
+// JobRun names the run of a job one of whose nodes waits for a call: when that run ends, the call is of
+// no use to anybody.
+type JobRun struct {
+	Job string `json:"job"`
+	Run int    `json:"run"`
 }
 
 // Route says which server of the model a call goes to. The zero value is the model's own.
@@ -88,6 +96,7 @@ type NewCall struct {
 	Key         string // "" = none
 	Fingerprint blob.Ref
 	Fact        AcceptedV1
+	For         *JobRun // set: the call of a node
 	Costly      bool
 	Limits      Limits
 	Sending     *DispatchingV1 // set: this process goes on the wire as soon as the call is recorded
@@ -100,6 +109,7 @@ const firstRun = 1
 func (n NewCall) Run(version int64) Run {
 	return Run{
 		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held, Version: version,
+		For:   n.For,
 		Route: Route{Server: n.Fact.Server, Strict: n.Fact.Options.Strict && n.Fact.Server != "", Fallback: n.Fact.Fallback},
 	}
 }
@@ -168,6 +178,8 @@ type Store interface {
 	Note(ctx context.Context, account string, id ID, e eventlog.Event) error
 	// Cancel ends a parked call, and records the request for one under way.
 	Cancel(ctx context.Context, account string, id ID, requestID string) (Cancellation, error)
+	// OfJob returns the calls in flight that nodes of that run wait for.
+	OfJob(ctx context.Context, account string, of JobRun) ([]ID, error)
 	// Ahead returns how many parked calls of the account come before that one.
 	Ahead(ctx context.Context, account string, id ID) (int64, error)
 	// Count counts a poll against the account's allowances; a *Refusal when one is used up.

@@ -209,7 +209,8 @@ func (s *Calls) Cancel(ctx context.Context, account string, id call.ID, requestI
 	out := call.Cancellation{Active: true}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var run int
-		err := tx.QueryRow(ctx, `select run from call_slots where call_id = $1 and account = $2`, id, account).Scan(&run)
+		err := tx.QueryRow(ctx, `update call_slots set payload = payload || '{"canceling": true}'
+			where call_id = $1 and account = $2 returning run`, id, account).Scan(&run)
 		if errors.Is(err, pgx.ErrNoRows) {
 			out.Active = false
 			return nil

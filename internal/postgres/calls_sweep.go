@@ -44,7 +44,7 @@ func (s *Calls) Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error
 	next := r
 	next.Run++
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `update call_slots set run = $3, payload = $4 where call_id = $1 and run = $2`, r.Call, r.Run, next.Run, payloadOf(next))
+		tag, err := tx.Exec(ctx, `update call_slots set run = $3, payload = payload || $4 where call_id = $1 and run = $2`, r.Call, r.Run, next.Run, payloadOf(next))
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -54,6 +54,32 @@ func (s *Calls) Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error
 		return err
 	})
 	return intents, classify(err, "run a call again")
+}
+
+// Stray returns the runs of calls in flight that nodes of jobs waited for whose run is over, oldest first;
+// those that were asked to stop before are left out.
+func (s *Calls) Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
+	rows, err := s.pool.Query(ctx, `select payload from call_slots c
+		where payload ? 'for' and not payload ? 'canceling' and admitted_at <= now() - $1::interval
+		  and not exists (select from job_slots j
+			where j.job_id = (c.payload->'for'->>'job')::uuid and j.run = (c.payload->'for'->>'run')::int)
+		order by admitted_at limit $2`, age, limit)
+	if err != nil {
+		return nil, classify(err, "read calls of jobs that ended")
+	}
+	runs, err := pgx.CollectRows(rows, scanRun)
+	return runs, classify(err, "read calls of jobs that ended")
+}
+
+// OfJob implements call.Store.
+func (s *Calls) OfJob(ctx context.Context, account string, of call.JobRun) ([]call.ID, error) {
+	rows, err := s.pool.Query(ctx, `select call_id::text from call_slots
+		where account = $1 and payload->'for'->>'job' = $2 and payload->'for'->>'run' = $3::int::text order by admitted_at`, account, of.Job, of.Run)
+	if err != nil {
+		return nil, classify(err, "read the calls of a job")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[call.ID])
+	return found, classify(err, "read the calls of a job")
 }
 
 // Waiting returns accounts whose calls are parked, at most limit, in order from the one behind after.

@@ -217,3 +217,61 @@ func TestSignsOfLife(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, alive)
 }
+
+func TestCallsWhoseJobEndedAreStray(t *testing.T) {
+	t.Parallel()
+	b := newCallBooks(t)
+	require.NoError(t, b.credits.Grant(t.Context(), "a", 100, "operator", "test"))
+	over, live, earlier, own := newCall("1", 10), newCall("2", 10), newCall("3", 10), newCall("4", 10)
+	job := string(call.NewID())
+	over.For, live.For, earlier.For = &call.JobRun{Job: string(call.NewID()), Run: 1}, &call.JobRun{Job: job, Run: 2}, &call.JobRun{Job: job, Run: 1}
+	for _, n := range []call.NewCall{over, live, earlier, own} {
+		_, err := b.calls.Accept(t.Context(), n)
+		require.NoError(t, err)
+	}
+	_, err := b.pool.Exec(t.Context(), `insert into job_slots (job_id, account, run) values ($1, 'a', 2)`, job)
+	require.NoError(t, err)
+	stray := func(age time.Duration) (found []call.ID) {
+		runs, err := b.calls.Stray(t.Context(), age, 10)
+		require.NoError(t, err)
+		for _, r := range runs {
+			require.NotNil(t, r.For)
+			found = append(found, r.Call)
+		}
+		return found
+	}
+	require.Equal(t, []call.ID{over.ID, earlier.ID}, stray(0), "neither a caller's own call nor that of a run under way")
+	require.Empty(t, stray(time.Minute))
+	ofJob, err := b.calls.OfJob(t.Context(), "a", *live.For)
+	require.NoError(t, err)
+	require.Equal(t, []call.ID{live.ID}, ofJob)
+	ofJob, err = b.calls.OfJob(t.Context(), "b", *live.For)
+	require.NoError(t, err)
+	require.Empty(t, ofJob, "another account's")
+
+	for range 2 { // asking twice records it once
+		done, err := b.calls.Cancel(t.Context(), "a", over.ID, string(call.NewID()))
+		require.NoError(t, err)
+		require.True(t, done.Active)
+	}
+	c, err := b.calls.Load(t.Context(), "a", over.ID)
+	require.NoError(t, err)
+	require.True(t, c.Canceling)
+	require.EqualValues(t, 3, c.Version)
+	require.Equal(t, []call.ID{earlier.ID}, stray(0), "it knows")
+	runs, err := b.calls.Stray(t.Context(), 0, 10)
+	require.NoError(t, err)
+	_, err = b.calls.Cancel(t.Context(), "a", earlier.ID, string(call.NewID()))
+	require.NoError(t, err)
+	_, err = b.calls.Restart(t.Context(), runs[0]) // read before it was canceled
+	require.NoError(t, err)
+	require.Empty(t, stray(0), "a restart does not forget it")
+
+	e := succeeded(over, 0)
+	e.Type, e.Fact = call.TypeCanceled, call.CanceledV1{Model: "m/n"}
+	_, err = b.calls.End(t.Context(), e)
+	require.NoError(t, err)
+	inFlight, _, committed, _ := b.lane(t)
+	require.Equal(t, []int64{3, 30}, []int64{int64(inFlight), committed}, "place and hold are free again")
+	require.EqualValues(t, 30, b.balance(t).Held)
+}

@@ -137,8 +137,8 @@ func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *sp
 var ErrCannotCancel = errors.New("the provider cannot cancel a generation")
 
 // Cancel asks the provider to stop a submitted generation. It is best effort: nil means that the
-// provider took the request or knows the generation no longer. The generation may finish and be
-// charged all the same.
+// provider took the request or knows the generation no longer. One that refuses, as when the generation
+// is beyond being stopped, is ErrCannotCancel: it finishes, and is charged.
 func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) error {
 	if !m.Cancel.URL.Set() {
 		return ErrCannotCancel
@@ -149,8 +149,11 @@ func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) er
 		return err
 	}
 	defer a.close()
-	if a.status >= http.StatusInternalServerError || a.status == http.StatusTooManyRequests {
+	switch {
+	case a.status >= http.StatusInternalServerError, a.status == http.StatusTooManyRequests, a.status == http.StatusRequestTimeout:
 		return fmt.Errorf("%w: the provider answered %d to a cancel", ErrUnknown, a.status)
+	case a.ok(), a.status == http.StatusNotFound, a.status == http.StatusGone:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: it answered %d", ErrCannotCancel, a.status)
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -37,6 +38,10 @@ type message struct {
 	again       bool   // it changes nothing at the provider and may be repeated
 }
 
+// askedAgain bounds the silence on a status, result or cancel request: nothing is computed for one, and
+// what was not answered is asked again.
+const askedAgain = 30 * time.Second
+
 // exchange sends a message and returns the answer up to its headers. Errors wrap ErrNotSent or
 // ErrUnknown, and the cause when it was a time bound. Its span tells the model and the status, and
 // neither address nor bodies: both may hold what a client sent.
@@ -61,7 +66,11 @@ func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*
 }
 
 func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
-	ctx, watch := outbound.Watch(ctx, m.Limits.Answer, m.Limits.Stall)
+	stall := m.Limits.Stall
+	if msg.again {
+		stall = min(stall, askedAgain)
+	}
+	ctx, watch := outbound.Watch(ctx, m.Limits.Answer, stall)
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	req, err := c.request(traced, m, msg)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
 // Poll asks once how a submitted generation stands. When it is finished, the result is written to
@@ -100,7 +101,8 @@ func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
 // pollUnreadable: a broken status answer is asked for again; one that is too large never gets
 // better.
 func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err error) (Outcome, error) {
-	if kept.err == nil && !errors.Is(a.problem, errTooLarge) && timedOut(a.problem) == nil {
+	passes := timedOut(a.problem) == nil || errors.Is(a.problem, outbound.ErrStalled)
+	if kept.err == nil && !errors.Is(a.problem, errTooLarge) && passes {
 		c.log.Warn("a status answer cannot be read", "provider", m.Provider, "model", m.ID, "error", err)
 		return Outcome{Phase: Pending, Status: a.status, PollAfter: m.Limits.PollEvery}, nil
 	}

@@ -23,7 +23,10 @@ func (s *Server) falRoutes() {
 		request := "/fal/fal-ai/" + app + "/requests/{id}"
 		s.handle("GET "+request+"/status", key, refusals{faultDown: falRefusals[faultDown]}.or(falStatus(app)))
 		s.handle("GET "+request, key, falResult)
-		s.handle("PUT "+request+"/cancel", key, func(*exchange) reply {
+		s.handle("PUT "+request+"/cancel", key, func(e *exchange) reply {
+			if !e.cancel() {
+				return fail(http.StatusBadRequest, map[string]any{"status": "ALREADY_COMPLETED"})
+			}
 			return reply{status: http.StatusAccepted, json: map[string]any{"status": "CANCELLATION_REQUESTED"}}
 		})
 	}

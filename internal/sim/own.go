@@ -31,7 +31,7 @@ func (s *Server) ownRoutes() {
 	s.handle("POST /sim/speech", nobody, ownRefusals.or(speech))
 	s.handle("POST /sim/generations", nobody, ownRefusals.or(generate))
 	s.handle("GET /sim/generations/{id}", nobody, generation)
-	s.handle("DELETE /sim/generations/{id}", nobody, func(*exchange) reply { return ok(map[string]any{"cancelled": true}) })
+	s.handle("DELETE /sim/generations/{id}", nobody, stopGeneration)
 }
 
 // echo answers with the input as it came, byte for byte.
@@ -61,11 +61,20 @@ func generate(e *exchange) reply {
 	return reply{status: http.StatusAccepted, json: map[string]any{"id": e.submit(kind).id(), "status": "queued"}, charged: true}
 }
 
+func stopGeneration(e *exchange) reply {
+	if !e.cancel() {
+		return fail(http.StatusConflict, ownError("finished", "There is no such generation under way."))
+	}
+	return ok(map[string]any{"cancelled": true})
+}
+
 func generation(e *exchange) reply {
 	t, found := e.ticket()
 	switch {
 	case !found:
 		return fail(http.StatusNotFound, ownError("unknown", "No such generation."))
+	case e.canceled(t):
+		return ok(map[string]any{"id": t.id(), "status": "cancelled"})
 	case !t.finished(e.now):
 		return ok(map[string]any{"id": t.id(), "status": "running"})
 	case t.Fault == faultPolicy:

@@ -20,7 +20,10 @@ var replicateRefusals = refusals{
 func (s *Server) replicateRoutes() {
 	s.handle("POST /replicate/v1/models/{owner}/{model}/predictions", bearer, replicateRefusals.or(replicateSubmit))
 	s.handle("GET /replicate/v1/predictions/{id}", bearer, refusals{faultDown: replicateRefusals[faultDown]}.or(replicateTask))
-	s.handle("POST /replicate/v1/predictions/{id}/cancel", bearer, replicateTask)
+	s.handle("POST /replicate/v1/predictions/{id}/cancel", bearer, func(e *exchange) reply {
+		e.cancel() // of one that has finished, it changes nothing
+		return replicateTask(e)
+	})
 }
 
 func replicateSubmit(e *exchange) reply {
@@ -50,6 +53,8 @@ func replicateDocument(e *exchange, t ticket, now time.Time) map[string]any {
 		"urls": map[string]any{"get": self, "cancel": self + "/cancel", "web": "https://replicate.com/p/" + t.id()},
 	}
 	switch {
+	case e.canceled(t):
+		document["status"] = "canceled"
 	case !t.finished(now):
 	case t.Fault == faultPolicy:
 		document["status"], document["error"] = "failed", "NSFW content detected. Try running it again, or try a different prompt."

@@ -34,7 +34,7 @@ const (
 // scenario is what a request asks the simulator to do.
 type scenario struct {
 	Fault string
-	Late  string        // fault of the status answers
+	Late  string        // fault of the first status answers
 	Delay time.Duration // of the answer, or of the generation where there is one
 	Size  int           // bytes of a byte answer
 	set   bool          // Delay was asked for

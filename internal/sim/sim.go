@@ -29,6 +29,8 @@ type Server struct {
 	opts     Options
 	mux      *http.ServeMux
 	charges  *charges
+	cancels  *charges // cancel requests by generation
+	lates    *charges // status answers that misbehaved, by generation
 	webhooks sync.WaitGroup
 	ctx      context.Context
 	stop     context.CancelFunc
@@ -45,7 +47,7 @@ func New(opts Options) *Server {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{opts: opts, mux: http.NewServeMux(), charges: &charges{counts: map[string]int{}}, ctx: ctx, stop: stop}
+	s := &Server{opts: opts, mux: http.NewServeMux(), charges: newCharges(), cancels: newCharges(), lates: newCharges(), ctx: ctx, stop: stop}
 	s.routes()
 	return s
 }
@@ -68,6 +70,7 @@ func Providers() []string {
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /charges", s.charges.list)
 	s.mux.HandleFunc("DELETE /charges", s.charges.reset)
+	s.mux.HandleFunc("GET /cancels", s.cancels.list)
 	s.mux.HandleFunc("GET /files/{name}", serveFile)
 	s.ownRoutes()
 	s.bflRoutes()
@@ -136,13 +139,13 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 		e := &exchange{Request: r, raw: raw, server: s, now: time.Now()}
 		e.body = decode(r.Header.Get("Content-Type"), raw)
 		e.scenario = parseScenario(raw, r.URL.Path)
-		if t, ok := ticketOf(r); ok {
-			e.scenario = t.polling(e.now)
-		}
-		if !e.scenario.wait(r.Context()) {
-			return
+		if t, ok := e.ticket(); ok {
+			e.scenario = e.polling(t)
 		}
 		rep := s.answer(e, auth, h)
+		if !e.scenario.wait(r.Context()) { // what it did for a caller who is gone is not charged
+			return
+		}
 		if rep.charged {
 			s.charges.add(chargeKey(r, raw))
 		}

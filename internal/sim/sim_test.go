@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -115,4 +116,37 @@ func TestAGenerationSurvivesItsServer(t *testing.T) {
 	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))
 	status, _ := send(t, "GET", second+"/sim/generations/sim-nonsense", "")
 	require.Equal(t, 404, status)
+}
+
+func TestADelayIsTheGenerationsAndNotItsSubmissions(t *testing.T) {
+	t.Parallel()
+	s, base := start(t)
+	status, submitted := send(t, "POST", base+"/sim/generations", `{"prompt":"[sim:delay=10m]"}`) // answered now
+	require.Equal(t, 202, status)
+	require.Len(t, s.Charges(), 1)
+	path := base + "/sim/generations/" + submitted["id"].(string)
+	_, document := send(t, "GET", path, "")
+	require.Equal(t, "running", document["status"])
+	status, _ = send(t, "DELETE", path, "")
+	require.Equal(t, 200, status)
+	require.Equal(t, map[string]int{submitted["id"].(string): 1}, s.Cancels())
+	_, document = send(t, "GET", path, "")
+	require.Equal(t, "cancelled", document["status"])
+	status, _ = send(t, "DELETE", base+"/sim/generations/sim-nonsense", "")
+	require.Equal(t, 409, status)
+}
+
+func TestAStatusAnswerThatHangsHangsOnce(t *testing.T) {
+	t.Parallel()
+	_, base := start(t)
+	_, submitted := send(t, "POST", base+"/sim/generations", `{"prompt":"[sim:late-hang]"}`)
+	path := base + "/sim/generations/" + submitted["id"].(string)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", path, nil)
+	require.NoError(t, err)
+	_, err = http.DefaultClient.Do(req) //nolint:bodyclose // it gives none
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, document := send(t, "GET", path, "")
+	require.Equal(t, "done", document["status"])
 }

@@ -19,11 +19,11 @@ type ticket struct {
 
 const ticketMark = "sim-"
 
-// submit makes the ticket of a submission.
+// submit makes the ticket of a submission; a wished delay is the generation's.
 func (e *exchange) submit(extra string) ticket {
 	delay := e.server.opts.Delay
 	if e.scenario.set {
-		delay = e.scenario.Delay
+		delay, e.scenario.Delay = e.scenario.Delay, 0 // the generation takes it, not this answer
 	}
 	t := ticket{Ready: e.now.Add(delay).UnixMilli(), Late: e.scenario.Late, Seed: seedOf(e.raw), Extra: extra}
 	if e.scenario.Fault == faultFail {
@@ -64,15 +64,20 @@ func ticketOf(r *http.Request) (ticket, bool) {
 	return ticket{}, false
 }
 
-// lateFor is how long the status answers of a finished generation misbehave: what passes by itself
-// passes soon.
-const lateFor = 200 * time.Millisecond
+// mostLate is how many status answers of a generation misbehave: what passes by itself passes soon. One
+// that hangs costs its caller far more time than any other.
+const mostLate, mostHung = 2, 1
 
-// polling is the scenario of status answers.
-func (t ticket) polling(now time.Time) scenario {
-	if now.After(time.UnixMilli(t.Ready).Add(lateFor)) {
+// polling is the scenario of a status answer.
+func (e *exchange) polling(t ticket) scenario {
+	most := mostLate
+	if t.Late == faultHang {
+		most = mostHung
+	}
+	if t.Late == "" || e.server.lates.all()[t.id()] >= most {
 		return scenario{}
 	}
+	e.server.lates.add(t.id())
 	return scenario{Fault: t.Late}
 }
 

@@ -54,6 +54,21 @@ type charges struct {
 	counts map[string]int // guarded by mu
 }
 
+func newCharges() *charges { return &charges{counts: map[string]int{}} }
+
+// cancel counts a request to stop a generation; false for one that has finished or that nobody knows.
+func (e *exchange) cancel() bool {
+	t, found := e.ticket()
+	if !found || t.finished(e.now) {
+		return false
+	}
+	e.server.cancels.add(t.id())
+	return true
+}
+
+// canceled reports a generation that was asked to stop before it was finished.
+func (e *exchange) canceled(t ticket) bool { return e.server.cancels.all()[t.id()] > 0 }
+
 // chargeKey names a call: its idempotency key where the caller sends one, otherwise its body.
 func chargeKey(r *http.Request, raw []byte) string {
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
@@ -88,6 +103,9 @@ func (c *charges) all() map[string]int {
 	defer c.mu.Unlock()
 	return maps.Clone(c.counts)
 }
+
+// Cancels returns how often each generation was asked to stop in time, by its id.
+func (s *Server) Cancels() map[string]int { return s.cancels.all() }
 
 // Charges returns how often each call was charged, by idempotency key, or by a hash of its body
 // where the caller sent none.

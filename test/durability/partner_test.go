@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +21,14 @@ type charges struct {
 	base string
 }
 
-func (c charges) total() (sum int) {
+func (c charges) total() int { return c.count("/charges") }
+
+// stopped is how many generations the provider was asked to stop in time.
+func (c charges) stopped() int { return c.count("/cancels") }
+
+func (c charges) count(path string) (sum int) {
 	c.t.Helper()
-	resp, err := http.Get(c.base + "/charges")
+	resp, err := http.Get(c.base + path)
 	require.NoError(c.t, err)
 	defer resp.Body.Close()
 	var counted map[string]int
@@ -72,5 +78,55 @@ func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	again := c.submit(strings.Replace(paintedBy("slowly [sim:delay=12s]"), "painted", "renamed", 1))
 	c.await([]string{again}, "completed")
 	require.Equal(t, 1, charged.total(), "equal inputs are not paid for again")
+	c.checkLanes()
+}
+
+// ofCall returns the types of the facts of the only model call, oldest first.
+func (c *cluster) ofCall() (types []string) {
+	c.t.Helper()
+	var found []struct {
+		ID string `json:"id"`
+	}
+	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "list", "--json")), &found))
+	if len(found) == 0 {
+		return nil
+	}
+	require.Len(c.t, found, 1)
+	var facts []struct{ Type string }
+	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &facts))
+	for _, f := range facts {
+		types = append(types, f.Type)
+	}
+	return types
+}
+
+// A job that is canceled while no worker lives takes its model's call with it as soon as one does: the
+// interrupted node cannot tell the call, the end of the run does.
+func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
+	t.Parallel()
+	c, provider := startPartners(t)
+	id := c.submit(paintedBy("slowly [sim:delay=10m]"))
+	c.until(time.Minute, "the provider gave a handle", func() bool {
+		return slices.Contains(c.ofCall(), "call.provider_accepted.v1")
+	})
+	require.Equal(t, 1, provider.total())
+	for _, w := range c.workers {
+		w.kill()
+	}
+	status, body := c.call("POST", "/api/v2/jobs/"+id+"/cancel", "")
+	require.Equal(t, http.StatusOK, status, body)
+	for _, w := range c.workers {
+		w.start()
+	}
+	c.await([]string{id}, "cancelled")
+	var facts []string
+	c.until(time.Minute, "the call has ended", func() bool {
+		facts = c.ofCall()
+		return facts[len(facts)-1] == "call.canceled.v1"
+	})
+	require.Contains(t, facts, "call.cancel_requested.v1")
+	require.Equal(t, 1, provider.stopped(), "its provider was told")
+	require.Equal(t, 1, provider.total(), "and charged once")
+	c.checkViews()
 	c.checkLanes()
 }

@@ -144,6 +144,7 @@ func (s *service) run(t *testing.T, args ...string) string {
 type client struct {
 	t         *testing.T
 	base, key string
+	account   string // its name
 }
 
 // newClient makes an account of that tier, with a key.
@@ -152,7 +153,7 @@ func newClient(t *testing.T, tier string) *client {
 	s := start(t)
 	name := strings.ReplaceAll(t.Name(), "/", "-") + fmt.Sprint(time.Now().UnixNano())
 	s.run(t, "accounts", "create", name, "--tier", tier)
-	return &client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name)}
+	return &client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name), account: name}
 }
 
 // reply is an answer that was read whole.
