@@ -54,7 +54,14 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 		g.Log.Warn("the node cache could not be asked; everything runs", "job_id", state.ID, "error", err)
 		return nodecache.Answer{}
 	}
-	return nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
+	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
+	for _, u := range a.Units {
+		e := a.Hits[u]
+		if err := p.shown.take(p.Nodes[u].ID, shownBytes(e.UI, e.Files, nil)); err != nil {
+			return nodecache.Answer{} // of several jobs together it is too much for one: the node that is over says so
+		}
+	}
+	return a
 }
 
 // addAnswer adds the facts of what the cache answers: which nodes in document order, and what they show.

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -37,6 +36,7 @@ type chain struct {
 	log     *nodeLog // of the current node
 	result  RunResult
 	entries []nodecache.Entry // finished nodes that the cache is to keep
+	spent   map[int][]int     // units that nobody of the batch reads behind the node at that place
 }
 
 func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder) *chain {
@@ -52,7 +52,25 @@ func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder
 	for _, unit := range p.Keep {
 		c.keep[unit] = true
 	}
+	c.spent = spentBehind(plan, p.Units)
 	return c
+}
+
+// spentBehind tells by place in a batch which values nobody reads behind it. A chain of large pictures would
+// otherwise hold all of them until its end.
+func spentBehind(plan *planned, units []int) map[int][]int {
+	last := make(map[int]int, len(units))
+	for i, unit := range units {
+		last[unit] = i
+		for _, link := range plan.Nodes[unit].Links {
+			last[link.Unit] = i
+		}
+	}
+	spent := make(map[int][]int, len(units))
+	for unit, i := range last {
+		spent[i] = append(spent[i], unit)
+	}
+	return spent
 }
 
 // run stops at the first failed node; nodes that lack an input are passed over. The last facts are
@@ -74,6 +92,9 @@ func (c *chain) run(ctx context.Context) error {
 		}
 		if !goesOn {
 			break
+		}
+		for _, done := range c.spent[i] {
+			delete(c.values, done)
 		}
 	}
 	return nil
@@ -127,7 +148,15 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err := c.saveTexts(ctx, res.UI, files); err != nil {
 		return false, err
 	}
-	return true, c.executed(ctx, unit, pn, res, files.Saved(), time.Since(began))
+	took := time.Since(began)
+	ui, err := c.shown(pn.ID, res, files.Saved())
+	if err != nil {
+		return c.failed(ctx, unit, pn, inv, err)
+	}
+	fact := job.NodeExecutedV1{
+		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
+	}
+	return true, c.executed(ctx, unit, res, fact, took)
 }
 
 // invoke runs a node, in a span of its own where traces are recorded.
@@ -260,19 +289,11 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 }
 
 // executed records a finished node, with its values where somebody outside the batch reads them.
-func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res node.Result, saved []job.OutputFile, took time.Duration) error {
-	fact := job.NodeExecutedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Files: saved, Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message}
-	if len(res.UI) > 0 {
-		ui, err := json.Marshal(res.UI)
-		if err != nil {
-			return fmt.Errorf("encode what node %s shows: %w", pn.ID, err)
-		}
-		fact.UI = ui
-	}
+func (c *chain) executed(ctx context.Context, unit int, res node.Result, fact job.NodeExecutedV1, took time.Duration) error {
 	out := graph.UnitResult{Unit: unit, Status: graph.Done}
 	c.values[unit] = res.Outputs
 	var err error
-	if out.Values, err = c.retain(ctx, unit, res, fact.UI, saved, took); err != nil {
+	if out.Values, err = c.retain(ctx, unit, res, fact.UI, fact.Files, took); err != nil {
 		return err
 	}
 	if c.keep[unit] && out.Values == nil {
@@ -281,7 +302,7 @@ func (c *chain) executed(ctx context.Context, unit int, pn *graph.PlanNode, res 
 		}
 	}
 	c.result.Units = append(c.result.Units, out)
-	c.facts.add(pn.ID, job.TypeNodeExecuted, fact)
+	c.facts.add(fact.Node, job.TypeNodeExecuted, fact)
 	c.current = nil
 	return c.facts.flushIfDue(ctx, false)
 }

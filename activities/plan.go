@@ -27,6 +27,7 @@ type planned struct {
 	order     map[string]int  // of nodes in the document
 	keys      []nodecache.Key // by unit
 	anew      []string        // nodes that run whatever the cache holds
+	shown     shownSizes      // by what ran in this process
 }
 
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is

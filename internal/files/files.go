@@ -262,8 +262,14 @@ func (f *NodeFiles) Save(ctx context.Context, save node.Save, write func(io.Writ
 	return node.File{Filename: e.Place.Filename, Subfolder: e.Place.Subfolder, Folder: node.Folder(e.Place.Folder)}, nil
 }
 
+// maxSaved bounds the files of one node: twice the largest batch. Lists of batches would be millions.
+const maxSaved = 8192
+
 // saving checks a request to save and completes it with who saves.
 func (f *NodeFiles) saving(save node.Save) (Saving, error) {
+	if save.Index >= maxSaved {
+		return Saving{}, fault.New(fault.Exhausted, "too_many_files", "a node saves at most %d files", maxSaved)
+	}
 	if err := checkFolder(save.Folder); err != nil {
 		return Saving{}, err
 	}

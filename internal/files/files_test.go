@@ -222,6 +222,8 @@ func TestUnsafeSavesAreRefused(t *testing.T) {
 	}
 	_, err := b.files.ForNode(newRun("a1"), "9").Save(t.Context(), node.Save{Folder: "models", Prefix: "x"}, content("c"))
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	_, err = b.files.ForNode(newRun("a1"), "9").Save(t.Context(), png(8192), content("c"))
+	require.Equal(t, "too_many_files", fault.CodeOf(err), "a list of batches would be millions")
 	_, err = b.files.ForAccount("a1").Save(t.Context(), png(0), content("c"))
 	require.Equal(t, fault.Denied, fault.KindOf(err))
 }

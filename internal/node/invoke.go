@@ -73,12 +73,16 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
+		if err := (&weight{most: call.MaxPixels}).add(res); err != nil {
+			return Result{}, err
+		}
 		return inv.join([]Result{res}), nil
 	}
 	if n := inv.longest(); n > maxMapped {
 		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list of %d elements is longer than %d", n, maxMapped)
 	}
 	var results []Result
+	total := &weight{most: call.MaxPixels}
 	if inv.mapped() && call.Files != nil {
 		call.Files = &renumbered{Files: call.Files}
 	}
@@ -92,6 +96,9 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		}
 		call.Args = args
 		res, err := inv.once(ctx, call)
+		if err == nil && inv.mapped() {
+			err = total.add(res)
+		}
 		if err != nil {
 			return Result{}, err
 		}
