@@ -67,3 +67,16 @@ func decodeJSON(raw []byte, v any) error {
 		return fault.Wrap(err, fault.Invalid, codeInvalidJSON, "the request body is not valid JSON")
 	}
 }
+
+// allowWriting gives the client so long to take what is written next, or, at 0, any time. Whoever sets a
+// deadline takes it back in the end: net/http leaves it on the connection, for the requests that follow.
+func allowWriting(out *http.ResponseController, limit time.Duration) error {
+	until := time.Time{}
+	if limit > 0 {
+		until = time.Now().Add(limit)
+	}
+	if err := out.SetWriteDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}

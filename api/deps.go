@@ -61,8 +61,8 @@ type Jobs interface {
 type JobReader interface {
 	// Job returns a job of the account. Another's and an unknown one are NotFound.
 	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
-	// Active returns the account's unfinished jobs in run order.
-	Active(ctx context.Context, account string) ([]job.Job, error)
+	// Line returns the account's unfinished jobs in run order, page by page.
+	Line(ctx context.Context, account string, q jobs.Line) (jobs.LinePage, error)
 	// Remaining returns how many of the account's jobs have not ended.
 	Remaining(ctx context.Context, account string) (int64, error)
 	// List returns jobs newest first, ListAt by offset with the number of all.
@@ -70,6 +70,8 @@ type JobReader interface {
 	ListAt(ctx context.Context, account string, o jobs.Order) ([]job.Job, int64, error)
 	// QueuePosition returns how many queued jobs run before id; ok is false when it does not wait.
 	QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error)
+	// QueuePositions is QueuePosition of several; those that do not wait are absent.
+	QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error)
 }
 
 // Sources reads submissions as they were accepted, without credentials.

@@ -150,6 +150,34 @@ func (m *memoryJobs) ListAt(_ context.Context, owner string, o jobs.Order) ([]jo
 	return found[min(o.Offset, total):min(o.Offset+o.Limit, total)], int64(total), nil
 }
 
+// Line pages by the number of jobs before, so that tests with few of them see several pages.
+func (m *memoryJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.LinePage, error) {
+	active, err := m.Active(ctx, owner)
+	line := slices.DeleteFunc(active, func(j job.Job) bool { return q.Waiting != (j.State == job.Queued) })
+	from := 0
+	if q.After != nil {
+		from = int(q.After.Submitted)
+	}
+	to := min(from+3, len(line))
+	page := jobs.LinePage{Jobs: line[from:to]}
+	if to < len(line) {
+		page.Next = &jobs.Place{Submitted: int64(to)}
+	}
+	return page, err
+}
+
+func (m *memoryJobs) QueuePositions(ctx context.Context, owner string, ids []job.ID) (map[job.ID]int64, error) {
+	positions := map[job.ID]int64{}
+	for _, id := range ids {
+		if ahead, ok, err := m.QueuePosition(ctx, owner, id); ok || err != nil {
+			if positions[id] = ahead; err != nil {
+				return nil, err
+			}
+		}
+	}
+	return positions, nil
+}
+
 func (m *memoryJobs) QueuePosition(ctx context.Context, owner string, id job.ID) (int64, bool, error) {
 	active, err := m.Active(ctx, owner)
 	ahead := int64(0)

@@ -114,21 +114,21 @@ func (s *server) queuePosition(ctx context.Context, j job.Job) (*int64, error) {
 
 // queuePositions is queuePosition of all that wait among jobs of one account, at the cost of one read.
 func (s *server) queuePositions(ctx context.Context, owner string, list []job.Job) (map[job.ID]*int64, error) {
-	positions := map[job.ID]*int64{}
-	if !slices.ContainsFunc(list, func(j job.Job) bool { return j.State == job.Queued }) {
-		return positions, nil
-	}
-	active, err := s.Reader.Active(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range active {
+	var waiting []job.ID
+	for _, j := range list {
 		if j.State == job.Queued {
-			ahead := int64(len(positions))
-			positions[j.ID] = &ahead
+			waiting = append(waiting, j.ID)
 		}
 	}
-	return positions, nil
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	ahead, err := s.Reader.QueuePositions(ctx, owner, waiting)
+	positions := make(map[job.ID]*int64, len(ahead))
+	for id, n := range ahead {
+		positions[id] = &n
+	}
+	return positions, err
 }
 
 func metrics(j job.Job) jobMetrics {

@@ -1,14 +1,16 @@
 package api
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 // maxQueueDelete bounds the ids of one POST /queue.
@@ -22,12 +24,19 @@ func (s *server) queueRoutes() []route {
 	)
 }
 
-// maxQueuePrompts and queueBytes bound the graphs of one answer: a queue of thousands of them is no
-// answer to a poll. The entries behind have an empty one, as the hosted service does with heavy
+// maxQueuePrompts and queueBytes bound the graphs of each half of an answer: a queue of thousands of them
+// is no answer to a poll. The entries behind have an empty one, as the hosted service does with heavy
 // elements; GET /jobs/{id} has it.
 const (
 	maxQueuePrompts = 100
 	queueBytes      = 4 << 20
+)
+
+// queuePage is how many entries of an answer are in memory at once, and queueWrite how long a client may
+// take for them: queues may be deep.
+const (
+	queuePage  = 500
+	queueWrite = 30 * time.Second
 )
 
 // queueEntry is [number, prompt_id, prompt, extra_data, outputs_to_execute].
@@ -47,44 +56,108 @@ func (e queueEntry) tuple() []any {
 	return []any{j.Number, j.ID, e.prompt, extra, append([]string{}, j.Targets...)}
 }
 
-type queueResponse struct {
-	Running [][]any `json:"queue_running"`
-	Pending [][]any `json:"queue_pending"`
+// getQueue lists the caller's unfinished jobs, pending ones in run order: GET /queue. The pending ones are
+// read first, so that a job that is given a slot meanwhile is listed all the same, and once.
+func (s *server) getQueue(c *gin.Context) error {
+	q := &queueAnswer{server: s, c: c, out: http.NewResponseController(c.Writer), listed: map[job.ID]bool{}}
+	defer allowWriting(q.out, 0) //nolint:errcheck // a connection that fails has no requests to come
+	if err := q.list("queue_pending", jobs.Line{Waiting: true, Limit: queuePage}); err != nil {
+		return q.broken(err)
+	}
+	if err := q.list("queue_running", jobs.Line{Limit: queuePage}); err != nil {
+		return q.broken(err)
+	}
+	q.buf.WriteByte('}')
+	return q.broken(q.flush())
 }
 
-// getQueue lists the caller's unfinished jobs, pending ones in run order: GET /queue.
-func (s *server) getQueue(c *gin.Context) error {
-	active, err := s.Reader.Active(c.Request.Context(), caller(c).Account)
-	if err != nil {
-		return err
-	}
-	body := queueResponse{Running: [][]any{}, Pending: [][]any{}}
-	b := newBudget(queueBytes)
-	slices.SortStableFunc(active, func(a, b job.Job) int { return cmp.Compare(waits(a), waits(b)) }) // graphs of running ones first
-	for i, j := range active {
-		if i == maxQueuePrompts {
-			b.left = 0
-		}
-		src, err := s.source(c.Request.Context(), j, b)
+// queueAnswer is the answer of GET /queue, written page by page.
+type queueAnswer struct {
+	server *server
+	c      *gin.Context
+	out    *http.ResponseController
+	buf    bytes.Buffer
+	begun  bool            // something was sent
+	listed map[job.ID]bool // as pending
+}
+
+// list writes one member of the answer, of all pages of a line.
+func (q *queueAnswer) list(name string, line jobs.Line) error {
+	b, entries := newBudget(queueBytes), 0
+	for first := true; first || line.After != nil; first = false {
+		page, err := q.server.Reader.Line(q.c.Request.Context(), caller(q.c).Account, line)
 		if err != nil {
 			return err
 		}
-		entry := queueEntry{j, src.Prompt}.tuple()
-		if j.State == job.Queued {
-			body.Pending = append(body.Pending, entry)
-		} else {
-			body.Running = append(body.Running, entry)
+		if first {
+			q.member(name)
+		}
+		for _, j := range page.Jobs {
+			if q.listed[j.ID] {
+				continue
+			}
+			q.listed[j.ID] = line.Waiting
+			if entries++; entries > maxQueuePrompts {
+				b.left = 0
+			}
+			if err := q.entry(j, b, entries == 1); err != nil {
+				return err
+			}
+		}
+		if line.After = page.Next; line.After == nil {
+			break
+		}
+		if err := q.flush(); err != nil {
+			return err
 		}
 	}
-	c.PureJSON(http.StatusOK, body)
+	q.buf.WriteByte(']')
 	return nil
 }
 
-func waits(j job.Job) int {
-	if j.State == job.Queued {
-		return 1
+func (q *queueAnswer) member(name string) {
+	before := byte('{')
+	if q.begun || q.buf.Len() > 0 {
+		before = ','
 	}
-	return 0
+	q.buf.WriteByte(before)
+	q.buf.WriteString(`"` + name + `":[`)
+}
+
+func (q *queueAnswer) entry(j job.Job, b *budget, first bool) error {
+	src, err := q.server.source(q.c.Request.Context(), j, b)
+	if err != nil {
+		return err
+	}
+	if !first {
+		q.buf.WriteByte(',')
+	}
+	e := json.NewEncoder(&q.buf)
+	e.SetEscapeHTML(false)
+	return e.Encode(queueEntry{j, src.Prompt}.tuple())
+}
+
+// flush sends what was gathered. A client that takes nothing is cut off by the deadline.
+func (q *queueAnswer) flush() error {
+	if !q.begun {
+		q.begun = true
+		q.c.Header("Content-Type", "application/json; charset=utf-8")
+		q.c.Status(http.StatusOK)
+	}
+	if err := allowWriting(q.out, queueWrite); err != nil {
+		return err
+	}
+	_, err := q.buf.WriteTo(q.c.Writer)
+	return err
+}
+
+// broken cuts the connection off where the answer has begun: its end would be taken for the whole.
+func (q *queueAnswer) broken(err error) error {
+	if err != nil && q.begun {
+		q.server.log.Warn("the answer of GET /queue broke off", "request_id", requestID(q.c), "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return err
 }
 
 type queueRequest struct {

@@ -50,6 +50,7 @@ func (s *server) getEvents(c *gin.Context) error {
 	defer cancel()
 	e := &eventStream{server: s, c: c, ctx: ctx, base: s.baseURL(c.Request), out: http.NewResponseController(c.Writer), job: j}
 	e.begin()
+	defer allowWriting(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {
 		return fmt.Errorf("event stream of job %s: %w", j.ID, err) // logged; the answer has begun
 	}
@@ -277,7 +278,7 @@ func (e *eventStream) event(name string, data any) error {
 
 // write sends a frame at once. A client that takes nothing is cut off by the deadline.
 func (e *eventStream) write(frame []byte) error {
-	if err := e.out.SetWriteDeadline(time.Now().Add(sseWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := allowWriting(e.out, sseWrite); err != nil {
 		return errors.Join(errClientGone, err)
 	}
 	if _, err := e.c.Writer.Write(frame); err != nil {

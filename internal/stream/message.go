@@ -40,8 +40,8 @@ func (m *Message) size() int {
 
 // Snapshot is what a new watcher of an account is told at once.
 type Snapshot struct {
-	Remaining int // jobs that wait or run: queue_remaining
-	Jobs      []Live
+	Remaining int    // jobs that wait or run: queue_remaining
+	Jobs      []Live // those that have begun, in run order
 }
 
 // Live is an unfinished job as watchers know it.

@@ -56,10 +56,14 @@ func (r *room) frame(f stream.Frame) []*stream.Message {
 	return w.frame(f)
 }
 
-// snapshot returns the state of the room in run order.
+// snapshot returns the state of the room: of the jobs that have begun, in run order. Nothing has been said
+// yet of those that wait, and there may be thousands.
 func (r *room) snapshot() stream.Snapshot {
 	snap := stream.Snapshot{Remaining: len(r.jobs)}
 	for _, w := range r.jobs {
+		if w.job.State == job.Queued {
+			continue
+		}
 		snap.Jobs = append(snap.Jobs, stream.Live{
 			Job: w.job, LastNode: w.last, Progress: w.progress(), Preview: w.preview,
 		})

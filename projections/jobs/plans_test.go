@@ -82,11 +82,24 @@ func reads(l *log) map[string]func(context.Context) error {
 			return err
 		}
 	}
+	line := func(q jobs.Line) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := l.reader.Line(ctx, "acme", q)
+			return err
+		}
+	}
 	return map[string]func(context.Context) error{
 		"job":       func(ctx context.Context) error { _, err := l.reader.Job(ctx, "acme", id(1)); return err },
 		"active":    func(ctx context.Context) error { _, err := l.reader.Active(ctx, "acme"); return err },
 		"remaining": func(ctx context.Context) error { _, err := l.reader.Remaining(ctx, "acme"); return err },
 		"position":  func(ctx context.Context) error { _, _, err := l.reader.QueuePosition(ctx, "acme", id(1)); return err },
+		"waiting":   line(jobs.Line{Waiting: true}),
+		"onwards":   line(jobs.Line{Waiting: true, After: &jobs.Place{Number: 1, Submitted: 1}, Limit: 10}),
+		"running":   line(jobs.Line{}),
+		"positions": func(ctx context.Context) error {
+			_, err := l.reader.QueuePositions(ctx, "acme", []job.ID{id(1)})
+			return err
+		},
 		"list":      list(jobs.Query{}),
 		"page":      list(jobs.Query{Before: 1000, Limit: 100}),
 		"state":     list(jobs.Query{States: []job.State{job.Queued}}),

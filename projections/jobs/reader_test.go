@@ -70,6 +70,43 @@ func (l *log) active(t testing.TB, account string) []job.ID {
 	return ids(active)
 }
 
+// lined are the unfinished jobs of an account as Line and QueuePositions tell them.
+type lined struct {
+	waiting, running []job.ID
+	positions        map[job.ID]int64
+}
+
+// lines walks both lines of an account in pages of limit jobs.
+func (l *log) lines(t testing.TB, account string, limit int) (found lined) {
+	t.Helper()
+	for _, waits := range []bool{true, false} {
+		q := jobs.Line{Waiting: waits, Limit: limit}
+		for {
+			page, err := l.reader.Line(t.Context(), account, q)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(page.Jobs), limit)
+			if waits {
+				found.waiting = append(found.waiting, ids(page.Jobs)...)
+			} else {
+				found.running = append(found.running, ids(page.Jobs)...)
+			}
+			if q.After = page.Next; q.After == nil {
+				break
+			}
+		}
+	}
+	all := append(slices.Clone(found.waiting), found.running...)
+	require.ElementsMatch(t, l.active(t, account), all)
+	positions, err := l.reader.QueuePositions(t.Context(), account, append(all, id(99)))
+	require.NoError(t, err)
+	require.Len(t, positions, len(found.waiting))
+	for ahead, id := range found.waiting {
+		require.Equal(t, int64(ahead), positions[id])
+	}
+	found.positions = positions
+	return found
+}
+
 func ids(list []job.Job) []job.ID {
 	out := make([]job.ID, len(list))
 	for i, j := range list {
@@ -113,6 +150,7 @@ func requireSameReads(t *testing.T, want, got *log) {
 		require.Equal(t, okA, okB)
 		require.Equal(t, positionA, positionB)
 	}
+	require.Equal(t, want.lines(t, "acme", 1000), got.lines(t, "acme", 1))
 	for _, q := range []jobs.Query{
 		{},
 		{Limit: 1},
@@ -154,6 +192,9 @@ func TestReadsAreScopedToTheAccount(t *testing.T) {
 		require.Equal(t, fault.NotFound, fault.KindOf(err))
 		require.Equal(t, "job_not_found", fault.CodeOf(err))
 		require.Empty(t, l.active(t, "other"))
+		positions, err := l.reader.QueuePositions(t.Context(), "other", []job.ID{id(1), id(2)})
+		require.NoError(t, err)
+		require.Empty(t, positions)
 		page, err := l.reader.List(t.Context(), "other", jobs.Query{})
 		require.NoError(t, err)
 		require.Empty(t, page.Jobs)
@@ -182,6 +223,7 @@ func TestQueueOrderAndPosition(t *testing.T) {
 			l.foldTo(t, upTo)
 		}
 		require.Equal(t, want, l.active(t, "acme"))
+		require.Equal(t, want, l.lines(t, "acme", 3).waiting)
 		for ahead, id := range want {
 			got, ok, err := l.reader.QueuePosition(t.Context(), "acme", id)
 			require.NoError(t, err)
