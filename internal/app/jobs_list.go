@@ -88,6 +88,35 @@ const listSQL = `with recursive a (id) as (
 	), chosen as (select id from a where id is not null union all select $1 where $1 <> '')
 	select j.job from chosen cross join lateral (%s) j order by j.submitted desc limit $3`
 
+// viewPatience bounds the wait for the view of jobs to come to what the log holds.
+const viewPatience = 3 * time.Second
+
+// caughtUp waits until the view of jobs has what the log holds of jobs now, so that who lists finds what
+// was done a moment ago. A view that is halted, or far behind, is read as it is.
+func caughtUp(ctx context.Context, pool *pgxpool.Pool) error {
+	var head int64
+	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return postgres.Classify(err, "read the head of the log")
+	}
+	patience := time.NewTimer(viewPatience)
+	defer patience.Stop()
+	for tick := time.Tick(10 * time.Millisecond); ; {
+		var behind bool
+		err := pool.QueryRow(ctx, `select exists (select from events where stream like 'job-%' and position <= $2
+			and position > (select coalesce(max(position), 0) from checkpoints where name = $1))`, jobs.Name, head).Scan(&behind)
+		if err != nil || !behind {
+			return postgres.Classify(err, "look how far the view of jobs is")
+		}
+		select {
+		case <-tick:
+		case <-patience.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // find returns the jobs that f selects as the view has them, newest first.
 func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[string]string, now time.Time) ([]job.Job, error) {
 	if f.limit < 1 || f.limit > maxListed {
@@ -99,6 +128,9 @@ func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[strin
 	}
 	since, err := parseSince(f.since, now)
 	if err != nil {
+		return nil, err
+	}
+	if err := caughtUp(ctx, pool); err != nil {
 		return nil, err
 	}
 	from, err := positionAt(ctx, pool, since)
