@@ -158,7 +158,9 @@ func (q Query) page(rows []row) Page {
 }
 
 // sql reads the matching rows of the view but those that except names. Only conditions that are
-// asked for are written, so that each shape of query keeps the plan of its index.
+// asked for are written, so that each shape of query keeps the plan of its index. How many rows are
+// wanted stands in the text: a plan that did not know would look dear, and the query be planned anew
+// each time, which takes longer than its rows.
 func (q Query) sql(account string, except []string, now time.Time) (string, []any) {
 	args := []any{account, now}
 	bind := func(v any) string {
@@ -167,7 +169,7 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 	}
 	order, from := `v.created`, Name+` v`
 	if len(q.Tags) > 0 { // the first tag gives the order, the others filter
-		order, from = `t.created`, tagTable+` t join `+Name+` v on v.id = t.id`
+		order, from = `t.created`, tagTable+` t join `+Name+` v on v.account = t.account and v.created = t.created`
 	}
 	sql := `select v.created, v.asset from ` + from + ` where v.account = $1 and v.state in ('live', 'rejected')
 		and (v.expires_at is null or v.expires_at > $2)`
@@ -186,7 +188,18 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 	if len(except) > 0 {
 		sql += ` and v.id <> all(` + bind(except) + `)`
 	}
-	return sql + ` order by ` + order + ` desc limit ` + bind(q.Limit+1), args
+	return fmt.Sprintf("%s order by %s desc limit %d", sql, order, q.rows()), args
+}
+
+// rows returns how many rows to ask for: one beyond the page, in few different numbers, since each is a
+// statement of its own.
+func (q Query) rows() int {
+	for _, n := range []int{DefaultLimit, 100} {
+		if q.Limit <= n {
+			return n + 1
+		}
+	}
+	return MaxLimit + 1
 }
 
 // matches reports whether q selects an asset that the view does not have yet.
