@@ -22,12 +22,14 @@ type JobExpiry interface {
 	Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error)
 	Retire(ctx context.Context, r job.Retirement) error
 	Prune(ctx context.Context, views []string, limit int) (int, error)
+	ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // JobPolicy says what becomes of jobs.
 type JobPolicy struct {
 	Retention time.Duration // from submission; 0 keeps jobs for ever
 	Erase     bool          // facts of retired jobs are not archived
+	Archives  time.Duration // after which an archive is given up; 0 keeps archives for ever
 	Views     []string      // that must have seen a retirement before facts leave the log
 	Now       func() time.Time
 }
@@ -45,6 +47,8 @@ type JobSweep struct {
 	Retired int
 	Pruned  int // whose facts left the log
 	Failed  int // left to the next sweep
+
+	Forgotten int // whose archive was given up
 }
 
 const (
@@ -58,21 +62,21 @@ func finalStates() []job.State {
 }
 
 // ExpireJobs ends jobs that waited in the queue past their retention, retires ended ones past it, and
-// removes the facts of those that every view has forgotten. A job that runs is left alone. One job that
-// cannot be retired is reported and keeps none of the others.
+// removes the facts of those that every view has forgotten; archives past their own retention are given up.
+// A job that runs is left alone. One job that cannot be retired is reported and keeps none of the others.
 func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	var done JobSweep
 	if r.Policy.Retention <= 0 {
 		return done, nil
 	}
 	before := r.Policy.now().Add(-r.Policy.Retention)
-	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune} {
+	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune, r.forgetArchives} {
 		if err := step(ctx, before, &done); err != nil {
 			return done, asActivityError(err, activity.GetInfo(ctx).Attempt)
 		}
 	}
 	if done != (JobSweep{}) {
-		r.Log.Info("jobs past their retention", "expired", done.Expired, "retired", done.Retired, "pruned", done.Pruned, "failed", done.Failed)
+		r.Log.Info("jobs past their retention", "expired", done.Expired, "retired", done.Retired, "pruned", done.Pruned, "failed", done.Failed, "archives_forgotten", done.Forgotten)
 	}
 	return done, nil
 }
@@ -184,6 +188,23 @@ func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) erro
 	for done.Pruned < sweepLimit {
 		n, err := r.Jobs.Prune(ctx, r.Policy.Views, jobPage)
 		done.Pruned += n
+		if err != nil || n < jobPage {
+			return err
+		}
+		activity.RecordHeartbeat(ctx, *done)
+	}
+	return nil
+}
+
+// forgetArchives gives archives up page by page.
+func (r *Retention) forgetArchives(ctx context.Context, _ time.Time, done *JobSweep) error {
+	if r.Policy.Archives <= 0 {
+		return nil
+	}
+	before := r.Policy.now().Add(-r.Policy.Archives)
+	for done.Forgotten < sweepLimit {
+		n, err := r.Jobs.ForgetArchives(ctx, before, jobPage)
+		done.Forgotten += n
 		if err != nil || n < jobPage {
 			return err
 		}

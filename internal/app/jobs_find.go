@@ -108,7 +108,7 @@ func (s *shell) history(ctx context.Context, pool *pgxpool.Pool, text string) (i
 		return h, err
 	}
 	if all[0].Version > 1 {
-		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its facts were erased", id)
+		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its facts were erased, or the retention of their archive is over", id)
 	}
 	types, err := eventTypes()
 	if err != nil {

@@ -72,7 +72,7 @@ func (in *instance) assetWorker() (*worker.AssetWorker, error) {
 	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Log: in.log}
 	retention := &activities.Retention{
 		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
-		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Views: viewNames()},
+		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: viewNames()},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: valueGrace},

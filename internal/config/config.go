@@ -60,6 +60,8 @@ type Config struct {
 
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
 	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
+	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the facts of retired jobs, from their archiving; 0 = for ever
+	DiskReserve   int64         // MILLRACE_DISK_RESERVE, bytes free on the disk of DataDir below which nothing new is accepted
 	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may stop in the middle of an upload
 	ScanCommand   string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
 	ScanTimeout   time.Duration // MILLRACE_SCANNER_TIMEOUT, for one file
@@ -95,7 +97,7 @@ func Default() Config {
 		TemporalNamespace: "default", TaskQueue: "millrace",
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
-		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20,
+		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(),
 	}
@@ -187,6 +189,7 @@ var generalSettings = []setting{
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
+	number("MILLRACE_DISK_RESERVE", func(c *Config) *int64 { return &c.DiskReserve }),
 	number("MILLRACE_MAX_SOCKETS", func(c *Config) *int { return &c.MaxSockets }),
 	number("MILLRACE_MAX_STREAMS", func(c *Config) *int { return &c.MaxStreams }),
 	text("MILLRACE_BUCKET_ENDPOINT", func(c *Config) *string { return &c.Bucket.Endpoint }),
@@ -199,6 +202,7 @@ var generalSettings = []setting{
 	text("MILLRACE_FORMER_SECRET_KEYS", func(c *Config) *string { return &c.FormerKeys }),
 	duration("MILLRACE_ASSET_RETENTION", func(c *Config) *time.Duration { return &c.AssetRetention }),
 	duration("MILLRACE_JOB_RETENTION", func(c *Config) *time.Duration { return &c.JobRetention }),
+	duration("MILLRACE_JOB_ARCHIVE_RETENTION", func(c *Config) *time.Duration { return &c.KeepArchives }),
 	duration("MILLRACE_UPLOAD_IDLE", func(c *Config) *time.Duration { return &c.UploadIdle }),
 	text("MILLRACE_SCANNER", func(c *Config) *string { return &c.ScanCommand }),
 	duration("MILLRACE_SCANNER_TIMEOUT", func(c *Config) *time.Duration { return &c.ScanTimeout }),

@@ -149,8 +149,27 @@ func (s *Jobs) Prune(ctx context.Context, views []string, limit int) (int, error
 	return int(tag.RowsAffected()), classify(err, "remove the facts of retired jobs")
 }
 
+// ForgetArchives gives up the archives of up to limit jobs that were retired before a time, oldest first, and
+// returns of how many. Their facts are gone for good then; the collector takes the blobs.
+func (s *Jobs) ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error) {
+	tag, err := s.pool.Exec(ctx, `update job_archives set archive = null, document = null, forgotten_at = now()
+		where job_id in (select job_id from job_archives where archive is not null and pruned and retired_at < $1
+			order by retired_at limit $2 for update skip locked)`, before, limit)
+	return int(tag.RowsAffected()), classify(err, "forget the archives of jobs")
+}
+
+// forgotten reports whether a retired job's archive was given up.
+func forgotten(ctx context.Context, db Queryer, id job.ID) (bool, error) {
+	rows, err := db.Query(ctx, `select forgotten_at is not null from job_archives where job_id = $1`, id)
+	if err != nil {
+		return false, classify(err, "look for the archive of job "+string(id))
+	}
+	gone, err := pgx.CollectRows(rows, pgx.RowTo[bool])
+	return len(gone) == 1 && gone[0], classify(err, "look for the archive of job "+string(id))
+}
+
 // Facts returns all facts of a job. Those of a retired job come from its archive, followed by the fact that
-// it was retired; when they were erased, or blobs is nil, that fact alone is left.
+// it was retired; when they were erased, the archive has been given up, or blobs is nil, that fact alone is left.
 func Facts(ctx context.Context, db Queryer, blobs blob.Store, id job.ID) ([]eventlog.Recorded, error) {
 	var all []eventlog.Recorded
 	for after := int64(0); ; {
@@ -169,6 +188,9 @@ func Facts(ctx context.Context, db Queryer, blobs blob.Store, id job.ID) ([]even
 	}
 	var fact job.RetiredV1
 	if err := json.Unmarshal(all[0].Data, &fact); err != nil || fact.Archive == "" {
+		return all, err
+	}
+	if gone, err := forgotten(ctx, db, id); err != nil || gone {
 		return all, err
 	}
 	archived, err := job.OpenArchive(ctx, blobs, fact.Archive)

@@ -122,6 +122,55 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	require.Equal(t, map[blob.Ref]bool{document: true, blob.Ref(retired): true}, needed, "the collector leaves them")
 }
 
+// An archive has a retention of its own, from when it was made: then its blobs are the collector's, the job
+// reads as one whose facts were erased, and nothing else of the log or the views changes.
+func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
+	t.Parallel()
+	r := newRetention(t)
+	document, err := blob.PutBytes(t.Context(), r.blobs, []byte(`{"prompt":{}}`))
+	require.NoError(t, err)
+	id := r.submit(t, job.Document{Blob: document.String()}, 1)
+	r.end(t, id)
+	r.fold(t)
+	require.Equal(t, 1, r.after(t, month).Retired)
+	r.fold(t)
+	var archive []byte
+	require.NoError(t, r.pool.QueryRow(t.Context(), `select archive from job_archives where job_id = $1`, id).Scan(&archive))
+	referenced := func() map[blob.Ref]bool {
+		needed, err := postgres.NewAssets(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document, blob.Ref(archive)})
+		require.NoError(t, err)
+		return needed
+	}
+
+	const year = 365 * 24 * time.Hour
+	require.Equal(t, activities.JobSweep{Pruned: 1}, r.after(t, 10*year), "for ever, unless it is set")
+	r.sweep.Policy.Archives = year
+	require.Equal(t, activities.JobSweep{}, r.after(t, year-time.Hour))
+	require.Len(t, referenced(), 2)
+	require.Equal(t, activities.JobSweep{Forgotten: 1}, r.after(t, year+time.Hour))
+	require.Equal(t, activities.JobSweep{}, r.after(t, year+time.Hour), "once")
+	require.Empty(t, referenced(), "the collector takes them")
+	left, err := postgres.Facts(t.Context(), r.pool, r.blobs, id)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the fact that it was retired stays")
+	require.Equal(t, job.TypeRetired, left[0].Type)
+	projectiontest.RebuildsSame(t, r.pool, r.view)
+}
+
+// A blob that is missing although nobody gave the archive up is a loss, and told.
+func TestALostArchiveIsNoForgottenOne(t *testing.T) {
+	t.Parallel()
+	r := newRetention(t)
+	id := r.submit(t, job.Document{Inline: "{}"}, 1)
+	r.end(t, id)
+	r.fold(t)
+	require.Equal(t, 1, r.after(t, month).Retired)
+	r.fold(t)
+	require.Equal(t, 1, r.after(t, month).Pruned)
+	_, err := postgres.Facts(t.Context(), r.pool, mem.New(), id)
+	require.ErrorContains(t, err, "archive")
+}
+
 func TestFactsOfAnExpiredJobAreErasedWhereThatIsConfigured(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
