@@ -55,9 +55,9 @@ func (s *fileServer) assetRoutes() []route {
 	}
 	as := &assetServer{s}
 	return v2(
-		route{method: http.MethodPost, path: "/assets", access: writing, limit: -1, handle: as.postAsset},
+		route{method: http.MethodPost, path: "/assets", access: bringing, limit: -1, handle: as.postAsset},
 		route{method: http.MethodGet, path: "/assets", handle: as.listAssets},
-		route{method: http.MethodPost, path: "/assets/from-hash", access: writing, handle: as.postFromHash},
+		route{method: http.MethodPost, path: "/assets/from-hash", access: bringing, handle: as.postFromHash},
 		route{method: http.MethodHead, path: "/assets/by-hash/:hash", handle: as.headByHash},
 		route{method: http.MethodGet, path: "/assets/:id", handle: as.getAsset},
 		route{method: http.MethodDelete, path: "/assets/:id", access: writing, handle: as.deleteAsset},

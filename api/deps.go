@@ -37,6 +37,7 @@ type Deps struct {
 	Console   *Console        // nil = no pages for people
 	Router    *ModelRouter    // nil = no routes of the model router
 	Readiness Readiness
+	Room      Room // nil = there always is
 	Logger    *slog.Logger
 }
 
@@ -121,6 +122,13 @@ type Authenticator interface {
 // Readiness knows the state of the parts that a submission depends on.
 type Readiness interface {
 	Check(ctx context.Context) []Part
+}
+
+// Room knows whether what a client sends could be kept. It must agree with Readiness: while Room refuses,
+// the API is not ready.
+type Room interface {
+	// Room fails, as Unavailable, while there is not enough space for more.
+	Room() error
 }
 
 // Part is the state of one part.

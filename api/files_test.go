@@ -49,6 +49,7 @@ type fileHarness struct {
 	pool   *pgxpool.Pool
 	ahead  atomic.Int64 // nanoseconds that the clock of links runs ahead
 	client *http.Client
+	room   fillable
 }
 
 func startFiles(t *testing.T, opts api.Options) *fileHarness {
@@ -81,7 +82,7 @@ func startFilesIn(t *testing.T, root string, opts api.Options) *fileHarness {
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
 		Files: h.files, Grants: links, Assets: asset.NewService(postgres.NewAssets(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Logger: slog.New(slog.DiscardHandler),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Room: &h.room, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

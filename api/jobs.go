@@ -23,7 +23,7 @@ const maxPriority = 1_000_000
 
 func (s *server) jobRoutes() []route {
 	return v2(
-		route{method: http.MethodPost, path: "/jobs", access: writing, limit: s.opts.MaxPrompt, handle: s.postJob},
+		route{method: http.MethodPost, path: "/jobs", access: bringing, limit: s.opts.MaxPrompt, handle: s.postJob},
 		route{method: http.MethodGet, path: "/jobs", handle: s.listJobs},
 		route{method: http.MethodGet, path: "/jobs/:id", handle: s.getJob},
 		route{method: http.MethodGet, path: "/jobs/:id/workflow", handle: s.getWorkflow},

@@ -18,7 +18,7 @@ import (
 
 func (s *server) promptRoutes() []route {
 	return cloud(
-		route{method: http.MethodPost, path: "/prompt", access: writing, limit: s.opts.MaxPrompt, handle: s.postPrompt},
+		route{method: http.MethodPost, path: "/prompt", access: bringing, limit: s.opts.MaxPrompt, handle: s.postPrompt},
 		route{method: http.MethodGet, path: "/prompt", handle: s.getPrompt},
 	)
 }

@@ -67,12 +67,12 @@ func (s *server) routerRoutes() []route {
 			{method: http.MethodGet, path: "/" + string(v) + "/models", handle: r.getModels},
 			{method: http.MethodGet, path: "/" + string(v) + model, handle: r.getModel},
 			{method: http.MethodGet, path: "/" + string(v) + model + "/openapi.json", handle: r.getSchema},
-			{method: http.MethodPost, path: "/" + string(v) + model, access: writing, limit: s.opts.MaxModelBody, handle: r.postRun},
+			{method: http.MethodPost, path: "/" + string(v) + model, access: bringing, limit: s.opts.MaxModelBody, handle: r.postRun},
 		}
 	}
 	return append(append(both(call.V1), both(call.V2)...),
 		route{method: http.MethodPost, path: "/v2" + model + "/estimate", limit: s.opts.MaxModelBody, handle: r.postEstimate},
-		route{method: http.MethodPost, path: "/v2" + model + "/requests", access: writing, limit: s.opts.MaxModelBody, handle: r.postRequest},
+		route{method: http.MethodPost, path: "/v2" + model + "/requests", access: bringing, limit: s.opts.MaxModelBody, handle: r.postRequest},
 		route{method: http.MethodGet, path: "/v2" + model + "/requests/:id", handle: r.getResult},
 		route{method: http.MethodGet, path: "/v2" + model + "/requests/:id/status", handle: r.getRequest},
 		route{method: http.MethodPut, path: "/v2" + model + "/requests/:id/cancel", access: writing, handle: r.putCancel},

@@ -15,9 +15,10 @@ import (
 type access uint8
 
 const (
-	reading access = iota // a credential that may read
-	writing               // a credential that may write
-	public                // nothing
+	reading  access = iota // a credential that may read
+	writing                // a credential that may write
+	bringing               // the same, and room for what is to be kept (see Room)
+	public                 // nothing
 )
 
 // route is one line of a resource's table. The surface, and with it the shape of
@@ -71,6 +72,9 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 	}
 	return func(c *gin.Context) {
 		err := s.authorize(c, r.access)
+		if err == nil && r.access == bringing && s.Room != nil {
+			err = s.Room.Room()
+		}
 		if err == nil && limit > 0 {
 			err = boundBody(c, limit)
 		}
@@ -114,7 +118,7 @@ func (s *server) authorize(c *gin.Context, a access) error {
 		return err
 	}
 	need := account.ScopeRead
-	if a == writing {
+	if a == writing || a == bringing {
 		need = account.ScopeWrite
 	}
 	if !id.Allows(need) {

@@ -40,7 +40,7 @@ func (s *server) userdataRoutes() []route {
 	return cloud(
 		route{method: http.MethodGet, path: "/userdata", handle: plainly(s.listUserdata)},
 		route{method: http.MethodGet, path: file, handle: plainly(s.getUserdata)},
-		route{method: http.MethodPost, path: file, access: writing, limit: maxUserdata, handle: plainly(s.postUserdata)},
+		route{method: http.MethodPost, path: file, access: bringing, limit: maxUserdata, handle: plainly(s.postUserdata)},
 		route{method: http.MethodDelete, path: file, access: writing, handle: plainly(s.deleteUserdata)},
 	)
 }

@@ -65,8 +65,8 @@ func (s *server) fileRoutes() []route {
 		route{method: http.MethodGet, path: "/view", handle: fs.getView},
 		route{method: http.MethodHead, path: "/view", handle: fs.getView},
 		route{method: http.MethodGet, path: "/files/mask-layers", handle: fs.getMaskLayers},
-		route{method: http.MethodPost, path: "/upload/image", access: writing, limit: -1, handle: fs.postImage},
-		route{method: http.MethodPost, path: "/upload/mask", access: writing, limit: -1, handle: fs.postMask},
+		route{method: http.MethodPost, path: "/upload/image", access: bringing, limit: -1, handle: fs.postImage},
+		route{method: http.MethodPost, path: "/upload/mask", access: bringing, limit: -1, handle: fs.postMask},
 	)
 	all = append(all,
 		route{method: http.MethodGet, path: signed, access: public, handle: fs.getSigned},

@@ -27,7 +27,7 @@ const (
 	viewWarn, viewFail     = int64(500), int64(5000)       // events; beyond 5,000 lists show the view as it is
 	intentWarn, intentFail = 30 * time.Second, 5 * time.Minute
 	slotOld                = time.Hour
-	diskWarn               = 5 << 30 // bytes; submissions are refused below minFree
+	diskWarn               = 5 << 30 // bytes; below the reserve nothing new is accepted
 	shownSlots             = 3
 )
 
@@ -139,12 +139,12 @@ func (s *shell) checkDisk(context.Context) (finding, error) {
 	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) //nolint:gosec // a block size is positive
 	f := finding{Status: healthy, Detail: fmt.Sprintf("%.1f of %.1f GiB free in %s", gib(free), gib(size), dir)}
 	switch {
-	case free < minFree:
+	case free < uint64(max(s.cfg.DiskReserve, 0)):
 		f.Status = failing
 	case free < diskWarn:
 		f.Status = warning
 	}
-	return f.with(fmt.Sprintf("free some space; below %d MiB this machine is not ready. values/ may be emptied while nothing runs", minFree>>20)), nil
+	return f.with(fmt.Sprintf("free some space; below %d MiB (MILLRACE_DISK_RESERVE) nothing new is accepted. values/ may be emptied while nothing runs", s.cfg.DiskReserve>>20)), nil
 }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }

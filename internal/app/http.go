@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -82,7 +84,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool), Blobs: in.blobs},
 		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
 		Router:    models,
-		Readiness: readiness{in}, Logger: in.log,
+		Readiness: readiness{in}, Room: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
 		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, Version: Version,
@@ -125,8 +127,8 @@ type readiness struct{ in *instance }
 
 const (
 	checkTimeout = 2 * time.Second
-	// minFree is the free space below which submissions are not promised to be kept.
-	minFree = 256 << 20
+	// roomRetry is what a client is told to wait for space: somebody, or the sweep, must make it first.
+	roomRetry = time.Minute
 )
 
 // Check implements api.Readiness.
@@ -134,8 +136,8 @@ func (r readiness) Check(ctx context.Context) []api.Part {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return []api.Part{
-		part("postgresql", true, r.in.pool.Ping(ctx)),
-		part("disk", true, freeSpace(r.in.cfg.DataDir)),
+		part("postgresql", true, r.writable(ctx)),
+		part("disk", true, r.Room()),
 		part("temporal", false, r.temporal(ctx)),
 		part("workers", false, r.workers(ctx)),
 	}
@@ -147,6 +149,27 @@ func part(name string, required bool, err error) api.Part {
 		p.Detail = "not available"
 	}
 	return p
+}
+
+// writable fails for a database that is away, and for one that takes nothing: a standby, or one that its
+// operator has made read-only.
+func (r readiness) writable(ctx context.Context) error {
+	var readOnly bool
+	err := r.in.pool.QueryRow(ctx, `select current_setting('transaction_read_only')::bool`).Scan(&readOnly)
+	if err == nil && readOnly {
+		err = errors.New("the database is read-only")
+	}
+	return err
+}
+
+// Room implements api.Room: what is accepted needs space for its outputs, and the database beside it for
+// its facts, so nothing more is taken when the disk is nearly full.
+func (r readiness) Room() error {
+	err := freeSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(roomRetry)
 }
 
 func (r readiness) temporal(ctx context.Context) error {
@@ -166,13 +189,14 @@ func (r readiness) workers(ctx context.Context) error {
 	return nil
 }
 
-func freeSpace(dir string) error {
+// freeSpace fails when less than reserve bytes are free on the disk of dir.
+func freeSpace(dir string, reserve int64) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Clean(dir), &st); err != nil {
 		return err
 	}
-	if free := st.Bavail * uint64(st.Bsize); free < minFree { //nolint:gosec // a block size is positive
-		return fmt.Errorf("%d bytes free", free)
+	if free := int64(st.Bavail) * int64(st.Bsize); free < reserve { //nolint:gosec,unconvert // far from the bounds; other platforms have other types
+		return fmt.Errorf("%d bytes free in %s, %d are kept in reserve", free, dir, reserve)
 	}
 	return nil
 }

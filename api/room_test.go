@@ -1,0 +1,64 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// fillable is a disk that a test says is full.
+type fillable struct{ full atomic.Bool }
+
+func (f *fillable) Room() error {
+	if f.full.Load() {
+		return fault.New(fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(time.Minute)
+	}
+	return nil
+}
+
+// While the disk is nearly full nothing new is taken, in the words of each surface, and /readyz says so by
+// the same rule; what is there can be read and deleted.
+func TestWithoutRoomNoSubmissionIsTaken(t *testing.T) {
+	t.Parallel()
+	room := &fillable{}
+	room.full.Store(true)
+	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Room = room })
+	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
+		got := h.do(t, "POST", path, body, "X-API-Key", "key-a")
+		require.Equal(t, http.StatusServiceUnavailable, got.status, got.body)
+		require.Equal(t, "60", got.header.Get("Retry-After"))
+		require.Contains(t, got.body, "there is no space left to store this")
+		require.Equal(t, http.StatusUnauthorized, h.do(t, "POST", path, body).status, "the credential comes first")
+	}
+	require.Equal(t, http.StatusOK, h.do(t, "GET", "/api/queue", "", "X-API-Key", "key-a").status)
+	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/queue", `{"clear":true}`, "X-API-Key", "key-a").status, "canceling makes room")
+	room.full.Store(false)
+	require.Less(t, h.do(t, "POST", "/api/prompt", `{"prompt":{}}`, "X-API-Key", "key-a").status, 500)
+}
+
+func TestWithoutRoomNoFileIsTakenAndNoKeyUsed(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	kept := h.post(t, "/api/v2/assets", "key-a", upload("kept")...).json(t)
+	h.room.full.Store(true)
+	for range 2 {
+		res := h.postKeyed(t, "k", "key-a", upload("x")...)
+		require.Equal(t, http.StatusInternalServerError, res.status, "the contract of uploads knows no 503 (A-65)")
+		require.Equal(t, "upstream_error", code(t, res))
+		require.Equal(t, "60", res.header.Get("Retry-After"))
+	}
+	require.Equal(t, http.StatusServiceUnavailable, h.post(t, "/api/upload/image", "key-a", part{"image", "a.png", "x"}).status)
+	require.Equal(t, "kept", string(h.get(t, kept["url"].(string), "").body))
+	target := "/api/v2/assets/" + kept["id"].(string)
+	require.Equal(t, http.StatusNoContent, h.do(t, h.request(t, http.MethodDelete, target, "key-a", strings.NewReader(""))).status)
+	h.room.full.Store(false)
+	require.Equal(t, http.StatusCreated, h.postKeyed(t, "k", "key-a", upload("x")...).status)
+}
