@@ -16,7 +16,7 @@ func main() {
 	err := app.Command(os.Stdout, os.Stderr, os.LookupEnv).ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "millrace: "+err.Error())
+		fmt.Fprintln(os.Stderr, "millrace: "+app.Message(err))
 		os.Exit(1)
 	}
 }

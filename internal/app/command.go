@@ -53,6 +53,7 @@ Start with:  millrace dev`,
 		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.nodesCommand(), s.versionCommand())
 	root.AddCommand(s.modelsCommand(), s.simCommand())
 	root.AddCommand(s.jobsCommand(), s.callsCommand(), s.assetsCommand(), s.queueCommand(), s.doctorCommand())
+	finish(root)
 	return root
 }
 

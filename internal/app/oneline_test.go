@@ -1,0 +1,93 @@
+package app_test
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+// Whatever keeps a command from its work is told in one line with what to do about it, and without passwords.
+func TestADatabaseThatCannotBeUsedIsNamedInOneLine(t *testing.T) {
+	t.Parallel()
+	here, err := pgx.ParseConfig(pgtest.Server(t))
+	require.NoError(t, err)
+	missing := "postgres://" + here.User + ":geheim@/nosuchdatabase?host=" + here.Host + "&sslmode=disable"
+	for name, tc := range map[string]struct{ url, want string }{
+		"nobody listens":   {"postgres://u:geheim@127.0.0.1:1/x", "no PostgreSQL at 127.0.0.1:1: connect: connection refused; start it, or correct DATABASE_URL"},
+		"no such host":     {"postgres://u:geheim@db.invalid/x", "no PostgreSQL at db.invalid:5432: "},
+		"no such database": {missing, "refuses: database \"nosuchdatabase\" does not exist; correct DATABASE_URL"},
+		"no URL":           {"postgres://u:geheim@:x/y", "database URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, args := range [][]string{
+				{"views", "list", "--database-url", tc.url},
+				{"serve", "--roles", "api", "--addr", "127.0.0.1:0", "--database-url", tc.url, "--temporal-address", "127.0.0.1:1", "--data", t.TempDir()},
+			} {
+				_, err := run(t, args...)
+				require.Error(t, err)
+				text := app.Message(err)
+				require.Contains(t, text, tc.want, args[0])
+				require.NotContains(t, text, "\n")
+				require.NotContains(t, text, "geheim")
+			}
+		})
+	}
+	require.Equal(t, "one; two", app.Message(errors.Join(errors.New("one"), errors.New("two"))))
+}
+
+func TestMistakesOnTheCommandLineNameTheHelp(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		`--max-nodes takes a whole number, not "many"; see millrace dev --help`: {"dev", "--max-nodes", "many"},
+		`unknown flag: --nodes; see millrace dev --help`:                        {"dev", "--nodes", "3"},
+		`millrace has no command "dve"; see millrace --help`:                    {"dve"},
+		`millrace jobs has no command "lst"; see millrace jobs --help`:          {"jobs", "lst"},
+	} {
+		_, err := run(t, args...)
+		require.EqualError(t, err, want)
+	}
+	out, err := run(t, "jobs")
+	require.NoError(t, err)
+	require.Contains(t, out, "timeline", "a group alone shows its commands")
+}
+
+// Defaults in a help text come from the environment; secrets there stay out of it.
+func TestHelpShowsNoSecrets(t *testing.T) {
+	t.Parallel()
+	secrets := map[string]string{
+		"MILLRACE_TOKEN": "geheim", "MILLRACE_ADMIN_TOKEN": "geheim", "DATABASE_URL": "postgres://u:geheim@h/x", "MILLRACE_SECRET_KEY": "geheim",
+	}
+	for _, args := range [][]string{{"dev", "--help"}, {"serve", "--help"}, {"jobs", "list", "--help"}, {"accounts", "create", "--help"}, {"doctor", "--help"}} {
+		var out bytes.Buffer
+		cmd := app.Command(&out, &out, func(name string) (string, bool) { v, ok := secrets[name]; return v, ok })
+		cmd.SetArgs(args)
+		require.NoError(t, cmd.ExecuteContext(t.Context()))
+		require.NotContains(t, out.String(), "geheim", args)
+	}
+}
+
+// What makes /readyz 503 is what refuses a submission.
+func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, app.RoomIn(t.TempDir(), 1))
+	require.ErrorContains(t, app.RoomIn(t.TempDir(), 1<<60), "no space left")
+	require.Error(t, app.RoomIn(filepath.Join(t.TempDir(), "gone"), 1))
+
+	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	require.NoError(t, app.Writable(t.Context(), pool))
+	_, err = pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_read_only = on`)
+	require.NoError(t, err)
+	pool.Reset()
+	require.ErrorContains(t, app.Writable(t.Context(), pool), "read-only")
+}
