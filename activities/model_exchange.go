@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -128,11 +131,22 @@ func (m *Models) Drain(ctx context.Context) error {
 func (m *Models) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (ModelStep, error) {
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
-	out, err := m.Provider.Dispatch(ctx, conv, tee{sink, links})
+	out, err := m.speak(ctx, conv, tee{sink, links})
 	if cause := untouched(out, err); cause != "" && r.Fallback != "" {
 		return m.reroute(ctx, r, cause, m.concluding(ctx, r, out, err, sink, links))
 	}
 	return m.insist(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+}
+
+// speak sends a call. What its provider answers may be anything: a fault of ours in reading it ends this call, its
+// outcome unknown, and not the process with every other call on the wire.
+func (m *Models) speak(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = call.Exchange{}, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return m.Provider.Dispatch(ctx, conv, sink)
 }
 
 // concluding returns what records the end of an exchange, or where it stands.

@@ -49,7 +49,7 @@ func (m *Models) reroute(ctx context.Context, r call.Run, cause string, conclude
 	}
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
-	out, err := m.Provider.Dispatch(ctx, conv, tee{sink, links})
+	out, err := m.speak(ctx, conv, tee{sink, links})
 	if untouched(out, err) != "" {
 		return m.insist(ctx, r, conclude)
 	}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -60,19 +61,45 @@ func (d *departure) Abandon(uncertain bool) {
 		return
 	}
 	d.m.exchanges.run(d.x, func(ctx context.Context) (ModelStep, error) {
+		d.settled(ctx)
 		return d.m.insist(ctx, d.run, func() (ModelStep, error) { return d.recall(ctx) })
 	})
 }
 
+const (
+	// lateCommit is how long a transaction may still commit whose connection its client has left: the database
+	// goes on with what it was sent, and waits for locks as long as the pool's sessions do.
+	lateCommit = 15 * time.Second
+	// lookAgain is the pace at which such a call is looked for.
+	lookAgain = 250 * time.Millisecond
+)
+
+// settled waits until the call is recorded, or certainly will not be.
+func (d *departure) settled(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lateCommit)
+	defer cancel()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.beating.Load() {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// recall ends a call that is recorded as ours to send. Of any other the log is asked again by whoever runs it:
+// nothing is known of it here.
 func (d *departure) recall(ctx context.Context) (ModelStep, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
-	if isNotFound(err) {
-		return stepDone, nil // it was not recorded
-	}
-	if err != nil {
+	if err != nil && !isNotFound(err) {
 		return ModelStep{}, err
 	}
-	if c.State != call.Dispatching || c.Token != d.token {
+	if err != nil || c.State != call.Dispatching || c.Token != d.token {
 		return ModelStep{Next: NextWait}, nil
 	}
 	return d.m.unsent(ctx, d.run)

@@ -17,8 +17,9 @@ import (
 
 // CallRecords knows the calls in flight and those that are parked.
 type CallRecords interface {
-	// Held returns runs in flight for at least age that wait for no intent, oldest first.
-	Held(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
+	// HeldAfter returns up to limit runs in flight for at least age that wait for no intent, by their calls' ids
+	// from behind after ("" = the first).
+	HeldAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
 	// Restart records an intent to run a call in a new workflow.
 	Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error)
 	// Stray returns runs in flight for at least age whose job's run is over, oldest first.
@@ -77,21 +78,28 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 	return errors.Join(s.revive(ctx), s.stopStray(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
 }
 
+// revive looks at all calls in flight, page by page: hundreds that take their time must not keep a lost one
+// behind them from being found.
 func (s *CallSweeper) revive(ctx context.Context) error {
-	held, err := s.Calls.Held(ctx, s.Age, sweepLimit)
-	if err != nil {
-		return err
-	}
 	var failed []error
-	for _, r := range held {
-		if err := s.check(ctx, r); err != nil { // must not keep those behind it waiting
-			failed = append(failed, fmt.Errorf("look after call %s: %w", r.Call, err))
+	for after := call.ID(""); ; {
+		held, err := s.Calls.HeldAfter(ctx, after, s.Age, sweepLimit)
+		if err != nil {
+			return errors.Join(append(failed, err)...)
 		}
-		if ctx.Err() != nil || len(failed) == sweepFailures {
-			break
+		for _, r := range held {
+			after = r.Call
+			if err := s.check(ctx, r); err != nil { // must not keep those behind it waiting
+				failed = append(failed, fmt.Errorf("look after call %s: %w", r.Call, err))
+			}
+			if ctx.Err() != nil || len(failed) == sweepFailures {
+				return errors.Join(failed...)
+			}
+		}
+		if len(held) < sweepLimit {
+			return errors.Join(failed...)
 		}
 	}
-	return errors.Join(failed...)
 }
 
 func (s *CallSweeper) check(ctx context.Context, r call.Run) error {

@@ -3,7 +3,9 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,8 +52,10 @@ type callRecords struct {
 	canceled  []call.ID
 }
 
-func (r *callRecords) Held(context.Context, time.Duration, int) ([]call.Run, error) {
-	return r.held, nil
+func (r *callRecords) HeldAfter(_ context.Context, after call.ID, _ time.Duration, limit int) ([]call.Run, error) {
+	held := slices.DeleteFunc(slices.Clone(r.held), func(run call.Run) bool { return run.Call <= after })
+	slices.SortFunc(held, func(a, b call.Run) int { return strings.Compare(string(a.Call), string(b.Call)) })
+	return held[:min(limit, len(held))], nil
 }
 
 func (r *callRecords) Restart(_ context.Context, run call.Run) ([]outbox.Intent, error) {
@@ -109,10 +113,25 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 		Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken))
-	require.Equal(t, []call.ID{terminated, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
+	require.ElementsMatch(t, []call.ID{terminated, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
 	require.Equal(t, []string{"a", "b"}, r.admitted)
 	require.Equal(t, 4, kicked)
 	require.True(t, r.forgot)
+}
+
+func TestALostCallIsFoundBehindHundredsThatGoOn(t *testing.T) {
+	t.Parallel()
+	r := &callRecords{}
+	engine := callEngine{broken: "none", status: map[call.ID]enums.WorkflowExecutionStatus{}}
+	for i := range 450 {
+		id := call.ID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
+		r.held, engine.status[id] = append(r.held, call.Run{Call: id, Account: "a", Run: 1}), enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}
+	lost := r.held[449].Call
+	delete(engine.status, lost)
+	s := worker.CallSweeper{Client: engine, Calls: r, Tiers: r, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+	require.NoError(t, s.Sweep(t.Context()))
+	require.Equal(t, []call.ID{lost}, r.restarted)
 }
 
 func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {

@@ -3,29 +3,39 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
-// Held returns the runs of calls that have been in flight for at least age and wait for no intent,
-// oldest first.
-func (s *Calls) Held(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
+// HeldAfter returns up to limit runs of calls that have been in flight for at least age and wait for no intent, in
+// the order of the calls' ids from behind after ("" = the first): paging sees every one, however many there are.
+func (s *Calls) HeldAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
 	rows, err := s.pool.Query(ctx, `select payload from call_slots s
-		where admitted_at <= now() - $1::interval
+		where call_id > $1 and admitted_at <= now() - $2::interval
 		  and not exists (select 1 from outbox o where o.workflow_id = 'call-' || s.call_id || '-' || s.run)
-		order by admitted_at limit $2`, age, limit)
+		order by call_id limit $3`, afterCall(after), age, limit)
 	if err != nil {
 		return nil, classify(err, "read old calls in flight")
 	}
 	runs, err := pgx.CollectRows(rows, scanRun)
 	return runs, classify(err, "read old calls in flight")
+}
+
+func afterCall(id call.ID) string {
+	if id == "" {
+		return uuid.Nil.String()
+	}
+	return string(id)
 }
 
 func scanRun(row pgx.CollectableRow) (call.Run, error) {
@@ -103,19 +113,22 @@ func (s *Calls) TimeOut(ctx context.Context, limit int) (int, error) {
 		return 0, classify(err, "read parked calls")
 	}
 	done := 0
+	var failed []error
 	for _, r := range overdue {
 		fact := call.FailedV1{Unsent: true, Failure: call.Failure{
 			Type: call.QueueTimeout, Status: 504, Detail: "the request waited too long for a place and was not run",
 		}}
 		ended, err := s.endParked(ctx, r.Account, r.Call, call.TypeFailed, fact, eventlog.Meta{Actor: "sweeper"})
-		if err != nil {
-			return done, err
-		}
-		if ended {
+		switch {
+		case err != nil && (ctx.Err() != nil || fault.Is(err, fault.Unavailable)):
+			return done, errors.Join(append(failed, err)...)
+		case err != nil: // must not keep those behind it waiting
+			failed = append(failed, err)
+		case ended:
 			done++
 		}
 	}
-	return done, nil
+	return done, errors.Join(failed...)
 }
 
 // Forget drops keys and blob references whose time has passed. What it drops counts as absent before.

@@ -2,6 +2,8 @@ package calls_test
 
 import (
 	"context"
+	"io"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,4 +77,83 @@ func TestACallRecordedWithoutOurKnowingIsTakenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, res.Replayed)
 	require.Equal(t, 1, s.provider.count("y"))
+}
+
+// late records a call after its caller was told that it cannot be said: the database commits what it was sent,
+// also when the connection is gone.
+type late struct {
+	call.Store
+	after <-chan struct{}
+	done  chan error
+}
+
+func (l late) Accept(ctx context.Context, n call.NewCall) (call.Admission, error) {
+	go func() {
+		<-l.after
+		_, err := l.Store.Accept(context.WithoutCancel(ctx), n)
+		l.done <- err
+	}()
+	return call.Admission{}, fault.New(fault.Unavailable, "", "the connection broke at the commit")
+}
+
+// watched tells when a call was looked for and was not there.
+type watched struct {
+	activities.Calls
+	missed func()
+}
+
+func (w watched) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
+	c, err := w.Calls.Load(ctx, account, id)
+	if fault.Is(err, fault.NotFound) {
+		w.missed()
+	}
+	return c, err
+}
+
+func TestACallRecordedBehindOurLookIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, openTiers)
+	looked := make(chan struct{})
+	models := s.place.models(s.parts)
+	models.Calls = watched{models.Calls, sync.OnceFunc(func() { close(looked) })}
+	models.Beating(true)
+	require.NoError(t, s.calls.Beat(t.Context(), models.Worker))
+	s.workBeside(t, false)
+	s.Sender = models
+	store := s.Store
+	committed := make(chan error, 1)
+	s.Store = late{store, looked, committed}
+	inv := invocation("a", "k", "fast x")
+	_, err := s.Run(t.Context(), inv)
+	require.Equal(t, call.ServiceUnavailable, call.RefusalOf(err).Type)
+	s.Store = store
+	require.NoError(t, <-committed)
+	s.awaitEnd(t, "a", call.ID(inv.RequestID))
+	s.Sender = nil
+	res, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
+	require.NoError(t, err)
+	require.False(t, res.Replayed)
+	require.Equal(t, 1, s.provider.count("x"))
+}
+
+// broken is a provider whose answer trips us up.
+type broken struct{ call.Provider }
+
+func (broken) Dispatch(context.Context, call.Conversation, io.Writer) (call.Exchange, error) {
+	panic("an answer that nobody thought of")
+}
+
+func TestAnAnswerThatTripsUsUpEndsItsCallOnly(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, openTiers)
+	models := s.place.models(s.parts)
+	models.Provider = broken{models.Provider}
+	models.Beating(true)
+	require.NoError(t, s.calls.Beat(t.Context(), models.Worker))
+	s.workBeside(t, false)
+	s.Sender = models
+	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
+	require.Equal(t, call.ProviderError, refused(t, err).Type)
+	_, err = s.Run(t.Context(), invocation("a", "k", "fast x"))
+	require.Equal(t, 409, refused(t, err).Status, "nobody knows what became of it")
 }
