@@ -79,6 +79,23 @@ func (s *server) routerRoutes() []route {
 	)
 }
 
+// unrouted answers a path of the router that no route has. It asks for a credential as every route does,
+// and a third segment is read as the variant of a model, none of which is in the catalog (checklist R-05):
+// the refusal then names what may have been meant.
+func (s *server) unrouted(c *gin.Context) error {
+	if err := s.authorize(c, reading); err != nil {
+		return err
+	}
+	parts := strings.Split(c.Request.URL.Path, "/") // "", v2, models, provider, model, variant
+	if s.Router == nil || len(parts) != 6 || parts[2] != "models" || parts[5] == "requests" {
+		return notFound(c)
+	}
+	if _, err := s.Router.Models.Find(strings.Join(parts[3:], "/"), caller(c).Access); err != nil {
+		return err
+	}
+	return notFound(c)
+}
+
 // versionOf returns the version of the router that a path belongs to.
 func versionOf(path string) call.Version {
 	if strings.HasPrefix(path, "/v1/") {

@@ -109,7 +109,7 @@ func refusalOf(path string, err error) *call.Refusal {
 	return call.RefusalOf(err)
 }
 
-// nowhere is the refusal of a path that no route has: a variant of a model, say (checklist R-05).
+// nowhere is the refusal of a path that no route has.
 func nowhere(path string) *call.Refusal {
 	if isRequests(path) {
 		return call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is nothing at this path")
@@ -120,7 +120,7 @@ func nowhere(path string) *call.Refusal {
 func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 	for name, value := range map[string]string{
 		"X-Service-Error-Type": r.Type, "X-Comfy-Error-Type": r.Type,
-		"X-Comfy-Upstream-Status": positive(r.UpstreamStatus), "X-Comfy-Upstream-Detail": headerText(r.UpstreamDetail),
+		"X-Comfy-Upstream-Status": upstreamStatus(r), "X-Comfy-Upstream-Detail": headerText(r.UpstreamDetail),
 		"X-Comfy-Refusal-Subject": headerText(r.RefusalSubject), "Retry-After": positive(r.RetryAfter),
 		"Cache-Control": "no-store",
 	} {
@@ -133,6 +133,16 @@ func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 	}
 	setReplayed(c, r.Replayed)
 	setSpend(c, r.Spend)
+}
+
+// upstreamStatus is what the provider answered with, on the three statuses that tell it (router facts,
+// section 0).
+func upstreamStatus(r call.Refusal) string {
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return positive(r.UpstreamStatus)
+	}
+	return ""
 }
 
 // setReplayed marks an answer of an idempotency record; v1 has no such header (checklist ).

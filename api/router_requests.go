@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -33,15 +34,24 @@ func (s *routerServer) request(c *gin.Context, id call.ID) queuedRequest {
 
 // handle returns the request that the path names. An id in another spelling is nobody's.
 func (s *routerServer) handle(c *gin.Context) (call.Handle, error) {
-	who := caller(c)
-	if _, err := s.Models.Find(modelID(c), who.Access); err != nil {
-		return call.Handle{}, err
-	}
 	id, err := call.ParseID(c.Param("id"))
 	if err != nil {
-		return call.Handle{}, call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is no such request")
+		return call.Handle{}, s.unknownRequest(c, call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is no such request"))
 	}
-	return call.Handle{Account: who.Account, Call: id, Model: modelID(c)}, nil
+	return call.Handle{Account: caller(c).Account, Call: id, Model: modelID(c)}, nil
+}
+
+// unknownRequest is err, or what is wrong with the model in the path where there is no such request. A
+// request of the caller's own stays collectable when its model is gone or no longer the caller's: it was
+// paid for.
+func (s *routerServer) unknownRequest(c *gin.Context, err error) error {
+	var r *call.Refusal
+	if errors.As(err, &r) && r.Type == call.RequestNotFound && r.Status == http.StatusNotFound {
+		if _, wrong := s.Models.Find(modelID(c), caller(c).Access); wrong != nil {
+			return wrong
+		}
+	}
+	return err
 }
 
 // postRequest queues a call: POST /v2/models/{provider}/{model}/requests.
@@ -70,7 +80,7 @@ func (s *routerServer) getRequest(c *gin.Context) error {
 	}
 	p, err := s.Calls.Status(c.Request.Context(), h)
 	if err != nil {
-		return err
+		return s.unknownRequest(c, err)
 	}
 	s.progress(c, http.StatusOK, p)
 	return nil
@@ -93,7 +103,7 @@ func (s *routerServer) getResult(c *gin.Context) error {
 	res, p, err := s.Calls.Result(c.Request.Context(), h)
 	switch {
 	case err != nil:
-		return err
+		return s.unknownRequest(c, err)
 	case res == nil:
 		s.progress(c, http.StatusAccepted, *p)
 		return nil
@@ -109,7 +119,7 @@ func (s *routerServer) putCancel(c *gin.Context) error {
 	}
 	active, err := s.Calls.Cancel(c.Request.Context(), h, requestID(c))
 	if err != nil {
-		return err
+		return s.unknownRequest(c, err)
 	}
 	status, word := http.StatusConflict, cancelTooLate
 	if active {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"time"
@@ -41,10 +40,6 @@ func (s *routerServer) invocation(c *gin.Context) (call.Invocation, error) {
 	options, err := callOptions(c)
 	if err != nil {
 		return call.Invocation{}, err
-	}
-	kind := r.Header.Get("Content-Type")
-	if media, _, _ := mime.ParseMediaType(kind); media == "multipart/form-data" {
-		return call.Invocation{}, call.Refuse(http.StatusBadRequest, call.InvalidInput, "the body is a JSON object; forms are not taken")
 	}
 	body, err := s.modelBody(c)
 	if err != nil {

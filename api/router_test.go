@@ -98,3 +98,33 @@ func TestAddressOfASchema(t *testing.T) {
 	require.NotContains(t, one.body, "The input as it was sent", "v1 has the input only")
 	require.Contains(t, two.body, "The input as it was sent")
 }
+
+// panicking fails as no call should.
+type panicking struct{ api.Calls }
+
+func (panicking) Run(context.Context, call.Invocation) (*call.Result, error) { panic("a bug") }
+
+func (panicking) Status(context.Context, call.Handle) (call.Progress, error) { panic("a bug") }
+
+// A panic is an answer like any other, and the service goes on (R-16, R-17, R-62).
+func TestAPanicIsAnIdentifiedAnswer(t *testing.T) {
+	t.Parallel()
+	h := startRouter(t, api.Options{}, panicking{})
+	seen := map[string]bool{}
+	for _, req := range [][2]string{
+		{"POST", "/v2/models/sim/echo"}, {"POST", "/v1/models/sim/echo"},
+		{"GET", "/v2/models/sim/echo/requests/ffffffff-0000-4000-8000-000000000009/status"},
+	} {
+		got := h.do(t, req[0], req[1], `{"prompt":"x"}`)
+		require.Equal(t, 500, got.status, got.body)
+		require.Equal(t, map[string]any{"detail": "the router failed; the operator's log has the details", "error_type": call.InternalError}, got.json(t))
+		id := got.header.Get("X-Service-Request-Id")
+		require.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, id)
+		require.Equal(t, id, got.header.Get("X-Comfy-Request-Id"))
+		require.Equal(t, []string{call.InternalError, call.InternalError}, []string{got.header.Get("X-Service-Error-Type"), got.header.Get("X-Comfy-Error-Type")})
+		require.Contains(t, h.logs.String(), id, "the operator finds it")
+		require.False(t, seen[id])
+		seen[id] = true
+	}
+	require.Equal(t, 200, h.do(t, "GET", "/v2/models", "").status)
+}

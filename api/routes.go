@@ -100,6 +100,14 @@ func tooLarge(limit int64) error {
 	return fault.New(fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", limit)
 }
 
+// unknownPath answers where no route is.
+func (s *server) unknownPath(c *gin.Context) error {
+	if isRouter(c.Request.URL.Path) {
+		return s.unrouted(c)
+	}
+	return notFound(c)
+}
+
 func notFound(c *gin.Context) error {
 	return fault.New(fault.NotFound, codeNowhere, "there is nothing at this path")
 }

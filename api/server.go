@@ -146,7 +146,7 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	g.Use(s.identify, s.recoverPanic, s.guardHost)
-	g.NoRoute(s.wrap(route{access: public, handle: notFound}))
+	g.NoRoute(s.wrap(route{access: public, handle: s.unknownPath}))
 	g.NoMethod(s.wrap(route{access: public, handle: methodNotAllowed}))
 	for _, r := range s.routes() {
 		g.Handle(r.method, r.path, s.wrap(r))

@@ -96,6 +96,7 @@ type Views interface {
 // Accounts are the operators' commands on accounts, their keys and their credit.
 type Accounts interface {
 	Accounts(ctx context.Context) ([]account.Account, error)
+	Account(ctx context.Context, id string) (account.Account, error)
 	Create(ctx context.Context, name string, tier account.Tier, by Act) (account.Account, error)
 	Change(ctx context.Context, c account.Change) (account.Account, error)
 	Keys(ctx context.Context, account string) ([]account.Key, error)
@@ -170,7 +171,10 @@ func (s *server) routes() map[string]handler {
 		"POST /views/{view}/streams/{stream}/resume": s.resumeView,
 		"GET /accounts":                         s.listAccounts,
 		"POST /accounts":                        s.createAccount,
+		"GET /accounts/{account}":               s.showAccount,
 		"PATCH /accounts/{account}":             s.changeAccount,
+		"GET /accounts/{account}/models":        s.showModels,
+		"PUT /accounts/{account}/models":        s.setModels,
 		"GET /accounts/{account}/credit":        s.showCredit,
 		"POST /accounts/{account}/credit":       s.grantCredit,
 		"GET /accounts/{account}/keys":          s.listKeys,

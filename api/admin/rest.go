@@ -83,11 +83,12 @@ type accountBody struct {
 	Name      string       `json:"name"`
 	Tier      account.Tier `json:"tier"`
 	Active    bool         `json:"active"`
+	Suspended bool         `json:"suspended"`
 	CreatedAt time.Time    `json:"created_at"`
 }
 
 func shownAccount(a account.Account) accountBody {
-	return accountBody{a.ID, a.Name, a.Tier, a.Active, a.CreatedAt}
+	return accountBody{a.ID, a.Name, a.Tier, a.Active, a.Suspended, a.CreatedAt}
 }
 
 // listAccounts serves GET /admin/accounts.
@@ -130,12 +131,23 @@ func (s *server) createAccount(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// showAccount serves GET /admin/accounts/{account}.
+func (s *server) showAccount(w http.ResponseWriter, r *http.Request) error {
+	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, shownAccount(a))
+	return nil
+}
+
 // changeAccount serves PATCH /admin/accounts/{account}.
 func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		Tier   account.Tier `json:"tier"`
-		Active *bool        `json:"active"`
+		Tier      account.Tier `json:"tier"`
+		Active    *bool        `json:"active"`
+		Suspended *bool        `json:"suspended"`
 	}
 	if err := decode(r, &body); err != nil {
 		return err
@@ -144,8 +156,12 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if body.Tier == "" && body.Active == nil && body.Suspended == nil {
+		return fault.New(fault.Invalid, "invalid_request", "there is nothing to change: give tier, active or suspended")
+	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
-		Account: r.PathValue("account"), Tier: body.Tier, Active: body.Active, Actor: by.Actor, Reason: by.Reason,
+		Account: r.PathValue("account"), Tier: body.Tier, Active: body.Active, Suspend: body.Suspended,
+		Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
 	if err != nil {
 		return err

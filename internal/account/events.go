@@ -59,13 +59,14 @@ func Stream(id string) string { return "account-" + id }
 
 // Change is a command on an account's subscription.
 type Change struct {
-	Account string
-	Tier    Tier    // "" = as it is
-	Active  *bool   // nil = as it is
-	Access  *Access // nil = as it is
-	Suspend *bool   // nil = as it is; false resumes
-	Actor   string
-	Reason  string
+	Account   string
+	Tier      Tier    // "" = as it is
+	Active    *bool   // nil = as it is
+	Access    *Access // nil = as it is
+	Suspend   *bool   // nil = as it is; false resumes
+	Actor     string
+	Reason    string
+	RequestID string // of the HTTP request that asks for it; "" = none does
 }
 
 // Check reports what is wrong with a change.

@@ -95,7 +95,7 @@ func (t tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	if err != nil {
 		return call.Limits{}, err
 	}
-	l.Enabled, l.Access = l.Enabled && !a.Access.Off, a.Access
+	l.Enabled, l.Lapsed, l.Access = l.Enabled && !a.Access.Off, !a.Active, a.Access
 	return l, nil
 }
 

@@ -187,6 +187,11 @@ func (a adminAccounts) by(by act) *postgres.RecordedAccounts {
 	return a.store.Recorded(a.ops.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 }
 
+// Account implements admin.Accounts.
+func (a adminAccounts) Account(ctx context.Context, id string) (account.Account, error) {
+	return a.store.Account(ctx, id)
+}
+
 // Create implements admin.Accounts.
 func (a adminAccounts) Create(ctx context.Context, name string, tier account.Tier, by act) (account.Account, error) {
 	return a.by(by).Create(ctx, name, tier)

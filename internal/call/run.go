@@ -65,6 +65,9 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if rec, err := s.recordOf(ctx, inv, fingerprint); rec != nil || err != nil {
 		return NewCall{}, rec, err
 	}
+	if limits.Lapsed {
+		return NewCall{}, nil, lapsed(mode)
+	}
 	offer, err := s.offer(ctx, inv)
 	if err != nil {
 		return NewCall{}, nil, err
@@ -72,6 +75,9 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
 	if err != nil {
 		return NewCall{}, nil, fmt.Errorf("keep a request: %w", err)
+	}
+	if inv.Kept != nil {
+		inv.Kept()
 	}
 	return NewCall{
 		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
@@ -99,6 +105,17 @@ func (s *Service) entitled(ctx context.Context, account string) (Limits, error) 
 		err = Refuse(403, NotEnabled, "the model router is not enabled for this account")
 	}
 	return limits, err
+}
+
+// lapsed refuses an account whose subscription is not active: its credential does not entitle it to run
+// models (router contract, error types). A node's failure is told by its type, and not_enabled is the one
+// that becomes InactiveSubscriptionError (checklist W-63).
+func lapsed(mode Mode) *Refusal {
+	errorType := Forbidden
+	if mode == Node {
+		errorType = NotEnabled
+	}
+	return Refuse(403, errorType, "an active subscription is required to run models")
 }
 
 // maxKey is the length of an idempotency key in characters (router contract).

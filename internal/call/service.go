@@ -25,6 +25,7 @@ type Invocation struct {
 	BaseURL     string  // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
 	ContentType string
 	Body        []byte // bounded by the caller
+	Kept        func() // called once Body is stored and not needed any more; nil = nobody wants to know
 }
 
 // Offer is a model as one call of it will run.

@@ -21,6 +21,7 @@ var ErrKeyTaken = errors.New("the idempotency key is taken")
 // Limits are what an account may use of the router.
 type Limits struct {
 	Enabled  bool           // false: the router is not switched on for the account
+	Lapsed   bool           // the subscription is not active: nothing new is run, and what ran is handed out
 	Access   account.Access // models that it may use
 	Steps    []Step         // calls in flight by lifetime spend, lowest spend first
 	Ceiling  int64          // USD millionths committed to calls in flight; 0 = no ceiling

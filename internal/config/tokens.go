@@ -18,7 +18,7 @@ type Tokens struct {
 	Claim    string        // MILLRACE_JWT_CLAIM, that is the id or name of the account; "a.b" = b within a
 	Tier     string        // MILLRACE_JWT_TIER_CLAIM, that is the account's tier; "" = tokens say none
 	Scopes   string        // MILLRACE_JWT_SCOPES_CLAIM, that lists read and write; "" = every token has both
-	Lasting  bool          // MILLRACE_JWT_WITHOUT_NBF, tokens without nbf are taken
+	Begins   bool          // MILLRACE_JWT_REQUIRE_NBF, tokens without nbf are refused
 	Create   account.Tier  // MILLRACE_JWT_CREATE, tier of accounts that are made when a token first names them; "" = none are
 	Skew     time.Duration // MILLRACE_JWT_SKEW, that clocks may differ by
 }
@@ -31,7 +31,7 @@ var tokenSettings = []setting{
 	text("MILLRACE_JWT_CLAIM", func(c *Config) *string { return &c.Tokens.Claim }),
 	text("MILLRACE_JWT_TIER_CLAIM", func(c *Config) *string { return &c.Tokens.Tier }),
 	text("MILLRACE_JWT_SCOPES_CLAIM", func(c *Config) *string { return &c.Tokens.Scopes }),
-	flag("MILLRACE_JWT_WITHOUT_NBF", func(c *Config) *bool { return &c.Tokens.Lasting }),
+	flag("MILLRACE_JWT_REQUIRE_NBF", func(c *Config) *bool { return &c.Tokens.Begins }),
 	{"MILLRACE_JWT_CREATE", func(c *Config, v string) (err error) {
 		if c.Tokens.Create, err = account.ParseTier(v); err != nil {
 			return fmt.Errorf("MILLRACE_JWT_CREATE: %w", err)
@@ -48,7 +48,7 @@ func (t Tokens) Accepted() bool { return t.Secret != "" || t.JWKS != "" }
 func (t Tokens) Options() webtoken.Options {
 	return webtoken.Options{
 		Secret: t.Secret, JWKS: t.JWKS, Issuer: t.Issuer, Audience: t.Audience,
-		Claim: t.Claim, Tier: t.Tier, Scopes: t.Scopes, Lasting: t.Lasting, Skew: t.Skew,
+		Claim: t.Claim, Tier: t.Tier, Scopes: t.Scopes, Begins: t.Begins, Skew: t.Skew,
 	}
 }
 

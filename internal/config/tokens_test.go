@@ -20,16 +20,16 @@ func TestTokenSettings(t *testing.T) {
 	c, err = config.Load(env(map[string]string{
 		"MILLRACE_JWT_SECRET": secret, "MILLRACE_JWT_JWKS": "https://id.example/keys", "MILLRACE_JWT_ISSUER": "https://id.example",
 		"MILLRACE_JWT_AUDIENCE": "millrace", "MILLRACE_JWT_CLAIM": "org.id", "MILLRACE_JWT_TIER_CLAIM": "plan", "MILLRACE_JWT_SCOPES_CLAIM": "scope",
-		"MILLRACE_JWT_WITHOUT_NBF": "true", "MILLRACE_JWT_CREATE": "free", "MILLRACE_JWT_SKEW": "10s",
+		"MILLRACE_JWT_REQUIRE_NBF": "true", "MILLRACE_JWT_CREATE": "free", "MILLRACE_JWT_SKEW": "10s",
 	}))
 	require.NoError(t, err)
 	require.NoError(t, c.Validate())
 	require.Equal(t, config.Tokens{
 		Secret: secret, JWKS: "https://id.example/keys", Issuer: "https://id.example", Audience: "millrace",
-		Claim: "org.id", Tier: "plan", Scopes: "scope", Lasting: true, Create: account.TierFree, Skew: 10 * time.Second,
+		Claim: "org.id", Tier: "plan", Scopes: "scope", Begins: true, Create: account.TierFree, Skew: 10 * time.Second,
 	}, c.Tokens)
 	o := c.Tokens.Options()
-	require.Equal(t, []any{"org.id", "plan", "scope", true}, []any{o.Claim, o.Tier, o.Scopes, o.Lasting})
+	require.Equal(t, []any{"org.id", "plan", "scope", true}, []any{o.Claim, o.Tier, o.Scopes, o.Begins})
 }
 
 func TestTokenSettingsThatMakeNoSense(t *testing.T) {

@@ -44,7 +44,7 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
 			Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: facts,
-			Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason},
+			Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
 		})
 		return err
 	})

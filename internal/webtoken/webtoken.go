@@ -45,7 +45,7 @@ type Options struct {
 	Claim    string        // that names the account, with dots between nested members; default "sub"
 	Tier     string        // claim that says the account's tier; "" = tokens say none
 	Scopes   string        // claim with the rights read and write, a list or words; "" = every token has both
-	Lasting  bool          // tokens without nbf are taken
+	Begins   bool          // nbf is required; it is optional in RFC 7519, section 4.1.5, and counts wherever it is given
 	Skew     time.Duration // that clocks may differ by, at most five minutes; default 30 seconds
 	Client   *http.Client  // of the JWKS; default one with bounds
 	Log      *slog.Logger
@@ -100,7 +100,7 @@ func New(opts Options, accounts Accounts) (*Verifier, error) {
 		jwt.WithValidMethods(methods), jwt.WithLeeway(opts.Skew), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
 		jwt.WithTimeFunc(opts.Now), jwt.WithStrictDecoding(),
 	}
-	if !opts.Lasting {
+	if opts.Begins {
 		rules = append(rules, jwt.WithNotBeforeRequired())
 	}
 	if opts.Issuer != "" {

@@ -128,9 +128,10 @@ func TestClaimsDecideWhetherATokenIsGood(t *testing.T) {
 		good   bool
 	}{
 		"no end":                         {claims: claims("exp", nil)},
-		"no beginning":                   {claims: claims("nbf", nil)},
-		"no beginning, as configured":    {webtoken.Options{Lasting: true}, claims("nbf", nil), true},
-		"too early all the same":         {webtoken.Options{Lasting: true}, claims("nbf", after(time.Minute)), false},
+		"no beginning":                   {claims: claims("nbf", nil), good: true},
+		"no beginning where it must be":  {webtoken.Options{Begins: true}, claims("nbf", nil), false},
+		"a beginning where it must be":   {webtoken.Options{Begins: true}, claims(), true},
+		"a beginning that is no time":    {claims: claims("nbf", "today")},
 		"over":                           {claims: claims("exp", after(-31*time.Second))},
 		"over within the skew":           {claims: claims("exp", after(-29*time.Second)), good: true},
 		"too early":                      {claims: claims("nbf", after(31*time.Second))},

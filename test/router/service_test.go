@@ -34,11 +34,13 @@ const (
 	credential = "s3cr3t-credential-of-the-operator"
 	jwtSecret  = "a-secret-that-the-issuer-and-the-router-share"
 	maxBody    = 64 << 10
+	adminToken = "token-of-the-operators"
 )
 
 // service is the one running service of this package.
 type service struct {
 	base, data string
+	probe      *probe
 	log        logs
 	err        error
 }
@@ -85,9 +87,10 @@ func start(t *testing.T) *service {
 	return s
 }
 
-// settings of the service, beside those of its environment.
-func settings(simulator string) map[string]string {
-	var providers []string
+// settings of the service, beside those of its environment. probe is the address of a provider that
+// behaves as a test tells it, entries the directory of its catalog file.
+func settings(simulator, probe, entries string) map[string]string {
+	providers := []string{"probe=" + probe}
 	for _, name := range sim.Providers() {
 		if name != "sim" {
 			providers = append(providers, name+"="+simulator+"/"+name)
@@ -96,7 +99,7 @@ func settings(simulator string) map[string]string {
 	return map[string]string{
 		"MILLRACE_PUBLIC_URL": "https://router.example", "MILLRACE_SIMULATOR": simulator, "MILLRACE_PROVIDER_URLS": strings.Join(providers, ","),
 		"MILLRACE_ROUTER_MAX_BODY": fmt.Sprint(maxBody), "MILLRACE_ROUTER_SPEND_CEILING": "1", "MILLRACE_ROUTER_CONCURRENCY": "0:8",
-		"MILLRACE_ROUTER_DEADLINE": "2s", "MILLRACE_JWT_SECRET": jwtSecret,
+		"MILLRACE_ROUTER_DEADLINE": "2s", "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken, "MILLRACE_CATALOG": entries,
 	}
 }
 
@@ -116,9 +119,15 @@ func startService() *service {
 	s := &service{base: "http://" + addr, data: filepath.Join(dir, "data"), err: l.Close()}
 	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
 	providers := httptest.NewServer(simulator)
+	s.probe = newProbe()
+	probe := httptest.NewServer(s.probe)
+	entries := filepath.Join(dir, "catalog")
+	if err := errors.Join(os.Mkdir(entries, 0o755), os.WriteFile(filepath.Join(entries, "probe.yaml"), []byte(probeEntries), 0o600)); err != nil {
+		return &service{err: err}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	lookup := withSettings(settings(providers.URL))
+	lookup := withSettings(settings(providers.URL, probe.URL, entries))
 	go func() {
 		cmd := app.Command(io.Discard, &s.log, lookup)
 		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "debug"})
@@ -127,7 +136,10 @@ func startService() *service {
 	stop = func() {
 		cancel()
 		<-ended
-		providers.Close()
+		for _, server := range []*httptest.Server{providers, probe} {
+			server.CloseClientConnections() // of answers that never end
+			server.Close()
+		}
 		simulator.Close()
 		os.RemoveAll(dir)
 	}

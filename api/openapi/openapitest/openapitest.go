@@ -178,7 +178,7 @@ func (d *Document) checkUnknown(known bool, a Answer) error {
 	if known {
 		want = http.StatusMethodNotAllowed
 	}
-	if a.Status == want || a.Status == http.StatusForbidden {
+	if a.Status == want || a.Status == http.StatusForbidden || a.Status == http.StatusUnauthorized && !known {
 		return nil
 	}
 	return fmt.Errorf("%s %s is not documented and answers %d", a.Method, a.Path, a.Status)

@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// accessBody is what an account may use of the model router.
+type accessBody struct {
+	Account string   `json:"account"`
+	Router  bool     `json:"router"`  // false: the router is not switched on for it
+	Allowed []string `json:"allowed"` // null = every model, empty = none
+	Denied  []string `json:"denied"`  // of these, what it may not use all the same
+}
+
+func shownAccess(a account.Account) accessBody {
+	return accessBody{Account: a.ID, Router: !a.Access.Off, Allowed: a.Access.Models, Denied: append([]string{}, a.Access.Denied...)}
+}
+
+// showModels serves GET /admin/accounts/{account}/models.
+func (s *server) showModels(w http.ResponseWriter, r *http.Request) error {
+	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, shownAccess(a))
+	return nil
+}
+
+// setModels serves PUT /admin/accounts/{account}/models: the body replaces what was in force, whole, so
+// that two operators at once never make a mixture that neither has asked for.
+func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		change
+		Router  *bool           `json:"router"`
+		Allowed json.RawMessage `json:"allowed"`
+		Denied  []string        `json:"denied"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	if body.Router == nil || body.Allowed == nil {
+		return fault.New(fault.Invalid, "invalid_request", "router (true or false) and allowed (a list, or null for every model) are required")
+	}
+	access := account.Access{Off: !*body.Router, Denied: body.Denied}
+	if err := json.Unmarshal(body.Allowed, &access.Models); err != nil {
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "allowed is a list such as [\"bfl/*\", \"openai/gpt-image-1\"], or null for every model")
+	}
+	a, err := s.Accounts.Change(r.Context(), account.Change{
+		Account: r.PathValue("account"), Access: &access, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
+	})
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, shownAccess(a))
+	return nil
+}

@@ -1,0 +1,139 @@
+package router_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// probeEntries are the models of a provider that behaves as its input tells it.
+const probeEntries = `
+provider: probe
+title: Probe
+base: https://probe.example
+auth: {kind: none}
+defaults: {charges_on_policy_rejection: no, price: {exact: "0", as_of: 2026-11-01}, limits: {bytes: 64KiB, stall: 5s, total: 30s}}
+models:
+  - {model: json, title: JSON, protocol: sync, submit: {url: /json}}
+  - {model: bytes, title: Bytes, protocol: bytes, content_type: application/octet-stream, submit: {url: /bytes}}
+  - model: slow
+    title: Slow
+    protocol: submit-poll
+    submit: {url: /slow}
+    handle: body.id
+    poll: {url: "/slow/{handle}"}
+    done: body.done
+    limits: {first_poll: 100ms, poll_every: 100ms, total: 10m}
+`
+
+// probe is that provider. A word of the body says how it behaves.
+type probe struct {
+	mux   *http.ServeMux
+	mu    sync.Mutex // guards all below
+	asked map[string]int
+	gates map[string]chan struct{} // by the word of a slow generation; closed when it is done
+}
+
+func newProbe() *probe {
+	p := &probe{mux: http.NewServeMux(), asked: map[string]int{}, gates: map[string]chan struct{}{}}
+	p.mux.HandleFunc("POST /json", func(w http.ResponseWriter, r *http.Request) { p.misbehave(w, r, "application/json", `{"a":"`) })
+	p.mux.HandleFunc("POST /bytes", func(w http.ResponseWriter, r *http.Request) {
+		p.misbehave(w, r, "application/octet-stream", "bytes ")
+	})
+	p.mux.HandleFunc("POST /slow", p.submit)
+	p.mux.HandleFunc("GET /slow/{id}", p.poll)
+	return p
+}
+
+func (p *probe) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// word returns what stands behind "how": in a body, and counts it.
+func (p *probe) word(r *http.Request) string {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return "unread"
+	}
+	_, rest, _ := strings.Cut(string(raw), `"how":"`)
+	word, _, _ := strings.Cut(rest, `"`)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked[word]++
+	return word
+}
+
+// count returns how often the provider was asked with that word.
+func (p *probe) count(word string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[word]
+}
+
+// misbehave answers 200 and then as the word says, which may be followed by a dash and anything.
+func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, begin string) {
+	how, _, _ := strings.Cut(p.word(r), "-")
+	w.Header().Set("Content-Type", contentType)
+	switch how {
+	case "promises": // more than it sends
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, begin) //nolint:errcheck // a provider that breaks off
+		panic(http.ErrAbortHandler)
+	case "truncated": // in chunks, without the last
+		io.WriteString(w, begin)              //nolint:errcheck // as above
+		http.NewResponseController(w).Flush() //nolint:errcheck // as above
+		panic(http.ErrAbortHandler)
+	case "exceeds": // sends more than it promises: what follows is no part of the answer
+		p.raw(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: 2\r\n\r\n{}{}{}")
+	case "negative":
+		p.raw(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: -1\r\n\r\n{}")
+	case "large": // one that says so
+		w.Header().Set("Content-Length", fmt.Sprint(1<<40))
+		io.WriteString(w, begin) //nolint:errcheck // as above
+		panic(http.ErrAbortHandler)
+	case "endless":
+		for {
+			if _, err := io.WriteString(w, begin+strings.Repeat("x", 4<<10)); err != nil {
+				return
+			}
+		}
+	default:
+		io.WriteString(w, `{"a":"b"}`) //nolint:errcheck // the caller sees it
+	}
+}
+
+// raw writes an answer that net/http would not.
+func (p *probe) raw(w http.ResponseWriter, answer string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, answer) //nolint:errcheck // the caller sees it
+}
+
+// gate is closed by the test when a slow generation is done.
+func (p *probe) gate(word string) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gates[word] == nil {
+		p.gates[word] = make(chan struct{})
+	}
+	return p.gates[word]
+}
+
+func (p *probe) submit(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"id":%q}`, p.word(r)) //nolint:errcheck // the caller sees it
+}
+
+func (p *probe) poll(w http.ResponseWriter, r *http.Request) {
+	done := false
+	select {
+	case <-p.gate(r.PathValue("id")):
+		done = true
+	default:
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"id":%q,"done":%t}`, r.PathValue("id"), done) //nolint:errcheck // the caller sees it
+}
