@@ -112,7 +112,8 @@ func TestAPanicIsAnIdentifiedAnswer(t *testing.T) {
 	h := startRouter(t, api.Options{}, panicking{})
 	seen := map[string]bool{}
 	for _, req := range [][2]string{
-		{"POST", "/v2/models/sim/echo"}, {"POST", "/v1/models/sim/echo"},
+		{"POST", "/v2/models/sim/echo"},
+		{"POST", "/v1/models/sim/echo"},
 		{"GET", "/v2/models/sim/echo/requests/ffffffff-0000-4000-8000-000000000009/status"},
 	} {
 		got := h.do(t, req[0], req[1], `{"prompt":"x"}`)
