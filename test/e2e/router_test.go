@@ -102,9 +102,10 @@ func TestAModelAndItsSchemaAreRead(t *testing.T) { // R-31 to R-35, R-83 to R-91
 		turnedDown(t, r, 404, "model_not_found")
 		require.Contains(t, decode(t, r.body)["detail"], "sim/echo")
 	}
-	for _, path := range []string{"/v2/models/nobody/nothing-like-this-at-all", "/v2/models/sim/echo/fast", "/v2/models/sim/echo%2Ffast", "/v2/nothing", "/v1/models/sim"} {
+	for _, path := range []string{"/v2/models/nobody/nothing-like-this-at-all", "/v2/models/sim/echo/fast", "/v2/models/sim/echo%2Ffast", "/v2/nothing"} {
 		turnedDown(t, c.do("GET", path, ""), 404, "model_not_found")
 	}
+	turnedDown(t, c.do("GET", "/v1/models/sim", ""), 401, "unauthorized") // a key opens nothing there
 	turnedDown(t, c.do("DELETE", echo, ""), 405, "invalid_input")
 	schema := c.do("GET", echo+"/openapi.json", "")
 	identified(t, schema)
