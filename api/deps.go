@@ -36,6 +36,7 @@ type Deps struct {
 	Userdata  Userdata        // nil = no routes for the files of editors
 	Console   *Console        // nil = no pages for people
 	Router    *ModelRouter    // nil = no routes of the model router
+	Webhooks  *Webhooks       // nil = no routes of webhooks
 	Readiness Readiness
 	Room      Room // nil = there always is
 	Logger    *slog.Logger
@@ -146,6 +147,7 @@ func (d Deps) validate() error {
 		"Grants":    d.Files != nil && d.Grants == nil,
 		"Assets":    d.Assets != nil && (d.Files == nil || d.AssetView == nil || d.Keys == nil),
 		"Router":    d.Router != nil && (d.Router.Models == nil || d.Router.Calls == nil || d.Router.Cursors == nil),
+		"Webhooks":  d.Webhooks != nil && (d.Webhooks.Endpoints == nil || d.Webhooks.Deliveries == nil),
 		"Links":     d.Links == nil, "Live": d.Live == nil, "Readiness": d.Readiness == nil, "Logger": d.Logger == nil,
 	}
 	var missing []error

@@ -131,7 +131,7 @@ func v2Verdict(kind fault.Kind, code string) (int, string) {
 	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
 		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body":
 		return http.StatusUnprocessableEntity, code
-	case "hash_mismatch", "asset_in_use":
+	case "hash_mismatch", "asset_in_use", "webhook_exists", "webhook_disabled", "webhook_limit":
 		return http.StatusConflict, code
 	case "blob_not_found", "job_not_found", "asset_not_found", "output_unavailable":
 		return http.StatusNotFound, code

@@ -17,6 +17,7 @@ func Table(t *testing.T) []string {
 	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
 	s.Logs, s.Router = struct{ Logs }{}, &ModelRouter{}
 	s.Userdata, s.History = struct{ Userdata }{}, struct{ History }{}
+	s.Webhooks = &Webhooks{Endpoints: struct{ WebhookEndpoints }{}, Deliveries: struct{ WebhookDeliveries }{}}
 	s.opts.setDefaults()
 	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
 	var all []string

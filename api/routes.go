@@ -39,7 +39,7 @@ func (s *server) routes() []route {
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.logRoutes(), s.eventRoutes(),
 		s.fileRoutes(), s.userdataRoutes(), s.editorRoutes(), s.consoleRoutes(),
-		s.routerRoutes(),
+		s.routerRoutes(), s.webhookRoutes(),
 	)
 }
 

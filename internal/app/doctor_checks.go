@@ -45,7 +45,7 @@ func (d databaseDoctor) clock(ctx context.Context) (finding, error) {
 }
 
 func (d databaseDoctor) views(ctx context.Context) (finding, error) {
-	all, err := views()
+	all, err := followers("")
 	if err != nil {
 		return finding{}, err
 	}

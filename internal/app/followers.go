@@ -17,7 +17,7 @@ func (in *instance) startProjector(ctx context.Context, group *errgroup.Group) {
 	checkpoints := postgres.NewCheckpoints(in.pool, in.cfg.DatabaseURL, in.log)
 	group.Go(func() error { return checkpoints.Run(ctx) })
 	group.Go(func() error {
-		all, err := views()
+		all, err := followers(in.cfg.PublicURL)
 		if err != nil {
 			return err
 		}

@@ -66,6 +66,10 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
+	endpoints, err := in.webhookService()
+	if err != nil {
+		return nil, err
+	}
 	reader := jobs.NewReader(in.pool, in.types)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
@@ -84,6 +88,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool), Blobs: in.blobs},
 		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
 		Router:    models,
+		Webhooks:  &api.Webhooks{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
 		Readiness: readiness{in}, Room: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),

@@ -36,6 +36,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/secret"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/telemetry"
+	"github.com/millrace-dev/millrace/internal/webhook"
 	"github.com/millrace-dev/millrace/internal/webtoken"
 )
 
@@ -68,12 +69,13 @@ type instance struct {
 	calls    *postgres.Calls
 	models   *activities.Models // nil in a process that does not work
 	service  *call.Service      // nil in a process that neither serves nor works
+	sent     webhook.Counts
 }
 
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r), operated.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r), operated.Register(r), webhook.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.
@@ -189,6 +191,7 @@ func (in *instance) start(ctx context.Context, group *errgroup.Group) {
 	}
 	if in.has(roleWorker) {
 		in.startWorker(ctx, group)
+		in.startWebhooks(ctx, group)
 	}
 	if in.has(roleProjector) {
 		in.startProjector(ctx, group)

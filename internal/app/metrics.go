@@ -29,6 +29,7 @@ func (in *instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 		}
 		return float64(open)
 	})
+	in.tellWebhooks(m)
 	if in.has(roleProjector) {
 		group.Go(func() error {
 			return in.follow(ctx, func(events []eventlog.Recorded) { m.See(events, in.events.Decode) })
@@ -54,7 +55,7 @@ func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 	if st.Depths, err = s.depths(ctx); err != nil {
 		return st, err
 	}
-	all, err := views()
+	all, err := followers("")
 	if err != nil {
 		return st, err
 	}
@@ -65,6 +66,11 @@ func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 		}
 		st.Lags[p.Name()], st.Halted[p.Name()] = max(0, st.Head-position), 0
 	}
+	told, err := postgres.NewWebhooks(s.in.pool, s.in.events).Stand(ctx)
+	if err != nil {
+		return st, err
+	}
+	st.Webhooks = metrics.Webhooks{Pending: told.Pending, Dead: told.Dead, Disabled: told.Disabled, Oldest: told.Oldest}
 	halted, err := projections.ListHalted(ctx, s.in.pool, "")
 	for _, h := range halted {
 		st.Halted[h.Projection]++

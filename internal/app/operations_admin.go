@@ -29,7 +29,7 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	}
 	ops := in.operations(service)
 	return admin.New(admin.Deps{
-		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops}, Metrics: metrics, Log: in.log,
+		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log,
 		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events)},
 	}, in.cfg.AdminToken)
 }
@@ -109,11 +109,14 @@ func (o *operations) record(ctx context.Context, stream, account, eventType stri
 }
 
 // adminViews implements admin.Views.
-type adminViews struct{ ops *operations }
+type adminViews struct {
+	ops  *operations
+	base string // public URL
+}
 
 // Views implements admin.Views.
 func (v adminViews) Views(ctx context.Context) ([]admin.View, error) {
-	all, err := views()
+	all, err := followers(v.base)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func (v adminViews) Views(ctx context.Context) ([]admin.View, error) {
 
 // Resume implements admin.Views.
 func (v adminViews) Resume(ctx context.Context, view, stream string, by act) error {
-	all, err := views()
+	all, err := followers(v.base)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	hidden "github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/usage"
+	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
 // views lists every projection of the program.
@@ -27,12 +28,27 @@ func views() ([]projections.Projection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types)}, nil
+	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types)}, nil
 }
 
-// viewNames are the names of all views, as their checkpoints have them.
+// viewNames are the names of all views, and of what else reads the log with a checkpoint: facts stay until
+// all of them have seen them.
 func viewNames() []string {
-	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name}
+	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name, webhooks.Name, webhooks.OutgoingName}
+}
+
+// followers lists what a projector runs: the views, and what makes messages of facts, which is not to be
+// rebuilt. base is the public URL of links in messages.
+func followers(base string) ([]projections.Projection, error) {
+	all, err := views()
+	if err != nil {
+		return nil, err
+	}
+	types, err := eventTypes()
+	if err != nil {
+		return nil, err
+	}
+	return append(all, webhooks.NewOutgoing(types, base)), nil
 }
 
 func (s *shell) viewsCommand() *cobra.Command {
@@ -51,7 +67,7 @@ func (s *shell) listViews() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Show each view, how far it has come, and what is halted", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.withViews(cmd.Context(), "", func(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) error {
+			return s.withFollowers(cmd.Context(), "", func(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) error {
 				var head int64
 				if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
 					return err
@@ -161,7 +177,7 @@ func (s *shell) resumeViews() *cobra.Command {
 		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was mended", Args: cobra.ExactArgs(2),
 		Long: "Fold the facts of a halted stream that were held back, and let it go on. Who did so and why is recorded.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.withViews(cmd.Context(), args[0], func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
+			return s.withFollowers(cmd.Context(), args[0], func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
 				events, err := eventStore(pool)
 				if err != nil {
 					return err
@@ -179,12 +195,28 @@ func (s *shell) resumeViews() *cobra.Command {
 	return cmd
 }
 
+// onViews is work on the database and some of what a projector runs.
+type onViews func(context.Context, *pgxpool.Pool, []projections.Projection) error
+
 // withViews calls work with the database and the named view, or all of them.
-func (s *shell) withViews(ctx context.Context, name string, work func(context.Context, *pgxpool.Pool, []projections.Projection) error) error {
+func (s *shell) withViews(ctx context.Context, name string, work onViews) error {
 	all, err := views()
 	if err != nil {
 		return err
 	}
+	return s.withChosen(ctx, all, name, work)
+}
+
+// withFollowers is withViews of everything that a projector runs.
+func (s *shell) withFollowers(ctx context.Context, name string, work onViews) error {
+	all, err := followers(s.cfg.PublicURL)
+	if err != nil {
+		return err
+	}
+	return s.withChosen(ctx, all, name, work)
+}
+
+func (s *shell) withChosen(ctx context.Context, all []projections.Projection, name string, work onViews) error {
 	chosen, names := all[:0:0], ""
 	for _, p := range all {
 		names += " " + p.Name()

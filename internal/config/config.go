@@ -55,6 +55,7 @@ type Config struct {
 	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
 	Router         Router        // the model router
 	Tokens         Tokens        // JSON Web Tokens
+	Webhooks       Webhooks      // messages to accounts
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
 	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
 
@@ -99,7 +100,7 @@ func Default() Config {
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
 		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
-		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(),
+		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(),
 	}
 }
 
@@ -161,7 +162,7 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = slices.Concat(generalSettings, routerSettings, tokenSettings)
+var settings = slices.Concat(generalSettings, routerSettings, tokenSettings, webhookSettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),

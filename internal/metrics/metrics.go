@@ -94,6 +94,17 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
+// Counters adds numbers that only grow, one for each value of a label; read is asked for them. The values
+// are few and fixed.
+func (m *Metrics) Counters(name, help, label string, read func() map[string]int64) {
+	for value := range read() {
+		m.registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{label: value}},
+			func() float64 { return float64(read()[value]) },
+		))
+	}
+}
+
 // See takes recorded events into the metrics. decode gives an event's data; what it cannot decode only counts.
 func (m *Metrics) See(events []eventlog.Recorded, decode func(eventlog.Recorded) (any, error)) {
 	m.mu.Lock()
@@ -224,6 +235,15 @@ type Stand struct {
 	Halted map[string]int64 // view → halted streams
 	Outbox int64            // intents that wait
 	Bytes  int64            // of the files of all accounts
+
+	Webhooks Webhooks
+}
+
+// Webhooks is the state of deliveries to endpoints.
+type Webhooks struct {
+	Pending, Dead int64         // deliveries that wait, that were given up
+	Disabled      int64         // endpoints
+	Oldest        time.Duration // age of the oldest delivery that waits
 }
 
 // Source reads a Stand.
@@ -256,6 +276,10 @@ var (
 	descHalted  = prometheus.NewDesc("millrace_view_halted_streams", "Streams that a view could not fold.", []string{"view"}, nil)
 	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for the workflow engine that wait.", nil, nil)
 	descBytes   = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
+	descPending = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
+	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Deliveries that were given up and can be replayed.", nil, nil)
+	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
+	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest delivery that waits.", nil, nil)
 	descUp      = prometheus.NewDesc("millrace_stand_readable", "1 when the database could be read for these metrics.", nil, nil)
 )
 
@@ -266,7 +290,7 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descUp} {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descPending, descDead, descEnded, descWaiting, descUp} {
 		ch <- d
 	}
 }
@@ -297,6 +321,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descOutbox, float64(st.Outbox))
 	gauge(descBytes, float64(st.Bytes))
+	gauge(descPending, float64(st.Webhooks.Pending))
+	gauge(descDead, float64(st.Webhooks.Dead))
+	gauge(descEnded, float64(st.Webhooks.Disabled))
+	gauge(descWaiting, st.Webhooks.Oldest.Seconds())
 }
 
 func (c *collector) read() (Stand, error) {

@@ -1,0 +1,65 @@
+package webhook
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// maxURL bounds an address, in bytes.
+const maxURL = 2048
+
+// codeAddress is the code of an address that is refused at once. What a name resolves to is decided
+// whenever it is dialled, by the outbound guard.
+const codeAddress = "webhook_url_invalid"
+
+func badAddress(why string) error {
+	return fault.New(fault.Invalid, codeAddress, "url %s", why)
+}
+
+// checkAddress returns the host of an address that messages may be sent to. allow lists, as host:port, what
+// the operator lets be reached although it is not public or not https.
+func checkAddress(text string, allow []string) (host string, err error) {
+	if len(text) > maxURL {
+		return "", badAddress("is longer than 2048 bytes")
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Opaque != "" || u.Hostname() == "" {
+		return "", badAddress("must be an absolute https address")
+	}
+	if u.User != nil || u.Fragment != "" || strings.Contains(text, "#") {
+		return "", badAddress("must not carry a name, a password or a fragment: messages are signed")
+	}
+	if slices.Contains(allow, hostPort(u)) && (u.Scheme == "http" || u.Scheme == "https") {
+		return u.Host, nil
+	}
+	if u.Scheme != "https" {
+		return "", badAddress("must be an absolute https address")
+	}
+	if !publicName(u.Hostname()) {
+		return "", badAddress("must be a public address")
+	}
+	return u.Host, nil
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// publicName refuses names and literal addresses that are certainly not public.
+func publicName(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return outbound.Public(a)
+	}
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	return name != "localhost" && !strings.HasSuffix(name, ".localhost")
+}

@@ -1,0 +1,172 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Change changes an endpoint and returns it as it is then. What is in force already is not recorded again.
+// Enabling one begins its count of failures anew.
+func (s *Service) Change(ctx context.Context, account string, id ID, w Wish, by By) (Shown, error) {
+	w, host, err := w.check(s.Allow)
+	if err != nil {
+		return Shown{}, err
+	}
+	err = s.change(ctx, account, by, func(b Book) (Change, error) {
+		e, err := b.Endpoint(id)
+		if err != nil {
+			return Change{}, err
+		}
+		return s.changed(ctx, account, e, w, host)
+	})
+	if err == nil && w.Enabled != nil {
+		err = s.enable(ctx, account, id, *w.Enabled, by)
+	}
+	if err != nil {
+		return Shown{}, err
+	}
+	return s.Endpoint(ctx, account, id)
+}
+
+// changed is the change of what an endpoint is, without events when it is so already.
+func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Wish, host string) (Change, error) {
+	c, made := Change{Webhook: e.ID}, ChangedV1{Webhook: e.ID}
+	if w.Events != nil && !slices.Equal(w.Events, e.Events) {
+		made.Events = w.Events
+	}
+	if w.Description != nil && *w.Description != e.Description {
+		made.Description = w.Description
+	}
+	if w.URL != nil {
+		p, err := s.place(ctx, account, e.ID)
+		if err != nil {
+			return c, err
+		}
+		if p.URL != *w.URL {
+			if err := s.unused(ctx, account, *w.URL, e.ID); err != nil {
+				return c, err
+			}
+			p.URL, made.Host, c.Effect = *w.URL, &host, Put
+			if c.Sealed, err = p.seal(s.Sealer, e.ID); err != nil {
+				return c, err
+			}
+		}
+	}
+	if made.Host != nil || made.Events != nil || made.Description != nil {
+		c.Events = fact(TypeChanged, made)
+	}
+	return c, nil
+}
+
+func (s *Service) enable(ctx context.Context, account string, id ID, enabled bool, by By) error {
+	if !enabled {
+		return s.Disable(ctx, account, id, ByOwner, by)
+	}
+	return s.change(ctx, account, by, func(b Book) (Change, error) {
+		e, err := b.Endpoint(id)
+		if err != nil || e.Disabled == "" {
+			return Change{}, err
+		}
+		return Change{Webhook: id, Effect: Enable, Events: fact(TypeEnabled, EnabledV1{Webhook: id})}, nil
+	})
+}
+
+// Disable ends the deliveries of an endpoint. One that is disabled stays as it is.
+func (s *Service) Disable(ctx context.Context, account string, id ID, cause Cause, by By) error {
+	return s.change(ctx, account, by, func(b Book) (Change, error) {
+		e, err := b.Endpoint(id)
+		if err != nil || e.Disabled != "" {
+			return Change{}, err
+		}
+		return Change{Webhook: id, Effect: Disable, Events: fact(TypeDisabled, DisabledV1{Webhook: id, Cause: cause})}, nil
+	})
+}
+
+// Remove takes an endpoint away, with all its deliveries.
+func (s *Service) Remove(ctx context.Context, account string, id ID, by By) error {
+	return s.change(ctx, account, by, func(b Book) (Change, error) {
+		if _, err := b.Endpoint(id); err != nil {
+			return Change{}, err
+		}
+		return Change{Webhook: id, Effect: Remove, Events: fact(TypeRemoved, RemovedV1{Webhook: id})}, nil
+	})
+}
+
+// Rotate gives an endpoint a new key and returns it, this once. For overlap the key before signs too, so
+// that a receiver has time to change; 0 ends it at once.
+func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap time.Duration, by By) (secret string, oldUntil time.Time, err error) {
+	if overlap < 0 || overlap > MaxOverlap {
+		return "", time.Time{}, fault.New(fault.Invalid, "invalid_request", "the old secret stays good for 0 to %d seconds", int(MaxOverlap.Seconds()))
+	}
+	err = s.change(ctx, account, by, func(b Book) (Change, error) {
+		if _, err := b.Endpoint(id); err != nil {
+			return Change{}, err
+		}
+		p, err := s.place(ctx, account, id)
+		if err != nil {
+			return Change{}, err
+		}
+		secret, oldUntil = newSecret(), time.Now().Add(overlap).UTC().Truncate(time.Second)
+		p = place{URL: p.URL, Secret: secret, Old: p.Secret, OldUntil: oldUntil}
+		if overlap == 0 {
+			p.Old, p.OldUntil = "", time.Time{}
+		}
+		sealed, err := p.seal(s.Sealer, id)
+		if err != nil {
+			return Change{}, err
+		}
+		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: fact(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil})}, nil
+	})
+	return secret, oldUntil, err
+}
+
+// errDisabled is the refusal of what a disabled endpoint cannot do.
+func errDisabled() error {
+	return fault.New(fault.Conflict, "webhook_disabled", "the webhook is disabled: enable it first")
+}
+
+// Test puts a message of kind Test into the queue of an endpoint and returns its delivery.
+func (s *Service) Test(ctx context.Context, account string, id ID, by By) (uuid.UUID, error) {
+	delivery := uuid.New()
+	err := s.change(ctx, account, by, func(b Book) (Change, error) {
+		e, err := b.Endpoint(id)
+		if err != nil {
+			return Change{}, err
+		}
+		if e.Disabled != "" {
+			return Change{}, errDisabled()
+		}
+		body, err := testMessage(id, time.Now())
+		if err != nil {
+			return Change{}, err
+		}
+		d := Delivery{ID: delivery, Account: account, Webhook: id, Kind: Test, Subject: "webhook-" + string(id), Body: body}
+		return Change{Webhook: id, Effect: Enqueue, Delivery: d, Events: fact(TypeTested, TestedV1{Webhook: id, Delivery: delivery})}, nil
+	})
+	return delivery, err
+}
+
+// MostReplayed bounds the dead letters that one command replays.
+const MostReplayed = 1000
+
+// Replay attempts an ended delivery of an endpoint again, or all its dead letters (only = nil), at most
+// MostReplayed. It returns how many. Their ids stay what they were.
+func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.UUID, by By) (int, error) {
+	book, err := s.Books.Book(ctx, account)
+	if err != nil {
+		return 0, err
+	}
+	e, err := book.Endpoint(id)
+	if err != nil {
+		return 0, err
+	}
+	if e.Disabled != "" {
+		return 0, errDisabled()
+	}
+	return s.Store.Replay(ctx, Replaying{Account: account, Webhook: id, Only: only, Most: MostReplayed, Meta: by.meta()})
+}

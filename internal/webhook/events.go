@@ -1,0 +1,99 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Event type names. They are stored; renaming one breaks history. No fact holds an address or a key.
+const (
+	TypeRegistered    = "webhook.registered.v1"
+	TypeChanged       = "webhook.changed.v1"
+	TypeSecretRotated = "webhook.secret_rotated.v1"
+	TypeEnabled       = "webhook.enabled.v1"
+	TypeDisabled      = "webhook.disabled.v1"
+	TypeRemoved       = "webhook.removed.v1"
+	TypeTested        = "webhook.tested.v1"
+	TypeReplayed      = "webhook.replayed.v1"
+)
+
+// RegisteredV1 records a new endpoint.
+type RegisteredV1 struct {
+	Webhook     ID       `json:"webhook"`
+	Host        string   `json:"host"`
+	Events      []string `json:"events"`
+	Description string   `json:"description,omitempty"`
+}
+
+// ChangedV1 records what of an endpoint is different from now on; nil is as it was.
+type ChangedV1 struct {
+	Webhook     ID       `json:"webhook"`
+	Host        *string  `json:"host,omitempty"` // present whenever the address was replaced, also within one host
+	Events      []string `json:"events,omitempty"`
+	Description *string  `json:"description,omitempty"`
+}
+
+// SecretRotatedV1 records that messages are signed with a new key, and until when with the old one too.
+type SecretRotatedV1 struct {
+	Webhook  ID        `json:"webhook"`
+	OldUntil time.Time `json:"old_until"`
+}
+
+// EnabledV1 records that an endpoint is told of what happens from now on.
+type EnabledV1 struct {
+	Webhook ID `json:"webhook"`
+}
+
+// DisabledV1 records that an endpoint is told nothing more, and why.
+type DisabledV1 struct {
+	Webhook ID    `json:"webhook"`
+	Cause   Cause `json:"cause"`
+}
+
+// RemovedV1 records that an endpoint is gone with all its deliveries.
+type RemovedV1 struct {
+	Webhook ID `json:"webhook"`
+}
+
+// TestedV1 records that a test message was asked for.
+type TestedV1 struct {
+	Webhook  ID        `json:"webhook"`
+	Delivery uuid.UUID `json:"delivery"`
+}
+
+// ReplayedV1 records that deliveries were put back into the queue.
+type ReplayedV1 struct {
+	Webhook    ID         `json:"webhook"`
+	Deliveries int        `json:"deliveries"`
+	Delivery   *uuid.UUID `json:"delivery,omitempty"` // when it is one that was named
+}
+
+// Register adds the event types of webhooks to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[RegisteredV1](TypeRegistered),
+		eventlog.TypeOf[ChangedV1](TypeChanged),
+		eventlog.TypeOf[SecretRotatedV1](TypeSecretRotated),
+		eventlog.TypeOf[EnabledV1](TypeEnabled),
+		eventlog.TypeOf[DisabledV1](TypeDisabled),
+		eventlog.TypeOf[RemovedV1](TypeRemoved),
+		eventlog.TypeOf[TestedV1](TypeTested),
+		eventlog.TypeOf[ReplayedV1](TypeReplayed),
+	)
+}
+
+const streamPrefix = "webhooks-"
+
+// Stream returns the name of the stream of an account's endpoints.
+func Stream(account string) string { return streamPrefix + account }
+
+// AccountOfStream returns the account whose stream that is.
+func AccountOfStream(stream string) (string, bool) {
+	if len(stream) <= len(streamPrefix) || stream[:len(streamPrefix)] != streamPrefix {
+		return "", false
+	}
+	return stream[len(streamPrefix):], true
+}

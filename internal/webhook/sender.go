@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// Wire makes guarded requests and follows nothing; outbound.Client is it.
+type Wire interface {
+	RoundTrip(req *http.Request, allow []string) (*http.Response, error)
+}
+
+// answerBytes bounds what is read of an answer, which nobody looks at: enough to use the connection again.
+const answerBytes = 4 << 10
+
+// answer is how an endpoint took a message.
+type answer struct {
+	Try
+	retryAfter time.Duration
+}
+
+func (a answer) gone() bool { return a.Status == http.StatusGone }
+
+// send makes one attempt.
+func send(ctx context.Context, wire Wire, allow []string, p place, d Delivery, timeout time.Duration) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(d.Body))
+	if err != nil {
+		return answer{}, errors.New("the address of a webhook cannot be asked") // without the address
+	}
+	began := time.Now()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "millrace-webhooks")
+	if err := p.sign(req.Header, d.ID.String(), began, d.Body); err != nil {
+		return answer{}, err
+	}
+	resp, err := wire.RoundTrip(req, allow)
+	a := answer{Try: Try{At: began.UTC(), Millis: time.Since(began).Milliseconds()}}
+	if err != nil {
+		a.Error = problem(err)
+		return a, nil
+	}
+	defer resp.Body.Close()
+	io.CopyN(io.Discard, resp.Body, answerBytes) //nolint:errcheck // the status is the answer
+	a.Status = resp.StatusCode
+	switch {
+	case a.Status >= 300 && a.Status < 400:
+		a.Error = Redirected
+	case a.Status < 200 || a.Status > 299:
+		a.Error, a.retryAfter = Refused, retryAfter(resp)
+	}
+	return a, nil
+}
+
+// retryAfter is what an endpoint that is busy asks for, in seconds; dates are not looked at.
+func retryAfter(resp *http.Response) time.Duration {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
+}
+
+// problem names an error of the wire; its text, which may hold the address, goes no further.
+func problem(err error) Problem {
+	var name *net.DNSError
+	var timeout net.Error
+	var verification *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	switch {
+	case fault.CodeOf(err) == outbound.CodeAddress:
+		return NotAllowed
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	case errors.As(err, &name):
+		return NoName
+	case errors.As(err, &verification), errors.As(err, &record), errors.As(err, &alert), errors.As(err, &unknown), errors.As(err, &host):
+		return BadTLS
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return TimedOut
+	default:
+		return Unreachable
+	}
+}

@@ -1,0 +1,147 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/webhook"
+)
+
+// OutgoingName is the checkpoint of Outgoing.
+const OutgoingName = "webhooks_outgoing"
+
+// Outgoing is a handler of the log that puts what endpoints asked for into the queue of deliveries. A fact
+// that cannot be told halts its stream, as in a view: it is listed and can be resumed.
+type Outgoing struct {
+	registry *eventlog.Registry
+	base     string
+}
+
+// NewOutgoing returns the handler; base is the public URL of links, or "".
+func NewOutgoing(registry *eventlog.Registry, base string) *Outgoing {
+	return &Outgoing{registry: registry, base: strings.TrimRight(base, "/")}
+}
+
+// Name implements projections.Projection.
+func (o *Outgoing) Name() string { return OutgoingName }
+
+// Tables implements projections.Projection: there are none that a rebuild may replace.
+func (o *Outgoing) Tables() []string { return nil }
+
+// Wants implements projections.Selective.
+func (o *Outgoing) Wants(e eventlog.Recorded) bool {
+	_, ok := webhook.KindOf(e.Type)
+	return ok
+}
+
+// Apply implements projections.Projection. Endpoints are read as they are now, which is at least as new as
+// the batch: what was registered behind a fact is not told of it, and what was disabled since is told nothing.
+func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+	ends := slices.DeleteFunc(slices.Clone(batch), func(e eventlog.Recorded) bool { return !o.Wants(e) })
+	if len(ends) == 0 {
+		return nil
+	}
+	books, err := readBooks(ctx, tx, o.registry, accountsOf(ends))
+	if err != nil {
+		return err
+	}
+	ends = slices.DeleteFunc(ends, func(e eventlog.Recorded) bool { return len(receivers(books[e.Account], e)) == 0 })
+	if len(ends) == 0 {
+		return nil
+	}
+	origins, err := o.origins(ctx, tx, ends)
+	if err != nil {
+		return err
+	}
+	var all []webhook.Delivery
+	for _, rec := range ends {
+		made, err := o.deliveries(rec, receivers(books[rec.Account], rec), origins[rec.Stream])
+		if err != nil {
+			return err
+		}
+		all = append(all, made...)
+	}
+	return postgres.EnqueueDeliveries(ctx, tx, all)
+}
+
+func accountsOf(events []eventlog.Recorded) []string {
+	accounts := make([]string, len(events))
+	for i, e := range events {
+		accounts[i] = e.Account
+	}
+	slices.Sort(accounts)
+	return slices.Compact(accounts)
+}
+
+// receivers are the endpoints that are told of a fact.
+func receivers(b webhook.Book, rec eventlog.Recorded) []webhook.ID {
+	kind, _ := webhook.KindOf(rec.Type)
+	var ids []webhook.ID
+	for _, e := range b.Endpoints {
+		if e.Wants(kind, rec.Position) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webhook.Origin) ([]webhook.Delivery, error) {
+	data, err := o.registry.Decode(rec.Type, rec.Data)
+	if err != nil {
+		return nil, err
+	}
+	kind, body, ok, err := webhook.Message(rec, data, from, o.base)
+	if err != nil || !ok {
+		return nil, err
+	}
+	all := make([]webhook.Delivery, len(to))
+	for i, id := range to {
+		all[i] = webhook.Delivery{
+			ID: webhook.DeliveryID(id, rec.ID), Account: rec.Account, Webhook: id, Kind: kind, Subject: rec.Stream, Body: body,
+		}
+	}
+	return all, nil
+}
+
+// origins reads the first facts of the streams of events: of a job only when it was, since a submission is large.
+func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
+	streams := make([]string, len(events))
+	for i, e := range events {
+		streams[i] = e.Stream
+	}
+	rows, err := tx.Query(ctx, `select stream, recorded_at, case when type = $2 then data::text end from events
+		where version = 1 and stream = any($1)`, streams, call.TypeAccepted)
+	if err != nil {
+		return nil, postgres.Classify(err, "read where jobs began")
+	}
+	found := map[string]webhook.Origin{}
+	var stream string
+	var at time.Time
+	var accepted *string
+	_, err = pgx.ForEachRow(rows, []any{&stream, &at, &accepted}, func() error {
+		utc := at.UTC()
+		origin := webhook.Origin{At: &utc}
+		if accepted != nil {
+			data, err := o.registry.Decode(call.TypeAccepted, []byte(*accepted))
+			if err != nil {
+				return err
+			}
+			first, ok := data.(call.AcceptedV1)
+			if !ok {
+				return fmt.Errorf("%s begins with a %T", stream, data)
+			}
+			origin.Call = &first
+		}
+		found[stream] = origin
+		return nil
+	})
+	return found, postgres.Classify(err, "read where jobs began")
+}
