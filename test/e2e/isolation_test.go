@@ -33,13 +33,18 @@ func belongingsOf(t *testing.T, c *client) belongings {
 	require.Equal(t, http.StatusOK, c.upload("clipspace-mask-private.png", tinyPNG(t)).status)
 	require.Equal(t, http.StatusOK, c.do("POST", "/userdata/drawer%2Fx.json", "{}").status)
 	require.NotEmpty(t, hash)
+	hook, _ := c.json("POST", "/api/v2/webhooks", `{"url":"https://hooks.invalid/private"}`)["id"].(string)
+	delivery, _ := c.json("POST", "/api/v2/webhooks/"+hook+"/test", "")["id"].(string)
+	require.NotEmpty(t, delivery)
 	return belongings{
 		theirs: map[string]string{
 			"JOB": id, "THEASSET": asset, "HASH": hash, "OUTPUT": "private_00001_.png", "INPUT": "clipspace-mask-private.png", "FILE": "drawer/x.json", "DIRECTORY": "drawer",
+			"THEHOOK": hook, "THEDELIVERY": delivery,
 		},
 		absent: map[string]string{
 			"JOB": absentID, "THEASSET": absentID, "HASH": "blake3:" + strings.Repeat("1", 64), "OUTPUT": "absent_00001_.png",
 			"INPUT": "clipspace-mask-absent.png", "FILE": "closet/x.json", "DIRECTORY": "closet",
+			"THEHOOK": absentID, "THEDELIVERY": absentID,
 		},
 	}
 }
@@ -68,10 +73,12 @@ func parameterOf(path, name string) string {
 	switch {
 	case name == "id" && strings.HasPrefix(path, "/api/v2/assets/"):
 		return "THEASSET"
+	case name == "id" && strings.HasPrefix(path, "/api/v2/webhooks/"):
+		return "THEHOOK"
 	case name == "id":
 		return "JOB"
 	}
-	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage"}[name]
+	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY"}[name]
 }
 
 var braces = regexp.MustCompile(`\{([a-z_]+)\}`)
