@@ -100,11 +100,11 @@ func reads(l *log) map[string]func(context.Context) error {
 			_, err := l.reader.QueuePositions(ctx, "acme", []job.ID{id(1)})
 			return err
 		},
-		"list":      list(jobs.Query{}),
-		"page":      list(jobs.Query{Before: 1000, Limit: 100}),
-		"state":     list(jobs.Query{States: []job.State{job.Queued}}),
-		"states":    list(jobs.Query{States: []job.State{job.Queued, job.Running}}),
-		"metadata":  list(jobs.Query{Metadata: map[string]string{"team": "blue"}}),
+		"list":     list(jobs.Query{}),
+		"page":     list(jobs.Query{Before: 1000, Limit: 100}),
+		"state":    list(jobs.Query{States: []job.State{job.Queued}}),
+		"states":   list(jobs.Query{States: []job.State{job.Queued, job.Running}}),
+		"metadata": list(jobs.Query{Metadata: map[string]string{"team": "blue"}}),
 	}
 }
 
