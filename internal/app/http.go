@@ -76,7 +76,8 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
 	service := job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay, Log: in.log,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay,
+		Price: in.price(), Log: in.log,
 	})
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
@@ -96,6 +97,15 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})
+}
+
+// price is what runs of metered accounts cost.
+func (in *instance) price() job.Price {
+	p := in.cfg.Prices
+	if p.Reserve == 0 {
+		p.Reserve = 60 * p.NodeSecond
+	}
+	return job.Price{Run: p.Run, NodeSecond: p.NodeSecond, Reserve: p.Reserve}
 }
 
 // allowedHosts are the names that mode none answers to beside loopback ones: any, once the operator

@@ -55,7 +55,8 @@ func (in *instance) jobService() (*job.Service, error) {
 	}
 	return job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay, Log: in.log,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay,
+		Price: in.price(), Log: in.log,
 	}), nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/credit"
 )
 
 // Config is everything a process can be told.
@@ -59,6 +60,8 @@ type Config struct {
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
 	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
 
+	Prices Prices // of runs of metered accounts
+
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
 	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
 	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the facts of retired jobs, from their archiving; 0 = for ever
@@ -77,6 +80,24 @@ type Config struct {
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
 
 	NoWorkflowCache bool // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
+}
+
+// Prices are what runs cost accounts that have a ledger, in micros of a US dollar; all zero = runs are free.
+type Prices struct {
+	Run        int64 // MILLRACE_PRICE_RUN, of a run that succeeds
+	NodeSecond int64 // MILLRACE_PRICE_NODE_SECOND, of each second in which a node ran
+	Reserve    int64 // MILLRACE_PRICE_RESERVE, held for the seconds of one run; 0 = those of a minute
+}
+
+func dollars(env string, field func(*Config) *int64) setting {
+	return setting{env, func(c *Config, v string) error {
+		micros, err := credit.ParseDollars(v)
+		if err != nil || micros < 0 {
+			return fmt.Errorf("%s takes US dollars such as 0.0025, not %q", env, v)
+		}
+		*field(c) = micros
+		return nil
+	}}
 }
 
 // Bucket is a bucket of an S3-compatible service. Without keys the AWS_* variables and the machine's
@@ -215,6 +236,9 @@ var generalSettings = []setting{
 		return nil
 	}},
 	duration("MILLRACE_STOP_AFTER", func(c *Config) *time.Duration { return &c.StopAfter }),
+	dollars("MILLRACE_PRICE_RUN", func(c *Config) *int64 { return &c.Prices.Run }),
+	dollars("MILLRACE_PRICE_NODE_SECOND", func(c *Config) *int64 { return &c.Prices.NodeSecond }),
+	dollars("MILLRACE_PRICE_RESERVE", func(c *Config) *int64 { return &c.Prices.Reserve }),
 	flag("MILLRACE_RAW_STATUS", func(c *Config) *bool { return &c.RawStatus }),
 	flag("MILLRACE_ROUTE_BY_CLIENT", func(c *Config) *bool { return &c.RouteByClient }),
 	flag("MILLRACE_RUNTIME_EXCEPTIONS", func(c *Config) *bool { return &c.RuntimeNames }),

@@ -76,6 +76,21 @@ func TestWhatIsAllowedExplicitlyPasses(t *testing.T) {
 	}
 }
 
+func TestPricesAreDollars(t *testing.T) {
+	t.Parallel()
+	load := func(value string) (config.Config, error) {
+		return config.Load(func(name string) (string, bool) { return value, name == "MILLRACE_PRICE_NODE_SECOND" })
+	}
+	c, err := load("0.0025")
+	require.NoError(t, err)
+	require.Equal(t, config.Prices{NodeSecond: 2500}, c.Prices)
+	for _, bad := range []string{"-1", "free", "0.0000001"} {
+		_, err = load(bad)
+		require.ErrorContains(t, err, "MILLRACE_PRICE_NODE_SECOND")
+	}
+	require.Zero(t, config.Default().Prices)
+}
+
 // The example file is what people copy: it names every variable and none that does not exist.
 func TestTheExampleFileIsComplete(t *testing.T) {
 	t.Parallel()

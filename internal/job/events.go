@@ -37,6 +37,7 @@ type SubmittedV1 struct {
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	Credential bool              `json:"credential,omitempty"` // one came with it and was sealed
 	Origin     *Origin           `json:"origin,omitempty"`     // of a retry
+	Price      *Price            `json:"price,omitempty"`      // of a job that is charged for
 }
 
 // AdmittedV1 records that a slot was given: the run may start.

@@ -14,13 +14,17 @@ type Credentials interface {
 }
 
 // usesPartners reports whether a graph has a node that calls a partner's model.
-func (s *Service) usesPartners(g *graph.Graph) bool {
+func (s *Service) usesPartners(g *graph.Graph) bool { return len(s.partners(g)) > 0 }
+
+// partners returns the nodes that call a partner's model.
+func (s *Service) partners(g *graph.Graph) []string {
+	var found []string
 	for _, n := range g.Nodes {
 		if class, ok := s.Validator.Classes.Lookup(n.Class); ok && class.Partner {
-			return true
+			found = append(found, n.ID)
 		}
 	}
-	return false
+	return found
 }
 
 // checkCredential refuses a graph with partner nodes that comes without a good credential, where there

@@ -77,6 +77,7 @@ type Deps struct {
 	Sealer      Sealer
 	Credentials Credentials // nil: there are no accounts, and partner nodes need none
 	Kicker      Kicker
+	Price       Price // of the runs of metered accounts; zero = free
 	Log         *slog.Logger
 }
 
@@ -88,7 +89,7 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 
 // Submit validates a graph and records it as a job; the job is kept once this returns. A graph
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
-// queue_full, idempotency_key_reuse, duplicate_job, missing_asset and credential_required.
+// queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset and credential_required.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.validate(ctx, sub, files)
@@ -147,6 +148,10 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
 		},
+	}
+	if !s.Price.Free() {
+		n.Price = s.Price
+		n.Price.Partners = s.partners(accepted.Graph)
 	}
 	if sub.Credential != "" {
 		n.Sealed = s.Sealer.Seal(string(id), sub.Credential)

@@ -36,6 +36,7 @@ type NewJob struct {
 	Actor          string // "" = the account itself
 	Reason         string
 	Bounds         Bounds
+	Price          Price // of a metered account
 }
 
 // Admission is what the Store decided.
@@ -86,7 +87,7 @@ type Cancellation struct {
 // Store carries out the transactions of a job's life. Each locks the account's lane
 // first and appends its facts last.
 type Store interface {
-	// Submit records the job, admitted or queued. fault codes: queue_full (Exhausted),
+	// Submit records the job, admitted or queued. fault codes: queue_full, insufficient_credits (Exhausted),
 	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the id is taken).
 	Submit(ctx context.Context, n NewJob) (Admission, error)
 	// End records the end of a run, frees its slot and admits who waits. It may answer ErrRecordedInPart.

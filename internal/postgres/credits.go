@@ -152,6 +152,38 @@ func (c *Credits) ReleaseTx(ctx context.Context, tx rowQueryer, account, hold st
 	return ledgerFact(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
 }
 
+// releaseAll is endHold of many holds, of which nothing was spent.
+const releaseAll = `
+	with b as materialized (select account from credit_balances where account = $1 for update),
+	     h as (update credit_holds set state = 'released'
+		where account = $1 and hold = any($2) and state = 'held' and exists (select from b) returning hold, micros),
+	     u as (update credit_balances c set held = c.held - t.micros, available = c.available + t.micros, version = c.version + t.n
+		from (select coalesce(sum(micros), 0)::bigint as micros, count(*) as n from h) t
+		where c.account = $1 and t.n > 0 returning c.version)
+	select h.hold, h.micros, u.version from h, u order by h.hold`
+
+// ReleaseAllTx is ReleaseTx of many holds of one account.
+func (c *Credits) ReleaseAllTx(ctx context.Context, tx Queryer, account string, holds []string) ([]eventlog.Append, error) {
+	rows, err := tx.Query(ctx, releaseAll, account, holds)
+	if err != nil {
+		return nil, classify(err, "release holds of account "+account)
+	}
+	var fact credit.ReleasedV1
+	var version int64
+	a := eventlog.Append{Stream: credit.Stream(account), Account: account, Meta: eventlog.Meta{Actor: account}}
+	_, err = pgx.ForEachRow(rows, []any{&fact.Hold, &fact.Micros, &version}, func() error {
+		a.Events = append(a.Events, eventlog.Event{
+			ID: credit.FactID(account, fact.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: fact,
+		})
+		return nil
+	})
+	if err != nil || len(a.Events) == 0 {
+		return nil, classify(err, "release holds of account "+account)
+	}
+	a.Expected = version - int64(len(a.Events))
+	return []eventlog.Append{a}, nil
+}
+
 // end returns version 0 where there was nothing to end.
 func (c *Credits) end(ctx context.Context, tx rowQueryer, account, hold string, as credit.HoldState, spent int64) (version, held int64, err error) {
 	if err := checkHold(hold, spent); err != nil {

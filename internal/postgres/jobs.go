@@ -22,15 +22,16 @@ import (
 // Jobs carries out the transactions of jobs. It implements job.Store. Lock order in
 // each: the account's lane, then the append as the last statement before commit.
 type Jobs struct {
-	pool   *pgxpool.Pool
-	events *EventStore
+	pool    *pgxpool.Pool
+	events  *EventStore
+	credits *Credits
 }
 
 var _ job.Store = (*Jobs)(nil)
 
 // NewJobs returns the job store on pool that appends through events.
 func NewJobs(pool *pgxpool.Pool, events *EventStore) *Jobs {
-	return &Jobs{pool: pool, events: events}
+	return &Jobs{pool: pool, events: events, credits: NewCredits(pool, events)}
 }
 
 // lane is an account's admission state, locked until the transaction ends.
@@ -60,12 +61,13 @@ func (l lane) free(slots int, freed int64) int64 {
 	return min(l.queued, int64(slots)-(l.running-freed))
 }
 
-// refusal returns why a submission is not taken, in the order of the v2 facts, section 4; nil when it is.
-func (l lane) refusal(b job.Bounds) error {
+// refusal returns why a submission that sets hold aside is not taken, in the order of the v2 facts,
+// section 4; nil when it is.
+func (l lane) refusal(b job.Bounds, hold int64) error {
 	if err := l.gate.Refusal(); err != nil {
 		return err
 	}
-	if l.credit != nil && *l.credit <= 0 {
+	if l.credit != nil && (*l.credit <= 0 || *l.credit < hold) {
 		return credit.Insufficient()
 	}
 	if !l.admits(b.Slots) && l.queued >= int64(b.QueueDepth) {
@@ -106,21 +108,26 @@ func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (job.Admission, error) 
 		queueEnter(q, n.Account, 1, &l)
 		queueClaims(q, n)
 	}
-	err := inTwoTrips(ctx, s.pool, look, func(_ querier, q *pgx.Batch) (err error) {
-		if err := l.refusal(n.Bounds); err != nil {
+	err := inTwoTrips(ctx, s.pool, look, func(db querier, q *pgx.Batch) (err error) {
+		if err := l.refusal(n.Bounds, n.Price.Hold()); err != nil {
+			return err
+		}
+		held, err := s.hold(ctx, db, l, &n)
+		if err != nil {
 			return err
 		}
 		admit := l.admits(n.Bounds.Slots)
 		n.Fact.Number = settleNumber(n, l.number)
 		out.Intents = place(q, n, admit)
-		facts, err = s.events.queueAppend(q, []eventlog.Append{submission(n, admit)})
+		facts, err = s.events.queueAppend(q, append([]eventlog.Append{submission(n, admit)}, held...))
 		return err
 	})
 	if err != nil {
 		return job.Admission{}, classifySubmit(err)
 	}
 	s.events.Wake()
-	out.Job, err = s.fold(job.Job{}, facts.recorded())
+	own := slices.DeleteFunc(facts.recorded(), func(rec eventlog.Recorded) bool { return rec.Stream != n.ID.Stream() })
+	out.Job, err = s.fold(job.Job{}, own)
 	return out, err
 }
 
@@ -236,7 +243,11 @@ func (s *Jobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 			return err
 		}
 		intents = started
-		_, err = s.events.queueAppend(q, append([]eventlog.Append{ending(e)}, admitted...))
+		charged, err := s.charge(ctx, db, l, e)
+		if err != nil {
+			return err
+		}
+		_, err = s.events.queueAppend(q, slices.Concat([]eventlog.Append{ending(e)}, admitted, charged))
 		return err
 	})
 	switch {

@@ -38,7 +38,8 @@ func (s *Jobs) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellatio
 	var out job.Cancellation
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		out = job.Cancellation{}
-		if _, err := enter(ctx, tx, r.Account); err != nil {
+		l, err := enter(ctx, tx, r.Account)
+		if err != nil {
 			return err
 		}
 		waiting, err := s.unqueue(ctx, tx, r)
@@ -65,7 +66,11 @@ func (s *Jobs) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellatio
 		if out.Intents, err = putIntents(ctx, tx, out.Intents); err != nil {
 			return err
 		}
-		_, err = s.events.AppendAll(ctx, tx, appends)
+		released, err := s.releaseHolds(ctx, tx, l, r.Account, waiting)
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, append(appends, released...))
 		return err
 	})
 	if err != nil {

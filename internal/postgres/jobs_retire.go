@@ -38,7 +38,8 @@ func (s *Jobs) Overdue(ctx context.Context, states []job.State, before time.Time
 func (s *Jobs) ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error) {
 	var ended int
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := enter(ctx, tx, account); err != nil {
+		l, err := enter(ctx, tx, account)
+		if err != nil {
 			return err
 		}
 		waiting, err := s.unqueue(ctx, tx, job.CancelRequest{Account: account, IDs: ids})
@@ -50,7 +51,11 @@ func (s *Jobs) ExpireWaiting(ctx context.Context, account string, ids []job.ID) 
 			appends[i] = expired(id, account)
 		}
 		ended = len(waiting)
-		_, err = s.events.AppendAll(ctx, tx, appends)
+		released, err := s.releaseHolds(ctx, tx, l, account, waiting)
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, append(appends, released...))
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package durability_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +17,7 @@ import (
 func TestAnyProcessMayBeKilled(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
+	c.command("accounts", "credit", "local", "--amount", "1000", "--reason", "metered")
 	all := map[string]string{}
 	for _, step := range []struct {
 		name string
@@ -42,6 +44,9 @@ func TestAnyProcessMayBeKilled(t *testing.T) {
 	c.checkOutputs(all)
 	c.checkViews()
 	c.checkLanes()
+	spent := float64(len(all)) / 4
+	require.Contains(t, c.command("accounts", "ledger", "local"), // which fails where the balance is not that of the facts
+		fmt.Sprintf("%.2f USD available (%.2f credits), 0.00 held, %.2f spent, 1000.00 granted", 1000-spent, (1000-spent)*211, spent))
 }
 
 // checkLanes expects that no slot and no counter was left behind.

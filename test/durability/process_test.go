@@ -167,6 +167,7 @@ func serveOn(t *testing.T, stack *localstack.Stack, dir string) *cluster {
 	env := []string{
 		"DATABASE_URL=" + stack.DatabaseURL, "TEMPORAL_ADDRESS=" + stack.TemporalAddress,
 		"MILLRACE_DATA=" + filepath.Join(dir, "service"), "MILLRACE_SLOTS=6", "MILLRACE_NO_WORKFLOW_CACHE=true",
+		"MILLRACE_PRICE_RUN=0.25", // of accounts that are given credit
 	}
 	c.service = &service{t: t, base: "http://" + c.addr, env: env}
 	return c

@@ -96,8 +96,33 @@ func TestAMeteredAccountWithoutCreditIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, c.do("POST", "/api/prompt", `{"prompt":{}}`).status, "a bad graph is told before")
 	c.operator("accounts", "credit", c.name, "--amount", "0.01", "--reason", "trial")
 	require.Equal(t, http.StatusCreated, c.do("POST", "/api/v2/jobs", `{"workflow":`+picture+`}`, "Idempotency-Key", "k").status)
-	c.await(c.submit(picture), "completed") // native nodes cost nothing
-	require.Contains(t, start(t).run(t, "accounts", "ledger", c.name), "0.01 USD available")
+	c.await(c.submit(picture), "completed")
+	for path, code := range map[string]string{"/api/prompt": `"type":"insufficient_credits"`, "/api/v2/jobs": `"code":"insufficient_credits"`} {
+		got = c.do("POST", path, `{"prompt":`+picture+`,"workflow":`+picture+`}`)
+		require.Equal(t, http.StatusPaymentRequired, got.status, "0.002 USD do not cover a run of 0.004")
+		require.Contains(t, got.body, code)
+	}
+	c.awaitLedger("0.002 USD available (0.42 credits), 0.00 held, 0.008 spent, 0.01 granted")
+	c.operator("accounts", "credit", c.name, "--amount", "0.01", "--reason", "more")
+	c.operator("queue", "pause", "--account", c.name, "--reason", "test")
+	waiting := c.submit(picture)
+	c.awaitLedger("0.008 USD available (1.69 credits), 0.004 held, 0.008 spent, 0.02 granted")
+	c.json("POST", "/api/queue", `{"delete":["`+waiting+`"]}`)
+	c.awaitLedger("0.012 USD available (2.53 credits), 0.00 held, 0.008 spent, 0.02 granted")
+}
+
+// awaitLedger waits for the balance, which the command compares with the facts: the credit of a job is settled
+// when it ends, and nothing else tells of it.
+func (n named) awaitLedger(want string) {
+	n.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		got := start(n.t).run(n.t, "accounts", "ledger", n.name)
+		if strings.HasSuffix(got, want) {
+			return
+		}
+		require.True(n.t, time.Now().Before(deadline), "the ledger says %s, not %s", got, want)
+	}
 }
 
 func TestATierCountsAtOnce(t *testing.T) {

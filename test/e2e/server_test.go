@@ -81,6 +81,9 @@ func startService() *service {
 			if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
 				return traces, true
 			}
+			if name == "MILLRACE_PRICE_RUN" {
+				return "0.004", true
+			}
 			if name == "MILLRACE_JWT_SECRET" {
 				return tokenSecret, true
 			}
