@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
@@ -50,11 +51,10 @@ func runStack(dir string) {
 
 func tempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mr-stack-")
+	dir, err := scratch.New("mr-stack")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o711)) // root's PostgreSQL runs as another user
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return filepath.Join(dir, "data")
+	t.Cleanup(func() { require.NoError(t, dir.Remove()) })
+	return filepath.Join(dir.Path, "data")
 }
 
 // options are those of a stack in dir, which remembers addresses of its own: the tests run side by

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -53,11 +54,10 @@ func TestPubSubSurvivesServerCrashes(t *testing.T) {
 	if _, err := os.Stat(children(os.Getpid())); err != nil {
 		t.Skip("this kernel does not list the children of a process")
 	}
-	dir, err := os.MkdirTemp("", "millrace-crash-") // short: a socket's path is bounded
+	dir, err := scratch.New("millrace-crash") // short: a socket's path is bounded
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the server may run as another user
-	server, err := localcluster.Start(t.Context(), filepath.Join(dir, "c"), localcluster.Options{})
+	t.Cleanup(func() { _ = dir.Remove() })
+	server, err := localcluster.Start(t.Context(), filepath.Join(dir.Path, "c"), localcluster.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
 	require.NoError(t, postgres.Migrate(t.Context(), server.URL("postgres"), nil))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
@@ -31,13 +32,13 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "millrace-durability-")
+	dir, err := scratch.New("millrace-durability")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "millrace")
+	defer dir.Remove() //nolint:errcheck // the next run removes it
+	binary = filepath.Join(dir.Path, "millrace")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/millrace")
 	build.Dir, build.Stderr = root(), os.Stderr
 	if err := build.Run(); err != nil {
@@ -58,11 +59,10 @@ func root() string {
 // dataDir is a directory that the database's own user can walk through.
 func dataDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "millrace-durability-")
+	dir, err := scratch.NewIn("/var/tmp", "millrace-durability")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
+	t.Cleanup(func() { dir.Remove() }) //nolint:errcheck // the next run removes it
+	return dir.Path
 }
 
 // process is one running millrace that can be killed and started again the same way.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 )
@@ -63,15 +64,12 @@ func start(t *testing.T) *service {
 }
 
 func startService() *service {
-	dir, err := os.MkdirTemp("", "mr-e2e-")
+	dir, err := scratch.New("mr-e2e")
 	if err != nil {
 		return &service{err: err}
 	}
-	if err := os.Chmod(dir, 0o711); err != nil { // root's PostgreSQL runs as another user
-		return &service{err: err}
-	}
 	addr, err := freeAddress()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir, "data"), err: err}
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), err: err}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -93,7 +91,7 @@ func startService() *service {
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	stopMu.Lock()
-	stops = append(stops, func() { cancel(); <-ended; os.RemoveAll(dir) })
+	stops = append(stops, func() { cancel(); <-ended; dir.Remove() }) //nolint:errcheck // the next run removes it
 	stopMu.Unlock()
 	s.err = s.awaitReady(ended)
 	return s

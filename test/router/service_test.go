@@ -24,6 +24,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim"
@@ -104,11 +105,8 @@ func settings(simulator, probe, entries string) map[string]string {
 }
 
 func startService() *service {
-	dir, err := os.MkdirTemp("", "mr-router-")
+	dir, err := scratch.New("mr-router")
 	if err != nil {
-		return &service{err: err}
-	}
-	if err := os.Chmod(dir, 0o711); err != nil { // root's PostgreSQL runs as another user
 		return &service{err: err}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +114,7 @@ func startService() *service {
 		return &service{err: err}
 	}
 	addr := l.Addr().String()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir, "data"), err: l.Close()}
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), err: l.Close()}
 	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
 	providers := httptest.NewServer(simulator)
 	s.probe = newProbe()
@@ -141,7 +139,7 @@ func startService() *service {
 			server.Close()
 		}
 		simulator.Close()
-		os.RemoveAll(dir)
+		dir.Remove() //nolint:errcheck // the next run removes it
 	}
 	s.err = errors.Join(s.err, s.awaitReady(ended))
 	return s

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/blobtest"
 	"github.com/millrace-dev/millrace/internal/blob/bucket"
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -33,46 +34,59 @@ const serverEnv = "MILLRACE_TEST_S3_SERVER"
 const accessKey, secretKey = "millrace", "millrace-secret"
 
 // server is the S3 server of this process, started when first asked for.
-var server = sync.OnceValues(func() (string, error) {
+var server = sync.OnceValues(startServer)
+
+// s3 is a running server over a directory that this process owns.
+type s3 struct {
+	addr string
+	dir  *scratch.Dir
+}
+
+func startServer() (s3, error) {
 	program := os.Getenv(serverEnv)
 	if program == "" {
 		var err error
 		if program, err = exec.LookPath("versitygw"); err != nil {
-			return "", err
+			return s3{}, err
 		}
 	}
-	dir, err := os.MkdirTemp("", "millrace-s3-")
+	dir, err := scratch.New("millrace-s3")
 	if err != nil {
-		return "", err
+		return s3{}, err
+	}
+	data := filepath.Join(dir.Path, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return s3{}, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return s3{}, err
 	}
 	addr := l.Addr().String()
 	if err := l.Close(); err != nil {
-		return "", err
+		return s3{}, err
 	}
-	cmd := exec.Command(program, "--access", accessKey, "--secret", secretKey, "--port", addr, "--quiet", "posix", dir)
+	cmd := exec.Command(program, "--access", accessKey, "--secret", secretKey, "--port", addr, "--quiet", "posix", data)
 	cmd.SysProcAttr = endWithParent()
 	if err := cmd.Start(); err != nil {
-		return "", err
+		return s3{}, err
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		if conn, err := net.Dial("tcp", addr); err == nil {
-			return addr, conn.Close()
+			return s3{addr, dir}, conn.Close()
 		}
 	}
-	return "", fmt.Errorf("%s does not listen", program)
-})
+	return s3{}, fmt.Errorf("%s does not listen", program)
+}
 
 // harness opens a store in a bucket of its own.
 func harness(t testing.TB) (*bucket.Store, *minio.Client, string) {
 	t.Helper()
-	addr, err := server()
+	running, err := server()
 	if err != nil {
 		t.Skipf("no S3 server (%s): %v", serverEnv, err)
 	}
+	addr := running.addr
 	client, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1"})
 	require.NoError(t, err)
 	name := fmt.Sprintf("test-%d", time.Now().UnixNano())

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
@@ -46,11 +47,10 @@ func own(dir string) {
 // tempDir is a directory that the server's user can enter, unlike t.TempDir for root.
 func tempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mr-pg-")
+	dir, err := scratch.New("mr-pg")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return filepath.Join(dir, "c")
+	t.Cleanup(func() { require.NoError(t, dir.Remove()) })
+	return filepath.Join(dir.Path, "c")
 }
 
 func start(t *testing.T, dir string) *localcluster.Cluster {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
@@ -32,9 +33,10 @@ const prefix = "mrtest_"
 // server is where the databases of this process are made.
 type server struct {
 	dsn string // with some database of it
-	// private is kept for as long as the process lives: the lock of its directory, which tells other
-	// processes that it has an owner, would be given back with it.
+	// These are kept for as long as the process lives: the locks of the directory, which tell other
+	// processes that it has an owner, would be given back with them.
 	private *localcluster.Cluster
+	dir     *scratch.Dir
 }
 
 // shared is the server of this process.
