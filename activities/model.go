@@ -138,7 +138,7 @@ func (m *Models) conversation(ctx context.Context, r call.Run, handle string) (c
 		return call.Conversation{}, fmt.Errorf("open the request of call %s: %w", r.Call, err)
 	}
 	return call.Conversation{
-		Call: r.Call, Model: r.Model, Handle: handle, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held,
+		Call: r.Call, Model: r.Model, Handle: handle, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held, Catalog: r.Catalog,
 		Route: r.Route,
 	}, nil
 }

@@ -95,7 +95,7 @@ func (m *Models) stop(ctx context.Context, r call.Run, again bool) (ModelStep, e
 		return m.resolve(ctx, r)
 	}
 	r.Server = c.Server
-	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle, Route: r.Route})
+	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle, Catalog: r.Catalog, Route: r.Route})
 	switch {
 	case errors.Is(err, call.ErrNoCancel):
 		return ModelStep{Next: NextPoll}, nil

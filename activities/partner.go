@@ -71,10 +71,10 @@ func (r *partnerRun) key() string {
 }
 
 // Run implements node.Models.
-func (r *partnerRun) Run(ctx context.Context, model string, body []byte) (node.ModelAnswer, error) {
+func (r *partnerRun) Run(ctx context.Context, model, state string, body []byte) (node.ModelAnswer, error) {
 	inv := call.Invocation{
 		Account: r.ref.Account, Key: r.key(), Method: "POST", Target: "/v2/models/" + model, Model: model, API: call.V2,
-		BaseURL: r.Base, ContentType: "application/json", Body: body, For: r.run(),
+		BaseURL: r.Base, ContentType: "application/json", Body: body, For: r.run(), Catalog: state,
 	}
 	r.index++
 	if r.Access != nil {

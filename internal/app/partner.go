@@ -136,7 +136,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 		return node.ModelAnswer{ContentType: grant.ContentType, Content: r}, nil
 	}
 	var allow []string
-	if m, ok := a.catalog.Snapshot().Find(model); ok {
+	if m, ok := a.catalog.Find(model, ""); ok {
 		allow = m.Allow
 	}
 	content, err := a.fetch.Fetch(ctx, address, outbound.Bounds{}, allow)

@@ -37,7 +37,8 @@ type Conversation struct {
 	Body        io.ReadSeeker
 	Size        int64
 	ContentType string
-	Held        int64 // USD millionths reserved
+	Held        int64  // USD millionths reserved
+	Catalog     string // names the catalog's state that the call was accepted with
 	Route
 }
 

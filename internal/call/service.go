@@ -21,6 +21,7 @@ type Invocation struct {
 	Model       string // "<provider>/<model>"
 	API         Version
 	Options     Options
+	Catalog     string  // names the state of the catalog that the body was made for; "" = as it is now
 	For         *JobRun // the run of a job whose node waits for the call; nil = a caller's own
 	BaseURL     string  // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
 	ContentType string

@@ -73,6 +73,7 @@ type Run struct {
 	Held    int64   `json:"held_micros"`
 	Version int64   `json:"version"` // of the stream when the run was made
 	For     *JobRun `json:"for,omitempty"`
+	Catalog string  `json:"catalog,omitempty"` // names the catalog's state that the call was accepted with
 	Route
 }
 
@@ -110,7 +111,7 @@ const firstRun = 1
 func (n NewCall) Run(version int64) Run {
 	return Run{
 		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held, Version: version,
-		For:   n.For,
+		For: n.For, Catalog: n.Fact.Catalog,
 		Route: Route{Server: n.Fact.Server, Strict: n.Fact.Options.Strict && n.Fact.Server != "", Fallback: n.Fact.Fallback},
 	}
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,7 +19,13 @@ const (
 type Catalog struct {
 	current atomic.Pointer[Snapshot]
 	options Options
+
+	mu     sync.Mutex  // guards former
+	former []*Snapshot // newest first: what calls under way were accepted with
 }
+
+// maxFormer is how many former states of the catalog are kept; one of 1,000 models takes a few megabytes.
+const maxFormer = 8
 
 // Options say where models come from besides the embedded entries.
 type Options struct {
@@ -34,6 +41,50 @@ type Options struct {
 
 // Snapshot returns the catalog as it is now.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
+
+// At returns the catalog as it was in the state of that hash, or as it is now when this process does not
+// know that state (any more).
+func (c *Catalog) At(hash string) *Snapshot {
+	now := c.Snapshot()
+	if hash == "" || hash == now.Hash() {
+		return now
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.former {
+		if s.Hash() == hash {
+			return s
+		}
+	}
+	return now
+}
+
+// Find returns a model as it was in the state of that hash. Of a state that this process does not know, it
+// is the model as it is now, or as it was last: what a call needs that is under way while its model leaves
+// the catalog.
+func (c *Catalog) Find(id, hash string) (*Model, bool) {
+	if m, ok := c.At(hash).Find(id); ok {
+		return m, true
+	}
+	if m, ok := c.Snapshot().Find(id); ok {
+		return m, true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.former {
+		if m, ok := s.Find(id); ok {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
+// replace makes a snapshot the current one and keeps the one before.
+func (c *Catalog) replace(s *Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.former = append([]*Snapshot{c.current.Swap(s)}, c.former[:min(len(c.former), maxFormer-1)]...)
+}
 
 // Load reads the embedded entries and the directories of the options. All problems of all files
 // are reported, each with its file, line and field.
@@ -65,7 +116,7 @@ func (c *Catalog) Reload() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	c.current.Store(snapshot)
+	c.replace(snapshot)
 	return true, nil
 }
 

@@ -205,3 +205,37 @@ func FuzzEntryFile(f *testing.F) {
 		}
 	})
 }
+
+func TestModelsAreFoundAsCallsWereAcceptedWithThem(t *testing.T) {
+	t.Parallel()
+	const entry = header + "  - {model: a, title: %s, submit: {url: /a}, price: {exact: \"1\", as_of: 2026-01-01}}\n"
+	dir := write(t, t.TempDir(), map[string]string{"a.yaml": strings.Replace(entry, "%s", "One", 1)})
+	c, err := catalog.Load(catalog.Options{Dirs: []string{dir}})
+	require.NoError(t, err)
+	first := c.Snapshot()
+	m, ok := first.Find("acme/a")
+	require.True(t, ok)
+	require.Equal(t, first.Hash(), m.State)
+	replace := func(content string) *catalog.Snapshot {
+		write(t, dir, map[string]string{"a.yaml": content})
+		changed, err := c.Reload()
+		require.NoError(t, err)
+		require.True(t, changed)
+		return c.Snapshot()
+	}
+	second := replace(strings.Replace(entry, "%s", "Two", 1))
+	replace(header + "  - {model: b, submit: {url: /b}, price: {exact: \"1\", as_of: 2026-01-01}}\n")
+	require.Same(t, first, c.At(first.Hash()))
+	require.Same(t, c.Snapshot(), c.At("a state of another process"))
+	for state, want := range map[string]string{first.Hash(): "One", second.Hash(): "Two", "": "Two", "of another process": "Two"} {
+		m, ok := c.Find("acme/a", state)
+		require.True(t, ok)
+		require.Equal(t, want, m.Title, "as it was, or as it was last")
+	}
+	_, ok = c.Find("acme/none", first.Hash())
+	require.False(t, ok)
+	for i := range 20 {
+		replace(header + "  - {model: b, title: T" + strings.Repeat("x", i) + ", submit: {url: /b}, price: {exact: \"1\", as_of: 2026-01-01}}\n")
+	}
+	require.Same(t, c.Snapshot(), c.At(first.Hash()), "what is kept is bounded")
+}

@@ -128,10 +128,28 @@ func build(files []source, opts Options) (*Snapshot, error) {
 			problems = append(problems, fmt.Errorf("%s:%w", from[id].name, err))
 		}
 	}
+	problems = append(problems, sameNodes(models, from)...)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return newSnapshot(slices.Collect(maps.Values(models)), hashFiles(files, opts)), nil
+	hash := hashFiles(files, opts)
+	for _, m := range models {
+		m.State = hash
+	}
+	return newSnapshot(slices.Collect(maps.Values(models)), hash), nil
+}
+
+// sameNodes finds ids that would be nodes of one name: "a_b/c" and "a/b_c".
+func sameNodes(models map[string]*Model, from map[string]source) (problems []error) {
+	names := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(models)) {
+		name := strings.ReplaceAll(id, "/", "_")
+		if other, taken := names[name]; taken {
+			problems = append(problems, fmt.Errorf("%s: model %s has the same name as %s where models are nodes", from[id].name, id, other))
+		}
+		names[name] = id
+	}
+	return problems
 }
 
 // readModels returns the models of one file.

@@ -39,6 +39,7 @@ type Model struct {
 	Name     string // second segment of ID
 	Title    string // for people
 	Docs     string // the provider's public documentation, an https address
+	State    string // hash of the snapshot that it is part of
 
 	Protocol Protocol
 	Base     string   // the provider's address, without a trailing slash

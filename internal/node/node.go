@@ -161,9 +161,10 @@ type Call struct {
 // Models runs models of partners on behalf of one node. A run that is repeated, because its worker was
 // lost, pays once.
 type Models interface {
-	// Run sends the body, a JSON object, to a model and waits for its answer. Every call of one node's
+	// Run sends the body, a JSON object, to a model and waits for its answer. State names the catalog
+	// that the body was made for: the model runs as it was defined there. Every call of one node's
 	// run has a number of its own, from 0; a repeated run makes the same calls in the same order.
-	Run(ctx context.Context, model string, body []byte) (ModelAnswer, error)
+	Run(ctx context.Context, model, state string, body []byte) (ModelAnswer, error)
 	// Fetch opens what an address in the model's answer points to.
 	Fetch(ctx context.Context, model, address string) (ModelAnswer, error)
 }

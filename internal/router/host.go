@@ -59,7 +59,7 @@ const maxRewritten = 32 << 20
 // answer is then returned with fewer copies, never refused.
 func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) {
 	out := call.HostedV1{Answer: *c.Answer, Assets: []call.HostedAsset{}}
-	w, unknown := wireOf(h.Catalog.Snapshot(), c.Model, c.Server, c.Options.Strict && c.Fallback == "")
+	w, unknown := wireOf(h.Catalog, "", c.Model, c.Server, c.Options.Strict && c.Fallback == "")
 	base := h.base(c)
 	if unknown != nil || base == "" || c.Answer.Size > maxRewritten {
 		h.Log.Warn("an answer's assets are not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)

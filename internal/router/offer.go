@@ -23,7 +23,7 @@ var _ call.Models = Offers{}
 
 // Offer implements call.Models: 404 for an unknown model, then 403, 400 and 422.
 func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
-	snapshot := o.Catalog.Snapshot()
+	snapshot := o.Catalog.At(inv.Catalog)
 	m, err := find(snapshot, inv.Model, inv.Access)
 	if err != nil {
 		return call.Offer{}, err

@@ -78,7 +78,7 @@ const fallbackTotal = time.Hour
 
 // Total implements call.Provider: of a model with several servers, the slowest one's.
 func (p *Provider) Total(model string) time.Duration {
-	m, ok := p.Catalog.Snapshot().Find(model)
+	m, ok := p.Catalog.Find(model, "")
 	if !ok || m.Limits.Total <= 0 {
 		return fallbackTotal
 	}

@@ -17,13 +17,13 @@ type wire struct {
 	other *catalog.Alternate // set when bodies and answers are translated
 }
 
-// wire finds the server of a conversation in the catalog as it is now.
+// wire finds the server of a conversation in the catalog that its call was accepted with.
 func (p *Provider) wire(c call.Conversation) (wire, error) {
-	return wireOf(p.Catalog.Snapshot(), c.Model, c.Server, c.Strict)
+	return wireOf(p.Catalog, c.Catalog, c.Model, c.Server, c.Strict)
 }
 
-func wireOf(s *catalog.Snapshot, model, server string, strict bool) (wire, error) {
-	m, ok := s.Find(model)
+func wireOf(models *catalog.Catalog, state, model, server string, strict bool) (wire, error) {
+	m, ok := models.Find(model, state)
 	if !ok {
 		return wire{}, fmt.Errorf("the catalog has no model %s any more", model)
 	}

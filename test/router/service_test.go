@@ -41,6 +41,7 @@ const (
 // service is the one running service of this package.
 type service struct {
 	base, data string
+	catalog    string // directory of catalog files
 	probe      *probe
 	log        logs
 	err        error
@@ -89,9 +90,9 @@ func start(t *testing.T) *service {
 }
 
 // settings of the service, beside those of its environment. probe is the address of a provider that
-// behaves as a test tells it, entries the directory of its catalog file.
+// behaves as a test tells it, entries the directory of catalog files.
 func settings(simulator, probe, entries string) map[string]string {
-	providers := []string{"probe=" + probe}
+	providers := []string{"probe=" + probe, "acme=" + simulator + "/sim"}
 	for _, name := range sim.Providers() {
 		if name != "sim" {
 			providers = append(providers, name+"="+simulator+"/"+name)
@@ -114,18 +115,17 @@ func startService() *service {
 		return &service{err: err}
 	}
 	addr := l.Addr().String()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), err: l.Close()}
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), catalog: filepath.Join(dir.Path, "catalog"), err: l.Close()}
 	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
 	providers := httptest.NewServer(simulator)
 	s.probe = newProbe()
 	probe := httptest.NewServer(s.probe)
-	entries := filepath.Join(dir, "catalog")
-	if err := errors.Join(os.Mkdir(entries, 0o755), os.WriteFile(filepath.Join(entries, "probe.yaml"), []byte(probeEntries), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(s.catalog, 0o755), os.WriteFile(filepath.Join(s.catalog, "probe.yaml"), []byte(probeEntries), 0o600)); err != nil {
 		return &service{err: err}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	lookup := withSettings(settings(providers.URL, probe.URL, entries))
+	lookup := withSettings(settings(providers.URL, probe.URL, s.catalog))
 	go func() {
 		cmd := app.Command(io.Discard, &s.log, lookup)
 		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "debug"})

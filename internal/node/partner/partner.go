@@ -104,7 +104,7 @@ func (p *model) run(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}
-	answer, err := call.Models.Run(ctx, p.entry.ID, body)
+	answer, err := call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
 	if err != nil {
 		return node.Result{}, err
 	}

@@ -23,7 +23,7 @@ type answers struct {
 	body              string
 }
 
-func (a *answers) Run(_ context.Context, _ string, body []byte) (node.ModelAnswer, error) {
+func (a *answers) Run(_ context.Context, _, _ string, body []byte) (node.ModelAnswer, error) {
 	a.body = string(body)
 	return node.ModelAnswer{ContentType: a.contentType, Content: io.NopCloser(strings.NewReader(a.text))}, nil
 }
