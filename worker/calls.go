@@ -20,8 +20,8 @@ type CallRecords interface {
 	// HeldAfter returns up to limit runs in flight for at least age that wait for no intent, by their calls' ids
 	// from behind after ("" = the first).
 	HeldAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
-	// Restart records an intent to run a call in a new workflow.
-	Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error)
+	// Restart records that a call goes on in a new workflow, and the intent to start it.
+	Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error)
 	// Stray returns runs in flight for at least age whose job's run is over, oldest first.
 	Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
 	// Cancel records that a call is to stop.
@@ -115,7 +115,7 @@ func (s *CallSweeper) check(ctx context.Context, r call.Run) error {
 		default:
 		}
 	}
-	intents, err := s.Calls.Restart(ctx, r)
+	intents, err := s.Calls.Restart(ctx, r, "sweeper", "its workflow is gone")
 	if err != nil || len(intents) == 0 {
 		return err
 	}

@@ -58,7 +58,7 @@ func (r *callRecords) HeldAfter(_ context.Context, after call.ID, _ time.Duratio
 	return held[:min(limit, len(held))], nil
 }
 
-func (r *callRecords) Restart(_ context.Context, run call.Run) ([]outbox.Intent, error) {
+func (r *callRecords) Restart(_ context.Context, run call.Run, _, _ string) ([]outbox.Intent, error) {
 	r.restarted = append(r.restarted, run.Call)
 	return []outbox.Intent{{WorkflowID: run.Call.WorkflowID(run.Run + 1)}}, nil
 }

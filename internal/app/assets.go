@@ -12,8 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -27,10 +25,12 @@ func (s *shell) assetsCommand() *cobra.Command {
 characters, four at least, while no other asset begins with them.`,
 		Example: `  millrace assets list --account acme --status rejected
   millrace assets show 08904d9e
-  millrace assets events 08904d9e`,
+  millrace assets events 08904d9e
+  millrace assets timeline 08904d9e
+  millrace assets show 08904d9e --workflow`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.listAssets(), s.showAsset(), s.assetEvents())
+	cmd.AddCommand(s.listAssets(), storiedAssets.show(s), storiedAssets.events(s), storiedAssets.timeline(s), storiedAssets.diff(s))
 	return cmd
 }
 
@@ -56,7 +56,10 @@ func (s *shell) listAssets() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := newestAssets(ctx, pool, owner, state, min(max(limit, 1), 1000))
+			if err := limitOf(limit, maxAssets); err != nil {
+				return err
+			}
+			found, err := newestAssets(ctx, pool, owner, state, limit)
 			if err != nil {
 				return err
 			}
@@ -74,6 +77,9 @@ func (s *shell) listAssets() *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
+
+// maxAssets bounds one listing of assets.
+const maxAssets = 1000
 
 func assetState(name string) (asset.State, error) {
 	if name == "" {
@@ -106,6 +112,10 @@ func newestAssets(ctx context.Context, pool *pgxpool.Pool, owner string, state a
 }
 
 func printAssets(p *inspect.Printer, found []asset.Asset, names map[string]string) {
+	if len(found) == 0 {
+		p.Line("no asset matches", inspect.Faint)
+		return
+	}
 	rows := make([][]inspect.Cell, len(found))
 	for i, a := range found {
 		name := a.Account
@@ -135,29 +145,6 @@ func assetStyle(a asset.Asset) inspect.Style {
 	}
 }
 
-func (s *shell) showAsset() *cobra.Command {
-	var asJSON bool
-	var at string
-	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show the state of an asset", Args: cobra.ExactArgs(1),
-		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			_, a, err := assetHistory(ctx, pool, args[0], at)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.printJSON(a)
-			}
-			p := s.printer()
-			printAsset(p, a)
-			return p.Err()
-		}),
-	}
-	cmd.Flags().StringVar(&at, "at", "", "the state at a version (12) or time (2026-01-02T15:04:05Z); default: now")
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
 func printAsset(p *inspect.Printer, a asset.Asset) {
 	p.Field("asset", string(a.ID), inspect.Bold)
 	p.Field("state", string(a.State), assetStyle(a))
@@ -184,107 +171,4 @@ func printAsset(p *inspect.Printer, a asset.Asset) {
 	if a.Damaged {
 		p.Line("The stored bytes are not those that were uploaded; an upload of the same file heals them", inspect.Bad)
 	}
-}
-
-func (s *shell) assetEvents() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "events ID", Short: "List every fact of an asset", Args: cobra.ExactArgs(1),
-		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			facts, _, err := assetHistory(ctx, pool, args[0], "")
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.printJSON(facts)
-			}
-			rows := make([][]inspect.Cell, len(facts))
-			for i, f := range facts {
-				rows[i] = []inspect.Cell{
-					{Text: fmt.Sprint(f.Version), Right: true},
-					{Text: f.RecordedAt.UTC().Format(time.DateTime)},
-					{Text: f.Type},
-					{Text: inspect.Clean(f.Meta.Actor)},
-					{Text: inspect.Clean(string(inspect.Redact(f.Data)))},
-				}
-			}
-			p := s.printer()
-			p.Table([]string{"#", "AT", "FACT", "BY", ""}, rows)
-			return p.Err()
-		}),
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
-// assetHistory reads the facts of the asset whose id begins with text, and what they fold to; at
-// cuts them off behind a version or a time.
-func assetHistory(ctx context.Context, pool *pgxpool.Pool, text, at string) ([]eventlog.Recorded, asset.Asset, error) {
-	types, err := eventTypes()
-	if err != nil {
-		return nil, asset.Asset{}, err
-	}
-	id, err := findAsset(ctx, pool, text)
-	if err != nil {
-		return nil, asset.Asset{}, err
-	}
-	facts, err := postgres.ReadStream(ctx, pool, id.Stream(), 0, historyPage)
-	if err != nil {
-		return nil, asset.Asset{}, err
-	}
-	if facts, err = upTo(facts, at); err != nil {
-		return nil, asset.Asset{}, err
-	}
-	var a asset.Asset
-	for _, f := range facts {
-		data, err := types.Decode(f.Type, f.Data)
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return nil, asset.Asset{}, err
-		}
-		a = asset.Fold(a, f, data)
-	}
-	return facts, a, nil
-}
-
-// findAsset returns the one asset whose id begins with text.
-func findAsset(ctx context.Context, pool *pgxpool.Pool, text string) (asset.ID, error) {
-	from, to, err := idRange(strings.TrimPrefix(text, "asset-"))
-	if err != nil {
-		return "", err
-	}
-	rows, err := pool.Query(ctx, findJobSQL, asset.ID(from).Stream(), asset.ID(to).Stream())
-	if err != nil {
-		return "", postgres.Classify(err, "look for the asset")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	switch {
-	case err != nil:
-		return "", postgres.Classify(err, "look for the asset")
-	case len(found) == 0:
-		return "", fault.New(fault.NotFound, "asset_not_found", "there is no asset %s", text)
-	case len(found) > 1:
-		return "", fault.New(fault.Conflict, "", "%s is the beginning of several assets: give more of the id", text)
-	}
-	id, _ := asset.IDOfStream(found[0])
-	return id, nil
-}
-
-// upTo returns the facts up to a version or a time; "" is all of them.
-func upTo(facts []eventlog.Recorded, at string) ([]eventlog.Recorded, error) {
-	if at == "" {
-		return facts, nil
-	}
-	point, err := inspect.ParsePoint(at)
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for n < len(facts) && (point.Version > 0 && facts[n].Version <= point.Version || point.Version == 0 && !facts[n].RecordedAt.After(point.Time)) {
-		n++
-	}
-	if n == 0 || point.Version > facts[n-1].Version {
-		return nil, fault.New(fault.NotFound, "", "there is no such moment: the facts have the versions 1 to %d, from %s on",
-			len(facts), facts[0].RecordedAt.UTC().Format(time.RFC3339))
-	}
-	return facts[:n], nil
 }

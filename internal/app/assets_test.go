@@ -30,9 +30,9 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 		return assets.NewProjection(s.types).Apply(t.Context(), tx, facts)
 	}))
 	for want, args := range map[string][]string{
-		string(id):         {"assets", "list", "--status", "rejected", "--account", "local"},
-		"not a picture":    {"assets", "show", "aaaa"},
-		"asset.scanned.v1": {"assets", "events", "asset-aaaaaaaa"},
+		string(id):      {"assets", "list", "--status", "rejected", "--account", "local"},
+		"not a picture": {"assets", "show", "aaaa"},
+		"asset.scanned": {"assets", "events", "asset-aaaaaaaa"},
 	} {
 		out, err := s.run(t, args...)
 		require.NoError(t, err, args)
@@ -47,7 +47,15 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, asset.Rejected, a.State)
 	s.json(t, &a, "assets", "show", "aaaa", "--at", "1")
 	require.Equal(t, asset.Live, a.State, "as it was")
-	for _, wrong := range [][]string{{"assets", "show", "aaaa", "--at", "3"}, {"assets", "show", "aaaa", "--at", "2020-01-01"}, {"assets", "show", "aaaa", "--at", "2020-01-01T00:00:00Z"}, {"assets", "show", "bbbb"}, {"assets", "show", "x"}, {"assets", "list", "--status", "odd"}, {"assets", "list", "--account", "nobody"}} {
+	for want, args := range map[string][]string{
+		"waits and is verified": {"assets", "timeline", "aaaa"}, "both are alike": {"assets", "diff", "aaaa", "aaaa"},
+		"no asset matches": {"assets", "list", "--status", "expired"},
+	} {
+		out, err := s.run(t, args...)
+		require.NoError(t, err, args)
+		require.Contains(t, out, want)
+	}
+	for _, wrong := range [][]string{{"assets", "list", "--limit", "-1"}, {"assets", "timeline", "nope"}, {"assets", "show", "aaaa", "--at", "3"}, {"assets", "show", "aaaa", "--at", "2020-01-01"}, {"assets", "show", "aaaa", "--at", "2020-01-01T00:00:00Z"}, {"assets", "show", "bbbb"}, {"assets", "show", "x"}, {"assets", "list", "--status", "odd"}, {"assets", "list", "--account", "nobody"}} {
 		_, err := s.run(t, wrong...)
 		require.Error(t, err, wrong)
 	}

@@ -3,17 +3,13 @@ package app
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/credit"
-	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/calls"
@@ -28,11 +24,13 @@ func (s *shell) callsCommand() *cobra.Command {
 first characters, four at least, while no other call begins with them.`,
 		Example: `  millrace calls list --status failed,unknown
   millrace calls show 62e89ef5
+  millrace calls timeline 62e89ef5
+  millrace calls show 62e89ef5 --workflow
   millrace calls usage --since 168h
   millrace calls reconcile 62e89ef5 --charged 0.04 --reason "seen on the provider's bill"`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.listCalls(), s.showCall(), s.callEvents(), s.callUsage(), s.reconcileCall(), s.replayCalls())
+	cmd.AddCommand(s.listCalls(), storiedCalls.show(s), storiedCalls.events(s), storiedCalls.timeline(s), storiedCalls.diff(s), s.callUsage(), s.reconcileCall(), s.replayCalls())
 	return cmd
 }
 
@@ -48,6 +46,9 @@ func (s *shell) listCalls() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := limitOf(q.Limit, maxCalls); err != nil {
+				return err
+			}
 			if q.Account, err = (jobFilter{account: account}).accountID(names); err != nil {
 				return err
 			}
@@ -59,7 +60,7 @@ func (s *shell) listCalls() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return s.printJSON(page.Calls)
+				return s.printJSON(append([]call.Call{}, page.Calls...)) // none is [], not null
 			}
 			p := s.printer()
 			printCalls(p, page.Calls, names)
@@ -73,6 +74,9 @@ func (s *shell) listCalls() *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
+
+// maxCalls bounds one listing of calls, as its reader does.
+const maxCalls = 1000
 
 func callStates(names []string) ([]call.State, error) {
 	states := make([]call.State, len(names))
@@ -88,6 +92,10 @@ func callStates(names []string) ([]call.State, error) {
 }
 
 func printCalls(p *inspect.Printer, found []call.Call, names map[string]string) {
+	if len(found) == 0 {
+		p.Line("no call matches", inspect.Faint)
+		return
+	}
 	rows := make([][]inspect.Cell, len(found))
 	for i, c := range found {
 		name := c.Account
@@ -147,29 +155,6 @@ func remarkOn(c call.Call) string {
 	return ""
 }
 
-func (s *shell) showCall() *cobra.Command {
-	var asJSON bool
-	var at string
-	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show the state of a model call", Args: cobra.ExactArgs(1),
-		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			_, c, err := callHistory(ctx, pool, args[0], at)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.printJSON(c)
-			}
-			p := s.printer()
-			printCall(p, c)
-			return p.Err()
-		}),
-	}
-	cmd.Flags().StringVar(&at, "at", "", "the state at a version (12) or time (2026-01-02T15:04:05Z); default: now")
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
 func printCall(p *inspect.Printer, c call.Call) {
 	p.Field("call", string(c.ID), inspect.Bold)
 	p.Field("state", string(c.State), callStyle(c.State))
@@ -200,89 +185,6 @@ func printCall(p *inspect.Printer, c call.Call) {
 	if c.State == call.Unknown && c.Charged == nil {
 		p.Line("It was sent and nobody knows what became of it. Look for it at the provider, then: millrace calls reconcile", inspect.Notice)
 	}
-}
-
-func (s *shell) callEvents() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "events ID", Short: "List every fact of a model call", Args: cobra.ExactArgs(1),
-		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			facts, c, err := callHistory(ctx, pool, args[0], "")
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.printJSON(facts)
-			}
-			rows := make([][]inspect.Cell, len(facts))
-			for i, f := range facts {
-				rows[i] = []inspect.Cell{
-					{Text: fmt.Sprint(f.Version), Right: true},
-					{Text: "+" + inspect.Span(f.RecordedAt.Sub(c.AcceptedAt)), Right: true},
-					{Text: f.Type},
-					{Text: inspect.Clean(f.Meta.Actor)},
-					{Text: inspect.Clean(string(inspect.Redact(f.Data)))},
-				}
-			}
-			p := s.printer()
-			p.Table([]string{"#", "AT", "FACT", "BY", ""}, rows)
-			return p.Err()
-		}),
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
-// callHistory reads the facts of the call whose id begins with text, and what they fold to; at
-// cuts them off behind a version or a time.
-func callHistory(ctx context.Context, pool *pgxpool.Pool, text, at string) ([]eventlog.Recorded, call.Call, error) {
-	types, err := eventTypes()
-	if err != nil {
-		return nil, call.Call{}, err
-	}
-	id, err := findCall(ctx, pool, text)
-	if err != nil {
-		return nil, call.Call{}, err
-	}
-	facts, err := postgres.ReadStream(ctx, pool, id.Stream(), 0, historyPage)
-	if err != nil {
-		return nil, call.Call{}, err
-	}
-	if facts, err = upTo(facts, at); err != nil {
-		return nil, call.Call{}, err
-	}
-	var c call.Call
-	for _, f := range facts {
-		data, err := types.Decode(f.Type, f.Data)
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return nil, call.Call{}, err
-		}
-		c = call.Fold(c, f, data)
-	}
-	return facts, c, nil
-}
-
-// findCall returns the one call whose id begins with text.
-func findCall(ctx context.Context, pool *pgxpool.Pool, text string) (call.ID, error) {
-	from, to, err := idRange(strings.TrimPrefix(text, "call-"))
-	if err != nil {
-		return "", err
-	}
-	rows, err := pool.Query(ctx, findJobSQL, call.ID(from).Stream(), call.ID(to).Stream())
-	if err != nil {
-		return "", postgres.Classify(err, "look for the call")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	switch {
-	case err != nil:
-		return "", postgres.Classify(err, "look for the call")
-	case len(found) == 0:
-		return "", fault.New(fault.NotFound, "call_not_found", "there is no call %s", text)
-	case len(found) > 1:
-		return "", fault.New(fault.Conflict, "", "%s is the beginning of several calls: give more of the id", text)
-	}
-	id, _ := call.IDOfStream(found[0])
-	return id, nil
 }
 
 func (s *shell) callUsage() *cobra.Command {
@@ -355,17 +257,18 @@ settle the call: with the amount, or with 0 to give all of the hold back.`,
 			if err != nil || micros < 0 {
 				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)
 			}
-			_, c, err := callHistory(ctx, pool, args[0], "")
+			t, err := storiedCalls.story(ctx, pool, args[0])
 			if err != nil {
 				return err
 			}
+			c := t.State()
 			types, err := eventTypes()
 			if err != nil {
 				return err
 			}
 			events := postgres.NewEventStore(pool, types, nil)
 			store := postgres.NewCalls(pool, events, postgres.NewCredits(pool, events))
-			if err := store.Reconcile(ctx, c.Account, c.ID, micros, "operator", reason); err != nil {
+			if err := store.Reconcile(ctx, c.Account, c.ID, micros, operator(), reason); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(s.out, "call %s is settled for $%s\n", c.ID, credit.Dollars(micros))

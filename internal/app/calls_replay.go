@@ -9,6 +9,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/projections/calls"
 )
 
@@ -22,6 +23,9 @@ against the workflow code of this binary. The exit code is 1 if any diverges, an
 nothing to replay. Nothing is changed; no provider is asked anything.`,
 		Example: "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			if err := limitOf(q.Limit, maxCalls); err != nil {
+				return err
+			}
 			found, err := callsToReplay(ctx, pool, args, q)
 			if err != nil {
 				return err
@@ -32,8 +36,7 @@ nothing to replay. Nothing is changed; no provider is asked anything.`,
 	f := cmd.Flags()
 	f.StringVar(&q.Model, "model", "", "<provider>/<model>; default: any")
 	f.IntVar(&q.Limit, "limit", q.Limit, "how many at most, newest first, up to 1,000")
-	f.StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
-	f.StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+	s.engineFlags(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -42,14 +45,18 @@ nothing to replay. Nothing is changed; no provider is asked anything.`,
 func callsToReplay(ctx context.Context, pool *pgxpool.Pool, ids []string, q calls.Query) ([]call.Call, error) {
 	if len(ids) == 0 {
 		page, err := calls.NewReader(pool).List(ctx, q)
+		if err == nil && len(page.Calls) == 0 {
+			err = fault.New(fault.NotFound, "no_match", "no call matches: there is nothing to replay")
+		}
 		return page.Calls, err
 	}
 	found := make([]call.Call, len(ids))
 	for i, id := range ids {
-		var err error
-		if _, found[i], err = callHistory(ctx, pool, id, ""); err != nil {
+		t, err := storiedCalls.story(ctx, pool, id)
+		if err != nil {
 			return nil, err
 		}
+		found[i] = t.State()
 	}
 	return found, nil
 }

@@ -51,7 +51,7 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	} {
 		out, err := s.run(t, args...)
 		require.NoError(t, err, args)
-		require.Contains(t, out, map[string]string{"list": string(n.ID), "show": "interrupted", "events": "call.reconciled.v1", "usage": "$0.03"}[args[1]])
+		require.Contains(t, out, map[string]string{"list": string(n.ID), "show": "interrupted", "events": "call.reconciled", "usage": "$0.03"}[args[1]])
 	}
 	var c call.Call
 	s.json(t, &c, "calls", "show", "aaaa")
@@ -60,7 +60,30 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	var before call.Call
 	s.json(t, &before, "calls", "show", "aaaa", "--at", "v1")
 	require.Nil(t, before.Charged, "as it was")
-	for _, args := range [][]string{{"calls", "list", "--status", "nonsense"}, {"calls", "show", "bbbb"}, {"calls", "show", "x"}} {
+	out, err = s.run(t, "calls", "timeline", "aaaa")
+	require.NoError(t, err)
+	require.Contains(t, out, "waits for an operator")
+	second := n
+	second.ID, second.Fact.Model = "aaaabbbb-0000-4000-8000-000000000001", "sim/other"
+	_, err = store.Accept(t.Context(), second)
+	require.NoError(t, err)
+	var differences struct{ State, Times []struct{ What, A, B string } }
+	s.json(t, &differences, "calls", "diff", "aaaaaaaa", "aaaabbbb")
+	require.Contains(t, differences.State, struct{ What, A, B string }{"model", "sim/echo", "sim/other"})
+	out, err = s.run(t, "calls", "diff", "aaaaaaaa", "aaaabbbb")
+	require.NoError(t, err)
+	require.Contains(t, out, "histories part at version")
+	_, err = s.run(t, "calls", "show", "aaaa")
+	require.ErrorContains(t, err, "is the beginning of several calls")
+	out, err = s.run(t, "calls", "list", "--status", "failed")
+	require.NoError(t, err)
+	require.Equal(t, "no call matches\n", out)
+	out, err = s.run(t, "calls", "list", "--status", "failed", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, "[]", out)
+	_, err = s.run(t, "calls", "timeline", "x")
+	require.ErrorContains(t, err, "is not the id of a call")
+	for _, args := range [][]string{{"calls", "list", "--limit", "0"}, {"calls", "list", "--limit", "1001"}, {"calls", "list", "--status", "nonsense"}, {"calls", "show", "bbbb"}, {"calls", "show", "x"}} {
 		_, err := s.run(t, args...)
 		require.Error(t, err, args)
 	}

@@ -40,7 +40,7 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if c.traced != nil {
 			ctx = c.traced(ctx, ref.Job.Stream())
 		}
-		return c.startOn(ctx, place{c.queue, ref.Account}, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+		return c.startOn(ctx, place{queue: c.queue, account: ref.Account}, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
 	case outbox.StartRunModel:
 		var r call.Run
 		if err := json.Unmarshal(in.Payload, &r); err != nil {
@@ -49,7 +49,7 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if c.traced != nil {
 			ctx = c.traced(ctx, r.Call.Stream())
 		}
-		return c.startOn(ctx, place{worker.ModelQueue(c.queue), r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
+		return c.startOn(ctx, place{queue: worker.ModelQueue(c.queue), account: r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:
 		return ignoreGone(c.client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
@@ -57,14 +57,19 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := place{worker.AssetQueue(c.queue), ref.Account}
+		to := place{queue: worker.AssetQueue(c.queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
 }
 
 // place is where a workflow runs and for whom.
-type place struct{ queue, account string }
+type place struct {
+	queue, account string
+	// again lets an id that has ended be used once more: what an ingestion records has the same ids each time,
+	// and after a restore the log may lack what an ended one has recorded.
+	again bool
+}
 
 // maxFairnessKey is the engine's bound on a fairness key, in bytes.
 const maxFairnessKey = 64
@@ -75,11 +80,15 @@ func (p place) fairness() temporal.Priority {
 	return temporal.Priority{FairnessKey: p.account[:min(len(p.account), maxFairnessKey)]}
 }
 
-// startOn begins a workflow once: an id that is running or was used before is success.
+// startOn begins a workflow once: an id that is running is success, and one that was used before unless to says otherwise.
 func (c *carrier) startOn(ctx context.Context, to place, id, workflow string, params any) error {
+	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	if to.again {
+		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
 	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: to.queue, EnableEagerStart: c.eager, Priority: to.fairness(),
-		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDReusePolicy:                    reuse,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: false,
 	}, workflow, params)

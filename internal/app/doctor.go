@@ -76,8 +76,7 @@ would do.`,
 		},
 	}
 	s.databaseFlags(cmd)
-	cmd.Flags().StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
-	cmd.Flags().StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+	s.engineFlags(cmd)
 	cmd.Flags().StringVar(&s.cfg.TaskQueue, "task-queue", s.cfg.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
 	cmd.Flags().BoolVar(&reconcile, "reconcile", false, "compare PostgreSQL with Temporal, as after a restore")
 	cmd.Flags().BoolVar(&sure, "yes", false, "with --reconcile: do what it found")

@@ -9,7 +9,7 @@ import (
 )
 
 // FindJobSQL is the query that finds a job, for the test of its plan.
-const FindJobSQL = findJobSQL
+const FindJobSQL = findStreamSQL
 
 // RoomIn is the readiness of a data directory with that reserve.
 func RoomIn(dir string, reserve int64) error {

@@ -65,9 +65,15 @@ machine and without a server.`,
 	return cmd
 }
 
+// temporalFlags are those of commands that need the engine alone.
 func (s *shell) temporalFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
+	s.engineFlags(cmd)
 	cmd.Flags().StringVar(&s.cfg.DataDir, "data", s.cfg.DataDir, "data directory of a running `millrace dev` (MILLRACE_DATA)")
+}
+
+// engineFlags say where the engine is.
+func (s *shell) engineFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
 	cmd.Flags().StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/graph"
 	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -58,11 +57,11 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
-	models, err := in.modelRouter()
+	service, err := in.jobService()
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := in.credentials()
+	models, err := in.modelRouter()
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +73,6 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
-	service := job.NewService(job.Deps{
-		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay,
-		Price: in.price(), Log: in.log,
-	})
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),

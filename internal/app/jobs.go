@@ -77,7 +77,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
 				}
 			}
 			if workflow {
-				return s.showWorkflow(ctx, h, asJSON)
+				return s.showWorkflow(ctx, h, h.Facts, executionsOf(h), asJSON)
 			}
 			if asJSON {
 				return s.printJSON(h.Fold())
@@ -89,8 +89,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
 	}
 	cmd.Flags().StringVar(&at, "at", at, "a version (12) or a time (2026-01-02T15:04:05Z)")
 	cmd.Flags().BoolVar(&workflow, "workflow", workflow, "the facts beside the events of the workflow")
-	cmd.Flags().StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
-	cmd.Flags().StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+	s.engineFlags(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -130,6 +129,13 @@ func (s *shell) jobTimeline() *cobra.Command {
 				return err
 			}
 			t := h.Timeline(now)
+			side, err := s.side(ctx, pool, h)
+			if err != nil {
+				return err
+			}
+			if err := t.NameClasses(side.Source); err != nil {
+				return err
+			}
 			if asJSON {
 				return s.printJSON(t)
 			}

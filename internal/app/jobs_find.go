@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -22,48 +21,36 @@ import (
 // shortestID is how many characters of an id a person must give.
 const shortestID = 4
 
-// idRange returns the least and the greatest job id that begin with text, which may be a whole id or
-// the name of its stream. All ids have their hyphens in the same places and only lower-case hex digits
+// idRange returns the least and the greatest id of a kind (job, call, asset) that begin with text, which may be
+// a whole id or the name of its stream. All ids have their hyphens in the same places and only lower-case hex digits
 // otherwise, so every collation of a database orders them alike.
-func idRange(text string) (from, to job.ID, err error) {
-	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, "job-")), "-", "")
+func idRange(noun, text string) (from, to string, err error) {
+	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
 	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", "", fmt.Errorf("%q is not a job id or the first %d or more characters of one", inspect.Clean(text), shortestID)
+		return "", "", fmt.Errorf("%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
 	}
-	padded := func(with string) job.ID {
+	padded := func(with string) string {
 		d := digits + strings.Repeat(with, 32-len(digits))
-		return job.ID(d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:])
+		return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:]
 	}
 	return padded("0"), padded("f"), nil
 }
 
-// findJobSQL reads a range of the primary key.
-const findJobSQL = `select id from streams where id >= $1 and id <= $2 order by id limit 2`
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "aeiou") {
+		return "an"
+	}
+	return "a"
+}
 
 // findJob returns the one job whose id begins with text.
 func findJob(ctx context.Context, pool *pgxpool.Pool, text string) (job.ID, error) {
-	from, to, err := idRange(text)
+	stream, err := findStream(ctx, pool, "job", text)
 	if err != nil {
 		return "", err
 	}
-	rows, err := pool.Query(ctx, findJobSQL, from.Stream(), to.Stream())
-	if err != nil {
-		return "", postgres.Classify(err, "look for the job")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return "", postgres.Classify(err, "look for the job")
-	}
-	switch len(found) {
-	case 0:
-		return "", fault.New(fault.NotFound, "job_not_found", "there is no job %s", text)
-	case 1:
-		id, _ := job.IDOfStream(found[0])
-		return id, nil
-	default:
-		return "", fault.New(fault.Conflict, "", "%s is the beginning of several jobs: give more of the id (%s, %s, …)",
-			text, strings.TrimPrefix(found[0], "job-"), strings.TrimPrefix(found[1], "job-"))
-	}
+	id, _ := job.IDOfStream(stream)
+	return id, nil
 }
 
 // historyPage is how many facts one query reads.

@@ -55,8 +55,7 @@ pipeline does not pass for want of histories. Nothing is changed.`,
 	f.StringVar(&sel.filter.since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
 	f.StringVar(&sel.filter.class, "class", "", "those in which a node of this class ran or failed")
 	f.IntVar(&sel.filter.limit, "limit", sel.filter.limit, "how many at most, newest first")
-	f.StringVar(&s.cfg.TemporalAddress, "temporal-address", s.cfg.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
-	f.StringVar(&s.cfg.TemporalNamespace, "temporal-namespace", s.cfg.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+	s.engineFlags(cmd)
 	jsonFlag(cmd, &sel.asJSON)
 	return cmd
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/inspect"
 )
 
-// showWorkflow shows facts and workflow events in one order of time.
-func (s *shell) showWorkflow(ctx context.Context, h inspect.History, asJSON bool) error {
+// showWorkflow shows facts and workflow events in one order of time; whole is the history or story that JSON shows.
+func (s *shell) showWorkflow(ctx context.Context, whole any, facts []inspect.Fact, runs []execution, asJSON bool) error {
 	c, err := s.temporal()
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	steps, missing, err := workflowSteps(ctx, c, h)
+	steps, missing, err := workflowSteps(ctx, c, runs)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return s.printJSON(struct {
-			inspect.History
+			Told      any            `json:"history"`
 			Workflow  []inspect.Step `json:"workflow"`
 			Forgotten []string       `json:"forgotten,omitempty"` // workflows that the engine does not know
-		}{h, steps, missing})
+		}{whole, steps, missing})
 	}
 	p := s.printer()
-	p.SideBySide(h, steps)
+	p.SideBySide(facts, steps)
 	for _, id := range missing {
 		p.Line("Temporal does not know workflow "+id+": it never began, or its retention has passed", inspect.Notice)
 	}
@@ -41,19 +41,19 @@ func (s *shell) showWorkflow(ctx context.Context, h inspect.History, asJSON bool
 }
 
 // workflowSteps reads the histories of all runs, along their chains of continued executions.
-func workflowSteps(ctx context.Context, c client.Client, h inspect.History) (steps []inspect.Step, missing []string, err error) {
+func workflowSteps(ctx context.Context, c client.Client, runs []execution) (steps []inspect.Step, missing []string, err error) {
 	steps = []inspect.Step{}
-	for _, run := range h.Executions() {
-		id, execution := h.Job.WorkflowID(run.Run), run.ID
+	for _, run := range runs {
+		execution := run.id
 		for {
-			found, next, err := executionSteps(ctx, c, id, execution, run.Run)
+			found, next, err := executionSteps(ctx, c, run.workflow, execution, run.run)
 			var gone *serviceerror.NotFound
 			if errors.As(err, &gone) {
-				missing = append(missing, id)
+				missing = append(missing, run.workflow)
 				break
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("read the history of workflow %s: %w", id, err)
+				return nil, nil, fmt.Errorf("read the history of workflow %s: %w", run.workflow, err)
 			}
 			steps = append(steps, found...)
 			if next == "" {

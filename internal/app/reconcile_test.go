@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -12,10 +13,15 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -93,6 +99,17 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, e.start(t, id.WorkflowID(1), workflows.RunModelName).Get(t.Context(), nil))
+	out, err = s.run(t, "calls", "show", "cccccccc", "--workflow")
+	require.NoError(t, err)
+	require.Contains(t, out, "call.accepted")
+	require.Contains(t, out, "TimerFired", "X-32: the history stands beside the facts")
+	out, err = s.run(t, "jobs", "show", string(good), "--workflow")
+	require.NoError(t, err)
+	require.Contains(t, out, "job.started")
+	require.Contains(t, out, "TimerFired")
+	out, err = s.run(t, "jobs", "show", string(bad), "--workflow")
+	require.NoError(t, err)
+	require.Contains(t, out, "Temporal does not know workflow")
 	out, err = s.run(t, "calls", "replay", "cccccccc", "--json")
 	require.ErrorContains(t, err, "1 of 1 histories diverge")
 	require.NoError(t, json.Unmarshal([]byte(out), &all), out)
@@ -113,6 +130,7 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 	)
 	s := newSite(t)
 	e := s.newEngine(t, forever)
+	require.NoError(t, errors.Join(call.Register(s.types), credit.Register(s.types), asset.Register(s.types), operated.Register(s.types)))
 	for _, id := range []job.ID{closed, lost} {
 		s.append(t, id, "local", job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: runnable}, Targets: []string{"9"}})
 		s.append(t, id, "local", job.TypeAdmitted, job.AdmittedV1{Run: 1})
@@ -127,12 +145,25 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 	require.NoError(t, e.client.TerminateWorkflow(t.Context(), closed.WorkflowID(1), "", "from outside"))
 	e.start(t, orphan.WorkflowID(1), workflows.RunGraphName)
 	e.awaitListed(t, orphan.WorkflowID(1))
+	lostCall, runningCall, strangeCall := call.NewID(), call.NewID(), call.NewID()
+	for _, id := range []call.ID{lostCall, runningCall} {
+		s.accept(t, id)
+	}
+	e.start(t, runningCall.WorkflowID(1), workflows.RunModelName)
+	e.start(t, strangeCall.WorkflowID(1), workflows.RunModelName)
+	e.awaitListed(t, strangeCall.WorkflowID(1))
+	lostAsset, runningAsset, doneAsset := s.upload(t, "lost"), s.upload(t, "running"), s.upload(t, "done")
+	e.start(t, runningAsset.WorkflowID(), workflows.RunModelName) // of any kind: its id counts
+	require.NoError(t, postgres.NewAssets(s.pool, s.store).RecordScan(t.Context(), "local", doneAsset, asset.Scan{Verdict: asset.Clean}))
+	s.exec(t, `delete from outbox`) // what it said was lost with the engine
 
 	found, err := s.reconcile(t)
 	require.ErrorContains(t, err, "give --yes")
-	require.Equal(t, map[job.ID]string{
-		closed: "fail it; it can be retried", forgotten: "put it back", stray: "drop it", waiting: "drop it",
-		orphan: "terminate " + orphan.WorkflowID(1), lost: "start it again",
+	require.Equal(t, map[string]string{
+		string(closed): "fail it; it can be retried", string(forgotten): "put it back", string(stray): "drop it", string(waiting): "drop it",
+		string(orphan): "terminate " + orphan.WorkflowID(1), string(lost): "start it again",
+		string(lostCall): "go on with it; nothing is sent twice", string(strangeCall): "terminate " + strangeCall.WorkflowID(1),
+		string(lostAsset): "ingest it again",
 	}, found)
 	require.Equal(t, 3, s.count(t, `select count(*) from job_slots`), "nothing was changed")
 
@@ -147,9 +178,42 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 		s.count(t, `select count(*) from job_queue where job_id = $1`, forgotten))
 	require.Positive(t, s.count(t, `select count(*) from outbox where workflow_id like 'job-' || $1 || '%'`, lost))
 	require.Equal(t, 1, s.count(t, `select count(*) from events where stream = 'job-' || $1 and type = $2 and meta->>'reason' like '%closed from outside%'`, closed, job.TypeFailed))
-	d, err := e.client.DescribeWorkflowExecution(t.Context(), orphan.WorkflowID(1), "")
+	for _, id := range []string{orphan.WorkflowID(1), strangeCall.WorkflowID(1)} {
+		d, err := e.client.DescribeWorkflowExecution(t.Context(), id, "")
+		require.NoError(t, err)
+		require.Equal(t, "Terminated", d.GetWorkflowExecutionInfo().GetStatus().String())
+	}
+	for workflow, n := range map[string]int{lostCall.WorkflowID(2): 1, lostAsset.WorkflowID(): 1, runningCall.WorkflowID(2): 0, runningAsset.WorkflowID(): 0} {
+		require.Equal(t, n, s.count(t, `select count(*) from outbox where workflow_id = $1`, workflow), workflow)
+	}
+	for fact, n := range map[string]int{
+		operated.TypeRowDropped: 2, operated.TypeTermination: 2, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
+	} {
+		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor' and meta->>'actor' like 'operator:%'`, fact), fact)
+	}
+	again, err := s.reconcile(t, "--yes")
 	require.NoError(t, err)
-	require.Equal(t, "Terminated", d.GetWorkflowExecutionInfo().GetStatus().String())
+	require.Empty(t, again)
+}
+
+// accept has a call in flight.
+func (s *site) accept(t *testing.T, id call.ID) {
+	t.Helper()
+	_, err := postgres.NewCalls(s.pool, s.store, postgres.NewCredits(s.pool, s.store)).Accept(t.Context(), call.NewCall{
+		ID: id, Account: "local", Limits: call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5}}, QueueFor: time.Hour},
+		Fact: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2},
+	})
+	require.NoError(t, err)
+}
+
+// upload accepts a file.
+func (s *site) upload(t *testing.T, name string) asset.ID {
+	t.Helper()
+	made, err := postgres.NewAssets(s.pool, s.store).Create(t.Context(), asset.New{
+		Account: "local", Hash: blob.Ref{name[0]}, Size: 12, ContentType: "image/png", Origin: asset.Uploaded,
+	})
+	require.NoError(t, err)
+	return made.Asset.ID
 }
 
 func (s *site) exec(t *testing.T, sql string, args ...any) {
@@ -171,20 +235,19 @@ func (s *site) refold(t *testing.T) {
 	s.fold(t)
 }
 
-func (s *site) reconcile(t *testing.T, args ...string) (map[job.ID]string, error) {
+func (s *site) reconcile(t *testing.T, args ...string) (map[string]string, error) {
 	t.Helper()
 	out, err := s.run(t, append([]string{"doctor", "--reconcile", "--json"}, args...)...)
 	var told struct {
 		Repairs []struct {
-			Job           job.ID
-			Action, Error string
+			Kind, ID, Action, Error string
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &told), "%s, %v", out, err)
-	found := map[job.ID]string{}
+	found := map[string]string{}
 	for _, r := range told.Repairs {
-		require.Empty(t, r.Error, r.Job)
-		found[r.Job] = r.Action
+		require.Empty(t, r.Error, r.Kind+" "+r.ID)
+		found[r.ID] = r.Action
 	}
 	return found, err
 }

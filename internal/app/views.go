@@ -13,6 +13,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
@@ -132,6 +134,15 @@ func (s *shell) rebuild(ctx context.Context, pool *pgxpool.Pool, p projections.P
 		done, err := projections.Rebuild(ctx, pool, p, opts)
 		if err != nil {
 			return fmt.Errorf("rebuild %s: %w", p.Name(), err)
+		}
+		events, err := eventStore(pool)
+		if err != nil {
+			return err
+		}
+		ops := &operations{pool: pool, events: events}
+		if err := ops.record(ctx, operated.ViewStream(p.Name()), queue.All, operated.TypeViewRebuilt,
+			operated.ViewRebuiltV1{Position: done.Position}, act{Actor: operator(), Reason: "rebuilt by command"}); err != nil {
+			return err
 		}
 		_, err = fmt.Fprintf(s.out, "%s rebuilt at position %d in %s, %d streams halted\n", p.Name(), done.Position, time.Since(began).Round(time.Millisecond), len(done.Halted))
 		return err

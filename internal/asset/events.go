@@ -12,6 +12,7 @@ const (
 	TypeCreated           = "asset.created.v1"
 	TypeVerified          = "asset.verified.v1"
 	TypeScanned           = "asset.scanned.v1"
+	TypeRequeued          = "asset.requeued.v1"
 	TypeRetentionExtended = "asset.retention_extended.v1"
 	TypeDeleted           = "asset.deleted.v1"
 	TypeExpired           = "asset.expired.v1"
@@ -43,6 +44,9 @@ type ScannedV1 struct {
 	Scan Scan `json:"scan"`
 }
 
+// RequeuedV1 records that an asset is looked into again, because nothing was looking into it any more.
+type RequeuedV1 struct{}
+
 // RetentionExtendedV1 records a later deadline; nil is never.
 type RetentionExtendedV1 struct {
 	ExpiresAt *time.Time `json:"expires_at"`
@@ -60,6 +64,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[CreatedV1](TypeCreated),
 		eventlog.TypeOf[VerifiedV1](TypeVerified),
 		eventlog.TypeOf[ScannedV1](TypeScanned),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued),
 		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended),
 		eventlog.TypeOf[DeletedV1](TypeDeleted),
 		eventlog.TypeOf[ExpiredV1](TypeExpired),

@@ -13,6 +13,7 @@ import (
 const (
 	TypeAccepted           = "call.accepted.v1"
 	TypeAdmitted           = "call.admitted.v1"
+	TypeRequeued           = "call.requeued.v1"
 	TypeDispatching        = "call.dispatching.v1"
 	TypeRerouted           = "call.rerouted.v1"
 	TypeProviderAccepted   = "call.provider_accepted.v1"
@@ -46,6 +47,12 @@ type AcceptedV1 struct {
 
 // AdmittedV1 records that the call got its place among the account's calls in flight.
 type AdmittedV1 struct {
+	Run int `json:"run"`
+}
+
+// RequeuedV1 records that the call goes on in another workflow, because the one before it was gone. What was
+// sent is not sent again.
+type RequeuedV1 struct {
 	Run int `json:"run"`
 }
 
@@ -152,6 +159,7 @@ func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[AcceptedV1](TypeAccepted),
 		eventlog.TypeOf[AdmittedV1](TypeAdmitted),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued),
 		eventlog.TypeOf[DispatchingV1](TypeDispatching),
 		eventlog.TypeOf[ReroutedV1](TypeRerouted),
 		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted),

@@ -27,6 +27,8 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 		c.accepted(rec, e, at)
 	case AdmittedV1:
 		c.State, c.Run, c.AdmittedAt = Admitted, e.Run, &at
+	case RequeuedV1:
+		c.Run = e.Run
 	case DispatchingV1:
 		c.State, c.Token, c.Worker, c.SentAt = Dispatching, e.Token, e.Worker, &at
 	case ReroutedV1:

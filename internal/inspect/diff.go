@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/job"
 )
 
@@ -191,15 +193,16 @@ func lastSpans(h History) map[string]NodeSpan {
 }
 
 // parting compares what was said, not when or how long it took.
-func parting(a, b History) *Parting {
-	said := func(h History, i int) string {
-		if i >= len(h.Facts) {
+func parting(a, b History) *Parting { return partingOf(a.Facts, b.Facts) }
+
+func partingOf(a, b []Fact) *Parting {
+	said := func(facts []Fact, i int) string {
+		if i >= len(facts) {
 			return ""
 		}
-		f := h.Facts[i]
-		return strings.TrimSpace(shortType(f.Type) + " " + subject(f.decoded))
+		return strings.TrimSpace(shortType(facts[i].Type) + " " + subject(facts[i].decoded))
 	}
-	for i := range max(len(a.Facts), len(b.Facts)) {
+	for i := range max(len(a), len(b)) {
 		if sa, sb := said(a, i), said(b, i); sa != sb {
 			return &Parting{Version: int64(i + 1), A: sa, B: sb}
 		}
@@ -220,6 +223,12 @@ func subject(data any) string {
 		return failure(e.Failure)
 	case job.NodesCachedV1:
 		return list(e.Nodes)
+	case call.FailedV1:
+		return callFailure(e.Failure)
+	case call.ReroutedV1:
+		return e.Server
+	case asset.ScannedV1:
+		return string(e.Scan.Verdict)
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ type Fact struct {
 	ID        uuid.UUID       `json:"id"`
 	Type      string          `json:"type"`
 	At        time.Time       `json:"recorded_at"`
-	State     job.State       `json:"state"` // of the job, after it
+	State     string          `json:"state"` // of the job, the call or the asset, after it
 	Actor     string          `json:"actor,omitempty"`
 	RequestID string          `json:"request_id,omitempty"`
 	Cause     string          `json:"cause,omitempty"`
@@ -57,14 +57,19 @@ func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, e
 			return History{}, err
 		}
 		h.final = job.Fold(h.final, rec, decoded)
-		h.Facts = append(h.Facts, Fact{
-			Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
-			State: h.final.State, Actor: rec.Meta.Actor, RequestID: rec.Meta.RequestID, Cause: rec.Meta.Cause,
-			Reason: rec.Meta.Reason, Data: Redact(rec.Data), recorded: rec, decoded: decoded,
-		})
+		h.Facts = append(h.Facts, factOf(rec, decoded, string(h.final.State)))
 	}
 	h.Job, h.Account = h.final.ID, h.final.Account
 	return h, nil
+}
+
+// factOf is a recorded event as it is shown.
+func factOf(rec eventlog.Recorded, decoded any, state string) Fact {
+	return Fact{
+		Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
+		State: state, Actor: rec.Meta.Actor, RequestID: rec.Meta.RequestID, Cause: rec.Meta.Cause,
+		Reason: rec.Meta.Reason, Data: Redact(rec.Data), recorded: rec, decoded: decoded,
+	}
 }
 
 // Fold returns the state after the last fact.
@@ -130,19 +135,28 @@ func ParsePoint(text string) (Point, error) {
 // At returns the history as it was at p. A version that the stream does not have, and a time
 // before the first fact, are NotFound.
 func (h History) At(p Point) (History, error) {
-	n := 0
-	for n < len(h.Facts) && (p.Version > 0 && h.Facts[n].Version <= p.Version || p.Version == 0 && !h.Facts[n].At.After(p.Time)) {
-		n++
-	}
-	if n == 0 {
-		return History{}, fault.New(fault.NotFound, "", "job %s was submitted later, at %s", h.Job, stamp(h.Facts[0].At))
-	}
-	if p.Version > h.Facts[n-1].Version {
-		return History{}, fault.New(fault.NotFound, "", "job %s has %d versions, not %d", h.Job, len(h.Facts), p.Version)
+	n, err := cut(h.Facts, p)
+	if err != nil {
+		return History{}, fmt.Errorf("job %s: %w", h.Job, err)
 	}
 	past := History{Job: h.Job, Account: h.Account, Facts: h.Facts[:n]}
 	for _, f := range past.Facts {
 		past.final = job.Fold(past.final, f.recorded, f.decoded)
 	}
 	return past, nil
+}
+
+// cut counts the facts up to p.
+func cut(facts []Fact, p Point) (int, error) {
+	n := 0
+	for n < len(facts) && (p.Version > 0 && facts[n].Version <= p.Version || p.Version == 0 && !facts[n].At.After(p.Time)) {
+		n++
+	}
+	if n == 0 {
+		return 0, fault.New(fault.NotFound, "", "there was nothing yet: its first fact is of %s", stamp(facts[0].At))
+	}
+	if p.Version > facts[n-1].Version {
+		return 0, fault.New(fault.NotFound, "", "it has %d versions, not %d", len(facts), p.Version)
+	}
+	return n, nil
 }

@@ -146,7 +146,7 @@ func TestHumanOutput(t *testing.T) {
 		"timeline":      func(p *inspect.Printer) { p.Timeline(good.Timeline(now)) },
 		"timeline_past": func(p *inspect.Printer) { p.Timeline(past.Timeline(now)) },
 		"diff":          func(p *inspect.Printer) { p.Comparison(comparison) },
-		"workflow":      func(p *inspect.Printer) { p.SideBySide(good, steps) },
+		"workflow":      func(p *inspect.Printer) { p.SideBySide(good.Facts, steps) },
 		"jobs": func(p *inspect.Printer) {
 			p.Jobs([]job.Job{good.Fold(), past.Fold(), bad.Fold()}, map[string]string{"acme": "Acme"}, now)
 		},
@@ -176,7 +176,7 @@ func TestEveryVersionFoldsAsItWas(t *testing.T) {
 		past, err := whole.At(inspect.Point{Version: int64(n)})
 		require.NoError(t, err)
 		require.Equal(t, alone, past.Fold())
-		require.Equal(t, alone.State, whole.Facts[n-1].State)
+		require.Equal(t, string(alone.State), whole.Facts[n-1].State)
 		later, err := whole.At(inspect.Point{Time: whole.Facts[n-1].At})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, later.Fold().Version, int64(n))

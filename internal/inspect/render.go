@@ -133,15 +133,20 @@ func (p *Printer) Events(h History) {
 	if len(h.Facts) == 0 {
 		return
 	}
-	p.Line(fmt.Sprintf("job %s, account %s, times in UTC from %s", h.Job, h.Account, h.Facts[0].At.Format("2006-01-02")), Faint)
-	rows := make([][]Cell, 0, len(h.Facts))
+	p.facts("job "+string(h.Job), h.Account, h.Facts)
+}
+
+// facts writes the facts of one stream.
+func (p *Printer) facts(whose, account string, facts []Fact) {
+	p.Line(fmt.Sprintf("%s, account %s, times in UTC from %s", whose, account, facts[0].At.Format("2006-01-02")), Faint)
+	rows := make([][]Cell, 0, len(facts))
 	said := ""
-	for _, f := range h.Facts {
+	for _, f := range facts {
 		rows = append(rows, []Cell{
 			{Text: fmt.Sprint(f.Version), Right: true},
 			{Text: fmt.Sprint(f.Position), Right: true},
 			{Text: f.At.Format("15:04:05.000")},
-			{Text: string(f.State), Style: styleOf(string(f.State))},
+			{Text: f.State, Style: styleOf(f.State)},
 			{Text: shortType(f.Type), Style: Bold},
 			{Text: f.summary()},
 		})

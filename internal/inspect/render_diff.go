@@ -21,16 +21,20 @@ func (p *Printer) Comparison(c Comparison) {
 	} else {
 		p.Line("a graph is kept as a blob that cannot be read from here: graphs are not compared", Notice)
 	}
-	switch {
-	case c.Parted == nil:
-		p.Line("both histories say the same, fact for fact", Faint)
-	default:
-		p.Line("", Plain)
-		p.Line(fmt.Sprintf("histories part at version %d", c.Parted.Version), Bold)
-		p.Field("  a", orEnd(c.Parted.A), Plain)
-		p.Field("  b", orEnd(c.Parted.B), Plain)
-	}
+	p.parted(c.Parted)
 	p.nodeDifferences(c.Nodes)
+}
+
+// parted writes where two histories begin to say different things.
+func (p *Printer) parted(at *Parting) {
+	if at == nil {
+		p.Line("both histories say the same, fact for fact", Faint)
+		return
+	}
+	p.Line("", Plain)
+	p.Line(fmt.Sprintf("histories part at version %d", at.Version), Bold)
+	p.Field("  a", orEnd(at.A), Plain)
+	p.Field("  b", orEnd(at.B), Plain)
 }
 
 func orEnd(said string) string {

@@ -19,6 +19,7 @@ func (p *Printer) Timeline(t Timeline) {
 		{{Text: "waited for a slot"}, {Text: span(t.WaitedSlot), Right: true}, {}},
 		{{Text: "waited for a worker"}, {Text: span(t.WaitedStart), Right: true}, {Text: t.Worker}},
 		{{Text: "ran"}, {Text: span(t.Ran), Right: true}, {Text: fmt.Sprintf("%s in nodes, %s between and around them", span(t.InNodes), span(between))}},
+		{{Text: "nodes"}, {Text: fmt.Sprint(t.Executed + t.CacheHits), Right: true}, {Text: fmt.Sprintf("%d ran, %d from the cache", t.Executed, t.CacheHits)}},
 		{{Text: "in all"}, {Text: span(t.Total), Right: true, Style: Bold}, {}},
 	}
 	p.Table([]string{"", "", ""}, rows) // the empty head is an empty line
@@ -45,25 +46,25 @@ func (p *Printer) spans(t Timeline) {
 			{Text: "+" + Span(n.Began.Sub(t.SubmittedAt)), Right: true},
 			{Text: fmt.Sprintf("%d/%d", n.Run, max(1, n.Attempt))},
 			{Text: bar(t, n), Style: styleOf(n.State)},
-		}
-		if n.Worker != t.Worker && n.Worker != "" {
-			rows[i][6].Text = strings.TrimRight(rows[i][6].Text, " ") + " " + n.Worker
+			{Text: n.Worker},
 		}
 	}
-	p.Table([]string{"NODE", "CLASS", "STATE", "TOOK", "BEGAN", "RUN/TRY", "0 … " + span(t.Total)}, rows)
+	p.Table([]string{"NODE", "CLASS", "STATE", "TOOK", "BEGAN", "RUN/TRY", "0 … " + span(t.Total), "WORKER"}, rows)
 }
 
-// bar draws when a node was at work; what is too short to draw is a thin mark.
+// bar draws when a node was at work.
 func bar(t Timeline, n NodeSpan) string {
-	total := float64(t.Total)
+	return barOf(time.Duration(t.Total), n.Began.Sub(t.SubmittedAt), time.Duration(n.Took))
+}
+
+// barOf draws a part of a whole; what is too short to draw is a thin mark.
+func barOf(total, began, took time.Duration) string {
 	if total <= 0 {
 		return ""
 	}
-	column := func(at time.Duration) int { return min(barWidth, max(0, int(float64(at)/total*barWidth))) }
-	began := n.Began.Sub(t.SubmittedAt)
+	column := func(at time.Duration) int { return min(barWidth, max(0, int(float64(at)/float64(total)*barWidth))) }
 	from := min(column(began), barWidth-1)
-	to := column(began + time.Duration(n.Took))
-	mark := strings.Repeat("█", max(0, to-from))
+	mark := strings.Repeat("█", max(0, column(began+took)-from))
 	if mark == "" {
 		mark = "▏"
 	}

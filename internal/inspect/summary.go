@@ -32,10 +32,12 @@ func (f Fact) summary() string {
 			return fmt.Sprintf("at %s %s", e.At.Node, e.At.Class)
 		}
 		return "before it ran"
+	case job.RequeuedV1:
+		return fmt.Sprintf("run %d", e.Run)
 	case nil:
 		return string(f.Data)
 	}
-	return ""
+	return f.of()
 }
 
 func list(ids []string) string {
@@ -82,11 +84,11 @@ func shortType(name string) string {
 // styleOf colours a state, a node's outcome and a check alike: what went well, what needs a look, what went wrong.
 func styleOf(state string) Style {
 	switch state {
-	case "succeeded", NodeExecuted, NodeCached:
+	case "succeeded", NodeExecuted, NodeCached, "live":
 		return Good
-	case "failed", "expired":
+	case "failed", "expired", "unknown", "rejected":
 		return Bad
-	case "running", "canceling", "canceled", NodeInterrupted:
+	case "running", "canceling", "canceled", "dispatching", "answered", NodeInterrupted:
 		return Notice
 	}
 	return Plain

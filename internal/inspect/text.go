@@ -140,7 +140,7 @@ func Clean(text string) string {
 
 // clip cuts text to a number of columns, with an ellipsis.
 func clip(text string, columns int) string {
-	if uniseg.StringWidth(text) <= columns {
+	if text == "" || uniseg.StringWidth(text) <= columns {
 		return text
 	}
 	var out strings.Builder

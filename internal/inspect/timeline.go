@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -23,6 +25,8 @@ type Timeline struct {
 	Total       Millis     `json:"total"`
 	Worker      string     `json:"worker,omitempty"` // that began the last run
 	Run         int        `json:"run"`
+	Executed    int        `json:"executed"`   // nodes of the last run that ran to their end
+	CacheHits   int        `json:"cache_hits"` // nodes of the last run whose result was kept from an earlier one
 	Nodes       []NodeSpan `json:"nodes"`
 }
 
@@ -77,6 +81,15 @@ func (h History) Timeline(now time.Time) Timeline {
 	t.Ran, t.Total = Millis(t.Until.Sub(started)), Millis(t.Until.Sub(j.SubmittedAt))
 	t.Nodes = h.spans(t.Until)
 	t.InNodes = Millis(covered(t.Nodes, started))
+	for _, n := range t.Nodes {
+		switch {
+		case n.Run != j.Run:
+		case n.State == NodeExecuted:
+			t.Executed++
+		case n.State == NodeCached:
+			t.CacheHits++
+		}
+	}
 	for _, f := range h.Facts {
 		if e, ok := f.decoded.(job.StartedV1); ok && e.Run == j.Run {
 			t.Worker = e.Worker
@@ -134,7 +147,7 @@ func (c *spanCollector) see(f Fact) {
 	case job.NodesCachedV1:
 		for _, node := range e.Nodes {
 			s := c.of(e.Run, node, f.At)
-			s.State, s.Ended = NodeCached, f.At
+			s.State, s.Ended, s.Worker = NodeCached, f.At, f.Actor
 		}
 	case job.NodeStartedV1:
 		s := c.of(e.Run, e.Node, f.At)
@@ -179,4 +192,22 @@ func covered(spans []NodeSpan, from time.Time) time.Duration {
 		}
 	}
 	return sum
+}
+
+// NameClasses fills in the classes of nodes whose facts do not name them, which are those from the cache. A nil
+// source names none.
+func (t *Timeline) NameClasses(source *job.Source) error {
+	if source == nil {
+		return nil
+	}
+	var graph map[string]graphNode
+	if err := json.Unmarshal(source.Prompt, &graph); err != nil {
+		return fmt.Errorf("read a graph: %w", err)
+	}
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; n.Class == "" {
+			n.Class = graph[n.Node].Class
+		}
+	}
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // Step is one event of a workflow history.
 type Step struct {
-	Run    int       `json:"run"` // of the job
+	Run    int       `json:"run"` // of the job or call
 	ID     int64     `json:"event_id"`
 	At     time.Time `json:"time"`
 	Type   string    `json:"type"`
@@ -17,13 +17,13 @@ type Step struct {
 
 // SideBySide writes facts and workflow events in one order of time. Their clocks are those of the database and
 // of the engine: across the two, milliseconds mean little.
-func (p *Printer) SideBySide(h History, steps []Step) {
+func (p *Printer) SideBySide(facts []Fact, steps []Step) {
 	type line struct {
 		at  time.Time
 		row []Cell
 	}
 	var lines []line
-	for _, f := range h.Facts {
+	for _, f := range facts {
 		lines = append(lines, line{f.At, []Cell{
 			{Text: f.At.Format("15:04:05.000")},
 			{Text: clip(Clean(fmt.Sprintf("%d %s %s", f.Version, shortType(f.Type), subject(f.decoded))), 42), Style: Bold},

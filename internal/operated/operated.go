@@ -3,7 +3,10 @@
 // why is in the event's meta. Doing it is left to the stores.
 package operated
 
-import "github.com/millrace-dev/millrace/internal/eventlog"
+import (
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/job"
+)
 
 // Event type names. They are stored; renaming one breaks history.
 const (
@@ -11,6 +14,9 @@ const (
 	TypeKeyIssued      = "account.key_issued.v1"
 	TypeKeyRevoked     = "account.key_revoked.v1"
 	TypeStreamResumed  = "view.stream_resumed.v1"
+	TypeViewRebuilt    = "view.rebuilt.v1"
+	TypeRowDropped     = "reconcile.row_dropped.v1"
+	TypeTermination    = "reconcile.termination_ordered.v1"
 )
 
 // AccountCreatedV1 records that an account was made.
@@ -35,6 +41,26 @@ type StreamResumedV1 struct {
 	Stream string `json:"stream"`
 }
 
+// ViewRebuiltV1 records that a view was folded anew and took the place of the one before.
+type ViewRebuiltV1 struct {
+	Position int64 `json:"position"` // up to which it was folded then
+}
+
+// RowDroppedV1 records that a slot or a place in the queue was dropped, because no open stream was behind it.
+type RowDroppedV1 struct {
+	Job     job.ID `json:"job"`
+	Account string `json:"account"`
+	Run     int    `json:"run,omitempty"` // of a slot
+}
+
+// TerminationV1 records, before it is done, that a workflow is terminated whose job or call the log does not have.
+type TerminationV1 struct {
+	Workflow string `json:"workflow"`
+}
+
+// ReconcileStream is the stream of what was done to make the two stores agree.
+const ReconcileStream = "reconcile"
+
 // ViewStream returns the name of the stream of a view's operations.
 func ViewStream(view string) string { return "view-" + view }
 
@@ -45,5 +71,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[KeyIssuedV1](TypeKeyIssued),
 		eventlog.TypeOf[KeyRevokedV1](TypeKeyRevoked),
 		eventlog.TypeOf[StreamResumedV1](TypeStreamResumed),
+		eventlog.TypeOf[ViewRebuiltV1](TypeViewRebuilt),
+		eventlog.TypeOf[RowDroppedV1](TypeRowDropped),
+		eventlog.TypeOf[TerminationV1](TypeTermination),
 	)
 }

@@ -3,11 +3,14 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/outbox"
 )
 
 // Get returns the state of an asset of the account as its stream has it; an asset that is not
@@ -29,6 +32,11 @@ func (s *Assets) Get(ctx context.Context, account string, id asset.ID) (asset.As
 // meanwhile stays as it is.
 func (s *Assets) RecordVerified(ctx context.Context, account string, id asset.ID, fact asset.VerifiedV1) error {
 	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
+		if !fact.OK { // and so there is nothing to scan
+			if _, err := tx.Exec(ctx, `update files set ingest_since = null where asset_id = $1 and account = $2`, string(id), account); err != nil {
+				return err
+			}
+		}
 		return s.append(ctx, tx, account, id, fact)
 	})
 }
@@ -40,7 +48,7 @@ func (s *Assets) RecordScan(ctx context.Context, account string, id asset.ID, sc
 		if !scan.Thumbnail.IsZero() {
 			thumbnail = scan.Thumbnail[:]
 		}
-		_, err := tx.Exec(ctx, `update files set rejected = rejected or $3, thumbnail = coalesce($4, thumbnail),
+		_, err := tx.Exec(ctx, `update files set ingest_since = null, rejected = rejected or $3, thumbnail = coalesce($4, thumbnail),
 				width = case when $5 > 0 then $5 else width end, height = case when $6 > 0 then $6 else height end
 			where asset_id = $1 and account = $2`,
 			string(id), account, scan.Verdict == asset.Rejects, thumbnail, scan.Width, scan.Height)
@@ -66,4 +74,46 @@ func (s *Assets) append(ctx context.Context, tx pgx.Tx, account string, id asset
 		Events: []eventlog.Event{observation(id, fact)},
 	})
 	return err
+}
+
+// Uningested returns up to limit assets, in order of their ids from behind after, about whose bytes something
+// is left to find out for at least age, and whose ingestion waits for no intent.
+func (s *Assets) Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error) {
+	if after == "" {
+		after = asset.ID(uuid.Nil.String())
+	}
+	rows, err := s.pool.Query(ctx, `select asset_id::text, account, size from files f
+		where ingest_since is not null and asset_id > $1 and ingest_since <= now() - $2::interval and `+alive+`
+		  and not exists (select from outbox o where o.workflow_id = 'ingest-' || f.asset_id)
+		order by asset_id limit $3`, string(after), age, limit)
+	if err != nil {
+		return nil, classify(err, "look for ingestions that are not done")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (asset.IngestRef, error) {
+		var ref asset.IngestRef
+		return ref, row.Scan(&ref.Asset, &ref.Account, &ref.Size)
+	})
+	return found, classify(err, "look for ingestions that are not done")
+}
+
+// Reingest records that an asset is ingested again whose ingestion nothing runs, and the intent to do so. An asset
+// that has ended, or that nothing is left to find out about, is left alone.
+func (s *Assets) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	err := s.observe(ctx, "ingest an asset again", func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `update files set ingest_since = now() where asset_id = $1 and account = $2 and ingest_since is not null`,
+			string(ref.Asset), ref.Account)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		if intents, err = putIntents(ctx, tx, []outbox.Intent{ingestion(ref.Asset, ref.Account, ref.Size)}); err != nil {
+			return err
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: ref.Asset.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
+			Events: []eventlog.Event{{ID: uuid.New(), Type: asset.TypeRequeued, Data: asset.RequeuedV1{}}},
+		})
+		return err
+	})
+	return intents, err
 }

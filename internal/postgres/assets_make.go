@@ -169,8 +169,8 @@ func (m making) made(s *Assets) (asset.Made, error) {
 }
 
 const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
-		filename, named, tags, expires_at, width, height, thumbnail)
-	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+		filename, named, tags, expires_at, width, height, thumbnail, ingest_since)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $16 then now() end)`
 
 // queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
 // known of the bytes yet is left to its ingestion.
@@ -184,7 +184,7 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...an
 			n.Account, place.Folder, place.Subfolder, place.Filename)
 	}
 	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
-		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known))
+		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known), len(known) == 0)
 	if len(known) == 0 {
 		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
 	}

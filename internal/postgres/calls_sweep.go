@@ -47,9 +47,9 @@ func scanRun(row pgx.CollectableRow) (call.Run, error) {
 	return r, json.Unmarshal(payload, &r)
 }
 
-// Restart records an intent to run a call in a new workflow, whose first look at the log tells it
-// how far the call has come. A call that was restarted or ended meanwhile is left alone.
-func (s *Calls) Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error) {
+// Restart records that a call goes on in a new workflow, and the intent to start it; its first look at the log
+// tells it how far the call has come. A call that was restarted or ended meanwhile is left alone.
+func (s *Calls) Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	next := r
 	next.Run++
@@ -61,9 +61,20 @@ func (s *Calls) Restart(ctx context.Context, r call.Run) ([]outbox.Intent, error
 		intents, err = putIntents(ctx, tx, []outbox.Intent{{
 			WorkflowID: r.Call.WorkflowID(next.Run), Kind: outbox.StartRunModel, Payload: payloadOf(next),
 		}})
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
+			Events: []eventlog.Event{{ID: call.FactID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued, Data: call.RequeuedV1{Run: next.Run}}},
+		})
 		return err
 	})
-	return intents, classify(err, "run a call again")
+	if err != nil {
+		return nil, classify(err, "run a call again")
+	}
+	s.events.Wake()
+	return intents, nil
 }
 
 // Stray returns the runs of calls in flight that nodes of jobs waited for whose run is over, oldest first;

@@ -193,10 +193,10 @@ func TestRestartingACallNumbersItsRuns(t *testing.T) {
 	held, err = b.calls.HeldAfter(t.Context(), "", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	again, err := b.calls.Restart(t.Context(), held[0])
+	again, err := b.calls.Restart(t.Context(), held[0], "sweeper", "gone")
 	require.NoError(t, err)
 	require.NotEqual(t, first.Intents[0].WorkflowID, again[0].WorkflowID)
-	none, err := b.calls.Restart(t.Context(), held[0]) // another sweeper saw the same
+	none, err := b.calls.Restart(t.Context(), held[0], "sweeper", "gone") // another sweeper saw the same
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
@@ -263,7 +263,7 @@ func TestCallsWhoseJobEndedAreStray(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.calls.Cancel(t.Context(), "a", earlier.ID, string(call.NewID()))
 	require.NoError(t, err)
-	_, err = b.calls.Restart(t.Context(), runs[0]) // read before it was canceled
+	_, err = b.calls.Restart(t.Context(), runs[0], "sweeper", "gone") // read before it was canceled
 	require.NoError(t, err)
 	require.Empty(t, stray(0), "a restart does not forget it")
 

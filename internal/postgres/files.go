@@ -411,8 +411,8 @@ func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, u files.Upload) (fi
 		return files.Entry{}, err
 	}
 	return one(ctx, tx, `insert into files (asset_id, account, folder, subfolder, filename, named, file_path, hash, size,
-			content_type, width, height, expires_at)
-		values ($1, $2, $3, $4, $5, true, $6, $7, $8, $9, $10, $11, $12) returning `+fileColumns,
+			content_type, width, height, expires_at, ingest_since)
+		values ($1, $2, $3, $4, $5, true, $6, $7, $8, $9, $10, $11, $12, now()) returning `+fileColumns,
 		string(id), u.Account, u.Place.Folder, u.Place.Subfolder, u.Place.Filename, files.Join(u.Place),
 		u.Hash[:], u.Size, u.ContentType, u.Width, u.Height, u.ExpiresAt)
 }

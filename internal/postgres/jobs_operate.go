@@ -12,7 +12,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/operated"
 	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Retries returns the jobs that were made from one, oldest first.
@@ -119,9 +121,13 @@ func (s *Jobs) strays(ctx context.Context, from string) ([]job.RunRef, error) {
 }
 
 // Drop deletes stray rows and counts the lanes anew. Jobs without a stream were never accepted; closed
-// ones have their end in the log.
-func (s *Jobs) Drop(ctx context.Context, strays Strays) error {
+// ones have their end in the log. Each is recorded as dropped, by whom and why.
+func (s *Jobs) Drop(ctx context.Context, strays Strays, actor, reason string) error {
 	all := slices.Concat(strays.Slots, strays.Queued)
+	if len(all) == 0 {
+		return nil
+	}
+	dropped := make([]eventlog.Event, 0, len(all))
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, ref := range all {
 			if _, err := enter(ctx, tx, ref.Account); err != nil {
@@ -136,10 +142,19 @@ func (s *Jobs) Drop(ctx context.Context, strays Strays) error {
 			if err := run(ctx, tx, batch); err != nil {
 				return err
 			}
+			dropped = append(dropped, eventlog.Event{ID: uuid.New(), Type: operated.TypeRowDropped, Data: operated.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}})
 		}
-		return nil
+		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
+			Stream: operated.ReconcileStream, Account: queue.All, Expected: eventlog.AnyVersion, Events: dropped,
+			Meta: eventlog.Meta{Actor: actor, Reason: reason},
+		}})
+		return err
 	})
-	return classify(err, "delete rows without a stream")
+	if err != nil {
+		return classify(err, "delete rows without a stream")
+	}
+	s.events.Wake()
+	return nil
 }
 
 // Unplaced returns up to limit jobs, from behind after, whose stream is open and that neither hold a slot
@@ -162,8 +177,8 @@ func (s *Jobs) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Run
 }
 
 // Replace puts a forgotten job back: a running one gets its slot and the intent to start it, a waiting
-// one its place in the queue.
-func (s *Jobs) Replace(ctx context.Context, j job.Job) ([]outbox.Intent, error) {
+// one its place in the queue. That is recorded, by whom and why.
+func (s *Jobs) Replace(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := enter(ctx, tx, j.Account); err != nil {
@@ -173,12 +188,24 @@ func (s *Jobs) Replace(ctx context.Context, j job.Job) ([]outbox.Intent, error) 
 		if j.Run == 0 {
 			batch.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, j.ID, j.Account, j.Number)
 			batch.Queue(`update job_lanes set queued = queued + 1 where account = $1`, j.Account)
-			return run(ctx, tx, batch)
+		} else {
+			queueSlot(batch, j.ID, j.Account, j.Run)
+			intents = []outbox.Intent{startIntent(j.ID, j.Account, j.Run)}
+			queueIntents(batch, intents)
 		}
-		queueSlot(batch, j.ID, j.Account, j.Run)
-		intents = []outbox.Intent{startIntent(j.ID, j.Account, j.Run)}
-		queueIntents(batch, intents)
-		return run(ctx, tx, batch)
+		if err := run(ctx, tx, batch); err != nil {
+			return err
+		}
+		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
+			Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: j.Run}}},
+			Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+		}})
+		return err
 	})
-	return intents, classify(err, "put job "+string(j.ID)+" back")
+	if err != nil {
+		return nil, classify(err, "put job "+string(j.ID)+" back")
+	}
+	s.events.Wake()
+	return intents, nil
 }

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/queue"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// What the engine says of a workflow; anything else is how it ended.
+const (
+	running = "running"
+	unknown = "unknown"
+)
+
+// engine asks Temporal for a workflow.
+func (r reconciler) engine(ctx context.Context, workflow string) (string, error) {
+	d, err := r.client.DescribeWorkflowExecution(ctx, workflow, "")
+	if isGone(err) {
+		return unknown, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("ask Temporal for workflow %s: %w", workflow, err)
+	}
+	switch status := d.GetWorkflowExecutionInfo().GetStatus(); status {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
+		return running, nil
+	default:
+		return status.String(), nil
+	}
+}
+
+func isGone(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
+}
+
+// withoutWorkflow says what was found of something that no workflow runs.
+func withoutWorkflow(what, state string) string {
+	if state == unknown {
+		return what + ", and Temporal has no workflow of it"
+	}
+	return what + ", and its workflow has ended: " + state
+}
+
+// lostCalls are calls in flight that no workflow runs. Each goes on in a new one, which learns from the log how
+// far the call has come: what was sent is not sent again.
+func (r reconciler) lostCalls(ctx context.Context) ([]repair, error) {
+	var all []repair
+	for after := call.ID(""); ; {
+		page, err := r.calls.HeldAfter(ctx, after, 0, reconcilePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range page {
+			after = run.Call
+			state, err := r.engine(ctx, run.Call.WorkflowID(run.Run))
+			if err != nil {
+				return nil, err
+			}
+			if state != running {
+				all = append(all, r.lostCall(run, state))
+			}
+		}
+		if len(page) < reconcilePage {
+			return all, nil
+		}
+	}
+}
+
+func (r reconciler) lostCall(run call.Run, state string) repair {
+	return repair{
+		Kind: "call", ID: string(run.Call), Finding: withoutWorkflow("in flight", state), Action: "go on with it; nothing is sent twice",
+		do: func(ctx context.Context) error {
+			_, err := r.calls.Restart(ctx, run, r.by.Actor, r.by.Reason)
+			return err
+		},
+	}
+}
+
+// lostIngestions are assets about whose bytes something is left to find out, and that no workflow looks into.
+func (r reconciler) lostIngestions(ctx context.Context) ([]repair, error) {
+	var all []repair
+	for after := asset.ID(""); ; {
+		page, err := r.assets.Uningested(ctx, after, 0, reconcilePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range page {
+			after = ref.Asset
+			state, err := r.engine(ctx, ref.Asset.WorkflowID())
+			if err != nil {
+				return nil, err
+			}
+			if state == running {
+				continue
+			}
+			all = append(all, repair{
+				Kind: "asset", ID: string(ref.Asset), Finding: withoutWorkflow("is to be looked into", state), Action: "ingest it again",
+				do: func(ctx context.Context) error {
+					_, err := r.assets.Reingest(ctx, ref, r.by.Actor, r.by.Reason)
+					return err
+				},
+			})
+		}
+		if len(page) < reconcilePage {
+			return all, nil
+		}
+	}
+}
+
+// orphans are workflows of jobs and calls that the log does not have: those that a restored database is too old
+// to know. The ingestion of an asset that is not there ends by itself.
+func (r reconciler) orphans(ctx context.Context) ([]repair, error) {
+	var all []repair
+	var token []byte
+	for {
+		page, err := r.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND ExecutionStatus = 'Running'", workflows.RunGraphName, workflows.RunModelName), NextPageToken: token, PageSize: reconcilePage,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list running workflows: %w", err)
+		}
+		for _, e := range page.GetExecutions() {
+			found, err := r.orphan(ctx, e.GetExecution().GetWorkflowId())
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// subjectOf returns the job or call that a workflow is of.
+func subjectOf(workflow string) (kind, id, stream string, ok bool) {
+	const uuidLength = 36
+	for _, kind := range []string{"job", "call"} {
+		head := len(kind) + 1
+		if len(workflow) < head+uuidLength || workflow[:head] != kind+"-" {
+			continue
+		}
+		id := workflow[head : head+uuidLength]
+		if kind == "job" {
+			return kind, id, job.ID(id).Stream(), true
+		}
+		return kind, id, call.ID(id).Stream(), true
+	}
+	return "", "", "", false
+}
+
+func (r reconciler) orphan(ctx context.Context, workflow string) ([]repair, error) {
+	kind, id, stream, ok := subjectOf(workflow)
+	if !ok {
+		return nil, nil // not one of ours
+	}
+	err := r.ops.pool.QueryRow(ctx, `select from streams where id = $1`, stream).Scan()
+	if err == nil {
+		return nil, nil // a workflow of one that has ended notices by itself
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return nil, postgres.Classify(err, "look for the stream of "+workflow)
+	}
+	return []repair{{
+		Kind: kind, ID: id, Finding: "a workflow runs, and the log has no such " + kind, Action: "terminate " + workflow,
+		do: func(ctx context.Context) error { return r.terminate(ctx, workflow) },
+	}}, nil
+}
+
+// terminate records that a workflow is ended, by whom and why, and ends it.
+func (r reconciler) terminate(ctx context.Context, workflow string) error {
+	err := r.ops.record(ctx, operated.ReconcileStream, queue.All, operated.TypeTermination, operated.TerminationV1{Workflow: workflow}, r.by)
+	if err != nil {
+		return err
+	}
+	if err := r.client.TerminateWorkflow(ctx, workflow, "", "the event log does not have it"); !isGone(err) {
+		return err
+	}
+	return nil
+}

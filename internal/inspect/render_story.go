@@ -1,0 +1,64 @@
+package inspect
+
+import (
+	"fmt"
+	"time"
+)
+
+// StoryFacts writes every fact of a call or an asset with its time, its position, the state after it and what led to it.
+func StoryFacts[S any](p *Printer, t Story[S]) { p.facts(t.kind.Noun+" "+t.ID, t.Account, t.Facts) }
+
+// Phases writes where the time of a call or an asset went.
+func (p *Printer) Phases(t Phases) {
+	p.Field(t.Noun, t.ID, Bold)
+	p.Field("state", t.State, styleOf(t.State))
+	p.Field("began", stamp(t.Began), Plain)
+	p.Field("in all", fmt.Sprintf("%s, of it %s of waiting", span(t.Total), span(t.Waited)), Plain)
+	rows := make([][]Cell, len(t.Phases))
+	for i, ph := range t.Phases {
+		rows[i] = phaseRow(t, ph)
+	}
+	p.Line("", Plain)
+	p.Table([]string{"PHASE", "TOOK", "BEGAN", "TRY", "0 … " + span(t.Total), "WORKER"}, rows)
+}
+
+func phaseRow(t Phases, ph Phase) []Cell {
+	style := Good
+	if ph.Wait || ph.Open {
+		style = Notice
+	}
+	took, try := span(ph.Took), ""
+	if ph.Open {
+		took += " so far"
+	}
+	if ph.Attempt > 0 {
+		try = fmt.Sprint(ph.Attempt)
+	}
+	worker := ph.Worker
+	if ph.Detail != "" {
+		if worker != "" {
+			worker += "; "
+		}
+		worker += ph.Detail
+	}
+	return []Cell{
+		{Text: ph.Name},
+		{Text: took, Right: true},
+		{Text: "+" + Span(ph.Began.Sub(t.Began)), Right: true},
+		{Text: try, Right: true},
+		{Text: barOf(time.Duration(t.Total), ph.Began.Sub(t.Began), time.Duration(ph.Took)), Style: style},
+		{Text: worker},
+	}
+}
+
+// StoryComparison writes how two calls or two assets differ.
+func (p *Printer) StoryComparison(c StoryComparison) {
+	p.Field("a", c.A, Bold)
+	p.Field("b", c.B, Bold)
+	p.differences("STATE", c.State)
+	if len(c.State) == 0 {
+		p.Line("both are alike in everything but their times", Faint)
+	}
+	p.parted(c.Parted)
+	p.differences("TIME", c.Times)
+}

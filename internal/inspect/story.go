@@ -1,0 +1,244 @@
+package inspect
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Kind says how the streams of a kind of aggregate are read: calls and assets have no nodes, and
+// everything else that is shown of them is the same.
+type Kind[S any] struct {
+	Noun string // call, asset
+	Fold func(S, eventlog.Recorded, any) S
+	// Standing is the word for a state, and whether it has ended.
+	Standing func(S) (word string, ended bool)
+	// Phase names what begins with a fact; "" when it begins nothing.
+	Phase func(fact any) Phase
+}
+
+// Story is the facts of one call or asset, from the first, without gaps.
+type Story[S any] struct {
+	ID      string `json:"id"`
+	Account string `json:"account"`
+	Facts   []Fact `json:"facts"`
+
+	kind  Kind[S]
+	final S
+}
+
+// Tell folds a stream. Types that registry does not know stay as they are stored; a stream that does
+// not begin with version 1 or has gaps is an error.
+func Tell[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.Recorded) (Story[S], error) {
+	t := Story[S]{kind: kind, Facts: make([]Fact, 0, len(recorded))}
+	for i, rec := range recorded {
+		if rec.Version != int64(i+1) {
+			return t, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+		}
+		decoded, err := registry.Decode(rec.Type, rec.Data)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return t, err
+		}
+		t.final = kind.Fold(t.final, rec, decoded)
+		word, _ := kind.Standing(t.final)
+		t.ID, t.Account = strings.TrimPrefix(rec.Stream, kind.Noun+"-"), rec.Account
+		t.Facts = append(t.Facts, factOf(rec, decoded, word))
+	}
+	return t, nil
+}
+
+// State returns the state after the last fact.
+func (t Story[S]) State() S { return t.final }
+
+// At returns the story as it was at p. A version that the stream does not have, and a time before
+// the first fact, are NotFound.
+func (t Story[S]) At(p Point) (Story[S], error) {
+	n, err := cut(t.Facts, p)
+	if err != nil {
+		return t, fmt.Errorf("%s %s: %w", t.kind.Noun, t.ID, err)
+	}
+	past := t
+	past.Facts = t.Facts[:n]
+	var state S
+	for _, f := range past.Facts {
+		state = t.kind.Fold(state, f.recorded, f.decoded)
+	}
+	past.final = state
+	return past, nil
+}
+
+// Phase is a span of a call's or an asset's life: from the fact that begins it to the next that begins another.
+type Phase struct {
+	Name    string    `json:"phase"`
+	Wait    bool      `json:"wait,omitempty"` // nothing was done for it meanwhile
+	Open    bool      `json:"open,omitempty"` // it goes on
+	Began   time.Time `json:"began"`
+	Took    Millis    `json:"took"`
+	Attempt int       `json:"attempt,omitempty"` // of several at the same thing
+	Worker  string    `json:"worker,omitempty"`  // who did it, where that is recorded
+	Detail  string    `json:"detail,omitempty"`
+}
+
+// Phases says where the time of a call or an asset went.
+type Phases struct {
+	Noun    string    `json:"kind"`
+	ID      string    `json:"id"`
+	Account string    `json:"account"`
+	State   string    `json:"state"`
+	Began   time.Time `json:"began"`
+	Until   time.Time `json:"until"` // its end, or the time of asking
+	Total   Millis    `json:"total"`
+	Waited  Millis    `json:"waited"`
+	Phases  []Phase   `json:"phases"`
+}
+
+// Phases measures the story; now ends what has not ended.
+func (t Story[S]) Phases(now time.Time) Phases {
+	word, ended := t.kind.Standing(t.final)
+	all := Phases{Noun: t.kind.Noun, ID: t.ID, Account: t.Account, State: word, Until: now, Phases: []Phase{}}
+	last := len(t.Facts) - 1
+	all.Began = t.Facts[0].At
+	for i, f := range t.Facts {
+		ph := t.kind.Phase(f.decoded)
+		final := ended && ph.Name == "" && i == last
+		if ph.Name == "" && !final {
+			continue
+		}
+		all.close(f)
+		if ph.Name != "" {
+			ph.Began, ph.Open = f.At, true
+			all.Phases = append(all.Phases, ph)
+		}
+	}
+	if ended {
+		all.Until = t.Facts[last].At
+	}
+	all.finish(ended)
+	return all
+}
+
+// close ends the phase that is open with the fact behind it, whose actor did its work.
+func (p *Phases) close(f Fact) {
+	if n := len(p.Phases); n > 0 && p.Phases[n-1].Open {
+		open := &p.Phases[n-1]
+		open.Took, open.Open = Millis(f.At.Sub(open.Began)), false
+		open.Worker = cmp.Or(open.Worker, f.Actor)
+		if open.Wait {
+			open.Worker = ""
+		}
+	}
+}
+
+func (p *Phases) finish(ended bool) {
+	p.Total = Millis(max(0, p.Until.Sub(p.Began)))
+	for i := range p.Phases {
+		if ph := &p.Phases[i]; ph.Open {
+			ph.Took, ph.Open = Millis(max(0, p.Until.Sub(ph.Began))), !ended
+		}
+		if p.Phases[i].Wait {
+			p.Waited += p.Phases[i].Took
+		}
+	}
+}
+
+// StoryComparison is how two calls or two assets differ.
+type StoryComparison struct {
+	Noun   string       `json:"kind"`
+	A      string       `json:"a"`
+	B      string       `json:"b"`
+	State  []Difference `json:"state"`  // what was asked for and what it came to
+	Times  []Difference `json:"times"`  // by phase, in milliseconds
+	Parted *Parting     `json:"parted"` // null: the same facts in the same order
+}
+
+// Compare compares two calls or two assets by what they are, what happened and how long it took.
+func Compare[S any](a, b Story[S], now time.Time) (StoryComparison, error) {
+	c := StoryComparison{Noun: a.kind.Noun, A: a.ID, B: b.ID, State: []Difference{}, Times: []Difference{}}
+	fa, err := fields(a.final)
+	if err != nil {
+		return c, err
+	}
+	fb, err := fields(b.final)
+	if err != nil {
+		return c, err
+	}
+	for _, key := range keysOf(fa, fb) {
+		if fa[key] != fb[key] {
+			c.State = append(c.State, Difference{key, fa[key], fb[key]})
+		}
+	}
+	pa, pb := a.Phases(now).spans(), b.Phases(now).spans()
+	for _, name := range slices.Sorted(maps.Keys(keySet(pa, pb))) {
+		c.Times = append(c.Times, Difference{name, pa[name], pb[name]})
+	}
+	c.Parted = partingOf(a.Facts, b.Facts)
+	return c, nil
+}
+
+func keySet[V any](a, b map[string]V) map[string]bool {
+	all := map[string]bool{}
+	for _, key := range keysOf(a, b) {
+		all[key] = true
+	}
+	return all
+}
+
+// spans sums the phases by name.
+func (p Phases) spans() map[string]string {
+	sums := map[string]Millis{}
+	for _, ph := range p.Phases {
+		sums[ph.Name] += ph.Took
+	}
+	out := map[string]string{}
+	for name, took := range sums {
+		out[name] = span(took)
+	}
+	return out
+}
+
+// own are the fields that differ between any two: names, places in the log, times.
+var own = map[string]bool{"id": true, "version": true, "position": true, "token": true}
+
+// fields are the leaves of a state by their path, without secrets.
+func fields(state any) (map[string]string, error) {
+	raw, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encode a state: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(Redact(raw), &tree); err != nil {
+		return nil, fmt.Errorf("read a state: %w", err)
+	}
+	out := map[string]string{}
+	for key, value := range tree {
+		if !own[key] && !strings.HasSuffix(key, "_at") {
+			leaves(out, key, value)
+		}
+	}
+	return out, nil
+}
+
+func leaves(out map[string]string, path string, value any) {
+	if tree, ok := value.(map[string]any); ok {
+		for key, below := range tree {
+			leaves(out, path+"."+key, below)
+		}
+		return
+	}
+	if text, ok := value.(string); ok {
+		out[path] = text
+		return
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		raw = []byte("?") // what came from JSON goes back to JSON
+	}
+	out[path] = string(raw)
+}
