@@ -96,11 +96,11 @@ func (d *departure) settled(ctx context.Context) {
 // nothing is known of it here.
 func (d *departure) recall(ctx context.Context) (ModelStep, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
-	if err != nil && !isNotFound(err) {
+	switch {
+	case err != nil && !isNotFound(err):
 		return ModelStep{}, err
+	case err == nil && c.State == call.Dispatching && c.Token == d.token:
+		return d.m.unsent(ctx, d.run)
 	}
-	if err != nil || c.State != call.Dispatching || c.Token != d.token {
-		return ModelStep{Next: NextWait}, nil
-	}
-	return d.m.unsent(ctx, d.run)
+	return ModelStep{Next: NextWait}, nil
 }

@@ -1,12 +1,37 @@
 package catalog
 
-import "math"
+import (
+	"math"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/jsondoc"
+)
 
 // pricing is the price part of an entry, in US dollars.
 type pricing struct {
 	exact, low, high, settled Expr
 	asOf                      string
 	unknown                   string // why there is no price
+}
+
+// decode returns the caller's body as the expressions see it. Long strings are cut, since none needs a picture;
+// those that count the characters of a text see all of them.
+func (p pricing) decode(body []byte) any {
+	for _, e := range []Expr{p.exact, p.low, p.high, p.settled} {
+		if strings.Contains(e.source, "len(") {
+			if whole, err := jsondoc.Whole(body); err == nil {
+				return whole
+			}
+			return nil
+		}
+	}
+	return decodeBounded(body)
+}
+
+// Priced reports whether the entry says what a call costs. Then an input whose price cannot be told is none that a
+// provider would take, and is not to be run for nothing.
+func (m *Model) Priced() bool {
+	return m.price.unknown == "" && (m.price.exact.Set() || m.price.high.Set())
 }
 
 const microsPerDollar = 1_000_000
@@ -18,7 +43,7 @@ const maxMicros = 10_000 * microsPerDollar
 // the caller's, as sent.
 func (m *Model) Price(body []byte) Estimate {
 	p := m.price
-	scope := Scope{Input: decodeBounded(body)}
+	scope := Scope{Input: p.decode(body)}
 	if exact, ok := micros(p.exact.Eval(scope)); ok {
 		return Estimate{Source: PriceExact, Min: exact, Max: exact, AsOf: p.asOf}
 	}
@@ -38,7 +63,7 @@ func (m *Model) Price(body []byte) Estimate {
 // the entry says how (tokens used, credits reported), otherwise the exact price or the upper end
 // of the estimate. document is Outcome.Document of the result, nil for bytes.
 func (m *Model) Settled(body []byte, document any) int64 {
-	scope := Scope{Status: 200, Input: decodeBounded(body), Body: document}
+	scope := Scope{Status: 200, Input: m.price.decode(body), Body: document}
 	if amount, ok := micros(m.price.settled.Eval(scope)); ok {
 		return amount
 	}

@@ -164,7 +164,7 @@ func (w *walker) value(d *jsontext.Decoder) error {
 		}
 		end := int(d.InputOffset())
 		return w.visit(w.path, end-len(raw), end)
-	case !passes || len(w.path) > maxDepth:
+	case !passes || len(w.path) > MaxDepth:
 		return d.SkipValue()
 	}
 	switch d.PeekKind() {

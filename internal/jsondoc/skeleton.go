@@ -13,9 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// MaxDepth bounds the nesting of a document; deeper ones cannot be read.
+const MaxDepth = 200
+
 // Bounds of what is kept of a document.
 const (
-	maxDepth  = 200     // nesting of a document; deeper ones are refused
 	cutString = 4 << 10 // longer strings are cut: no expression needs a picture
 )
 
@@ -36,6 +38,28 @@ func Whole(body []byte) (any, error) {
 	return decode(reader{jsontext.NewDecoder(bytes.NewBuffer(body), jsonOptions...), len(body)})
 }
 
+// Readable reports whether Skeleton can read a document that is known to be JSON: it is not nested too deep. It
+// counts brackets and keeps nothing.
+func Readable(document []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(document); i++ {
+		switch c := document[i]; {
+		case quoted && c == '\\':
+			i++ // whatever is escaped ends no string
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return false
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return true
+}
+
 func decode(d reader) (any, error) {
 	value, err := d.value(0)
 	if err != nil {
@@ -54,8 +78,8 @@ type reader struct {
 }
 
 func (d reader) value(depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("the document is nested deeper than %d", maxDepth)
+	if depth > MaxDepth {
+		return nil, fmt.Errorf("the document is nested deeper than %d", MaxDepth)
 	}
 	token, err := d.ReadToken()
 	if err != nil {

@@ -16,21 +16,35 @@ import (
 
 // multipartBody encodes the members of a JSON object as the fields of a form, in their order, for
 // providers that take nothing else. A string that is a data address becomes a file part; another
-// string stands as it is; everything else as its JSON. null is left out.
-func multipartBody(body io.Reader, size int64) (payload, error) {
+// string stands as it is; everything else as its JSON. null is left out. Of a repeated member the last counts, as
+// for its price: a form with both would leave the choice to the provider.
+func multipartBody(body io.ReadSeeker, size int64) (payload, error) {
+	last, err := lastMembers(body)
+	if err != nil {
+		return payload{}, err
+	}
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return payload{}, fmt.Errorf("read the body: %w", err)
+	}
 	var out bytes.Buffer
 	out.Grow(int(size))
 	form := multipart.NewWriter(&out)
-	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
-		return payload{}, errors.New("the body is no JSON object")
+	d, err := openObject(body)
+	if err != nil {
+		return payload{}, err
 	}
-	for d.PeekKind() == '"' {
+	for at := 0; d.PeekKind() == '"'; at++ {
 		name, err := d.ReadToken()
 		if err != nil {
 			return payload{}, fmt.Errorf("read the body: %w", err)
 		}
 		field := name.String()
+		if last[field] != at {
+			if err := d.SkipValue(); err != nil {
+				return payload{}, fmt.Errorf("read the body: %w", err)
+			}
+			continue
+		}
 		value, err := d.ReadValue()
 		if err != nil {
 			return payload{}, fmt.Errorf("read the body: %w", err)
@@ -43,6 +57,34 @@ func multipartBody(body io.Reader, size int64) (payload, error) {
 		return payload{}, fmt.Errorf("encode the form: %w", err)
 	}
 	return payload{reader: bytes.NewReader(out.Bytes()), size: int64(out.Len()), contentType: form.FormDataContentType()}, nil
+}
+
+func openObject(body io.Reader) (*jsontext.Decoder, error) {
+	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
+		return nil, errors.New("the body is no JSON object")
+	}
+	return d, nil
+}
+
+// lastMembers tells where each member of an object stands last, counted from 0.
+func lastMembers(body io.Reader) (map[string]int, error) {
+	d, err := openObject(body)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]int{}
+	for at := 0; d.PeekKind() == '"'; at++ {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, fmt.Errorf("read the body: %w", err)
+		}
+		last[name.String()] = at
+		if err := d.SkipValue(); err != nil {
+			return nil, fmt.Errorf("read the body: %w", err)
+		}
+	}
+	return last, nil
 }
 
 func writeField(form *multipart.Writer, field string, value jsontext.Value) error {

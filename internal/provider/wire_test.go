@@ -110,7 +110,7 @@ func TestAFormCarriesTheMembersInOrder(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte(`{}`))
 	})
-	out, err := c.Dispatch(t.Context(), request(find(t, s, "acme/form"), `{"prompt":"a","n":2,"image":"data:image/png;base64,aGk=","none":null,"o":{"x":1}}`), io.Discard)
+	out, err := c.Dispatch(t.Context(), request(find(t, s, "acme/form"), `{"n":9,"prompt":"a","n":2,"image":"data:image/png;base64,aGk=","none":null,"o":{"x":1}}`), io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, provider.Answered, out.Phase)
 	require.Equal(t, `prompt[]=a;n[]=2;image[image/png]=hi;o[]={"x":1};`, got)

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/jsondoc"
 )
 
 // Offers checks invocations against the catalog. It implements call.Models.
@@ -46,8 +47,20 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	if err := acceptable(m, inv); err != nil {
 		return call.Offer{}, err
 	}
-	offer.Hold = m.Price(inv.Body).Max
+	if offer.Hold, err = hold(m, inv.Body); err != nil {
+		return call.Offer{}, err
+	}
 	return o.standIn(offer, m, inv), nil
+}
+
+// hold is the most that a call with this body may cost. A body that an entry has a price for and that hides it is
+// refused: it would run for nothing.
+func hold(m *catalog.Model, body []byte) (int64, error) {
+	price := m.Price(body)
+	if price.Source == catalog.PriceUnknown && m.Priced() {
+		return 0, call.Refuse(422, call.InvalidInput, "the price of this body cannot be told, and it is not run without one")
+	}
+	return price.Max, nil
 }
 
 // Snapshot returns the catalog as it is now.
@@ -122,6 +135,9 @@ func acceptable(m *catalog.Model, inv call.Invocation) error {
 func object(body []byte) error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
 		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
+	}
+	if !jsondoc.Readable(body) {
+		return call.Refuse(400, call.InvalidInput, "the body is nested deeper than %d", jsondoc.MaxDepth)
 	}
 	return nil
 }

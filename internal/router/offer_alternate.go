@@ -42,8 +42,10 @@ func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate
 		}
 		body = translated
 	}
-	offer.Server, offer.Hold = a.Server, a.Model.Price(body).Max
-	return offer, nil
+	var err error
+	offer.Server = a.Server
+	offer.Hold, err = hold(a.Model, body)
+	return offer, err
 }
 
 // standIn completes the offer of a call to the model's own server with the first alternate that may take
@@ -60,7 +62,11 @@ func (o Offers) standIn(offer call.Offer, m *catalog.Model, inv call.Invocation)
 		if err != nil {
 			continue
 		}
-		offer.Fallback, offer.Hold = a.Server, max(offer.Hold, a.Model.Price(translated).Max)
+		most, err := hold(a.Model, translated)
+		if err != nil {
+			continue
+		}
+		offer.Fallback, offer.Hold = a.Server, max(offer.Hold, most)
 		break
 	}
 	return offer

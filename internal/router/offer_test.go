@@ -1,0 +1,87 @@
+package router_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/router"
+)
+
+// What a call may cost must not depend on bytes that the provider passes over: a body that expressions cannot
+// read would be free.
+func TestNoBodyHidesItsPrice(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	page, _ := all.Snapshot().After("", 1000, func(*catalog.Model) bool { return true })
+	require.Greater(t, len(page), 20)
+	for _, m := range page {
+		if m.Example == nil {
+			continue
+		}
+		plain, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: m.Example})
+		require.NoError(t, err, m.ID)
+		var fields map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(m.Example, &fields), m.ID)
+		for name, extra := range map[string]string{
+			"deep":  strings.Repeat("[", 300) + strings.Repeat("]", 300),
+			"large": "1e999",
+		} {
+			fields["zzz_unknown"] = json.RawMessage(extra)
+			body, err := json.Marshal(fields)
+			require.NoError(t, err)
+			offer, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body})
+			if err != nil {
+				require.Contains(t, []int{400, 422}, call.RefusalOf(err).Status, "%s %s", m.ID, name)
+				continue
+			}
+			require.Equal(t, plain.Hold, offer.Hold, "%s %s", m.ID, name)
+		}
+	}
+}
+
+// Expressions see the beginning of long texts only; what is paid by its length is counted whole all the same.
+func TestALongTextIsPaidByItsWholeLength(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	hold := func(length int) int64 {
+		body := `{"inputs":[{"voice_id":"v","text":"` + strings.Repeat("x", length) + `"}]}`
+		offer, err := offers.Offer(t.Context(), call.Invocation{Model: "elevenlabs/text-to-dialogue", Body: []byte(body)})
+		require.NoError(t, err)
+		return offer.Hold
+	}
+	require.EqualValues(t, 120*4_000, hold(4_000))
+	require.EqualValues(t, 120*100_000, hold(100_000))
+}
+
+// A body whose price cannot be told is not run for nothing, also where it goes to another server as it is.
+func TestABodyWithoutAPriceIsRefused(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	tried := 0
+	page, _ := all.Snapshot().After("", 1000, func(*catalog.Model) bool { return true })
+	for _, m := range page {
+		for _, a := range m.Alternates {
+			for _, field := range []string{"num_images", "n", "image_size", "duration"} {
+				body := []byte(`{"prompt":"x","` + field + `":{"width":"wide","height":[]}}`)
+				if a.Model.Price(body).Source != catalog.PriceUnknown {
+					continue
+				}
+				tried++
+				_, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body, Options: call.Options{ModelProvider: a.Server, Strict: true}})
+				require.Equal(t, 422, call.RefusalOf(err).Status, "%s at %s: %s", m.ID, a.Server, field)
+			}
+		}
+	}
+	require.NotZero(t, tried)
+}
