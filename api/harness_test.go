@@ -312,6 +312,10 @@ func (h *harness) do(t *testing.T, method, path, body string, headers ...string)
 		}
 		req.Header[http.CanonicalHeaderKey(headers[i])] = []string{headers[i+1]}
 	}
+	return h.send(t, req)
+}
+
+func (h *harness) send(t *testing.T, req *http.Request) reply {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	require.NoError(t, err)

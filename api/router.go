@@ -52,6 +52,7 @@ type Calls interface {
 type routerServer struct {
 	*server
 	*ModelRouter
+	bodies *bodies
 }
 
 // routerRoutes are the routes of both versions. The second version has the queued delivery and estimates,
@@ -60,7 +61,7 @@ func (s *server) routerRoutes() []route {
 	if s.Router == nil {
 		return nil
 	}
-	r := &routerServer{s, s.Router}
+	r := &routerServer{s, s.Router, newBodies(s.opts.ModelBodies)}
 	const model = "/models/:provider/:model"
 	both := func(v call.Version) []route {
 		return []route{

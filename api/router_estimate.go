@@ -24,7 +24,9 @@ type estimate struct {
 // postEstimate prices a call without running it: POST /v2/models/{provider}/{model}/estimate. The body is
 // checked as a run's, nothing is charged and no price is promised.
 func (s *routerServer) postEstimate(c *gin.Context) error {
-	inv, err := s.invocation(c)
+	room := s.bodies.lease(caller(c).Account)
+	defer room.release()
+	inv, err := s.invocation(c, room)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,9 @@ func (s *routerServer) unknownRequest(c *gin.Context, err error) error {
 
 // postRequest queues a call: POST /v2/models/{provider}/{model}/requests.
 func (s *routerServer) postRequest(c *gin.Context) error {
-	inv, err := s.invocation(c)
+	room := s.bodies.lease(caller(c).Account)
+	defer room.release()
+	inv, err := s.invocation(c, room)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -18,7 +17,9 @@ import (
 
 // postRun runs a model and waits for its answer: POST /v2/models/{provider}/{model}.
 func (s *routerServer) postRun(c *gin.Context) error {
-	inv, err := s.invocation(c)
+	room := s.bodies.lease(caller(c).Account)
+	defer room.release()
+	inv, err := s.invocation(c, room)
 	if err != nil {
 		return err
 	}
@@ -30,8 +31,9 @@ func (s *routerServer) postRun(c *gin.Context) error {
 }
 
 // invocation reads a request to run a model. What the model and its schema say is left to the service,
-// which asks first whether the account can pay (checklist R-45).
-func (s *routerServer) invocation(c *gin.Context) (call.Invocation, error) {
+// which asks first whether the account can pay (checklist R-45). The body takes room, which is returned as
+// soon as the service has stored it.
+func (s *routerServer) invocation(c *gin.Context, room *lease) (call.Invocation, error) {
 	r := c.Request
 	key, err := callKey(r)
 	if err != nil {
@@ -41,14 +43,14 @@ func (s *routerServer) invocation(c *gin.Context) (call.Invocation, error) {
 	if err != nil {
 		return call.Invocation{}, err
 	}
-	body, err := s.modelBody(c)
+	body, err := s.modelBody(c, room)
 	if err != nil {
 		return call.Invocation{}, err
 	}
 	who := caller(c)
 	return call.Invocation{
 		Account: who.Account, Access: who.Access, RequestID: requestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
-		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.baseURL(r), ContentType: "application/json", Body: body,
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.baseURL(r), ContentType: "application/json", Body: body, Kept: room.release,
 	}, nil
 }
 
@@ -96,17 +98,16 @@ func boolean(c *gin.Context, name string) (bool, error) {
 }
 
 // modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.
-func (s *routerServer) modelBody(c *gin.Context) ([]byte, error) {
-	conn := http.NewResponseController(c.Writer)
-	var body bytes.Buffer
-	body.Grow(int(max(0, c.Request.ContentLength)) + bytes.MinRead)
-	if _, err := body.ReadFrom(watchedBody{Reader: c.Request.Body, conn: conn, idle: s.opts.UploadIdle}); err != nil {
+func (s *routerServer) modelBody(c *gin.Context, room *lease) ([]byte, error) {
+	conn, r := http.NewResponseController(c.Writer), c.Request
+	body, err := room.read(r.Context(), watchedBody{Reader: r.Body, conn: conn, idle: s.opts.UploadIdle}, r.ContentLength, s.opts.MaxModelBody)
+	if err != nil {
 		return nil, err
 	}
 	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
-	return body.Bytes(), nil
+	return body, nil
 }
 
 // deliveredWithin bounds the recording of a delivery.

@@ -46,6 +46,7 @@ type Options struct {
 	MaxUpload      int64          // bytes of an uploaded file, default 100 MiB
 	MaxImage       int64          // bytes of an image uploaded by the cloud routes, default 50 MiB
 	MaxModelBody   int64          // bytes of a model's input, default 64 MiB
+	ModelBodies    int64          // bytes of all models' inputs that are read at once, default 8 times MaxModelBody
 	UploadIdle     time.Duration  // how long a client may stop in the middle of an upload, default 30 seconds
 	JobRetention   time.Duration  // from submission to expires_at, default 30 days
 	MaxSockets     int            // WebSockets of one account on this process, default 2,000
@@ -119,6 +120,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxModelBody == 0 {
 		o.MaxModelBody = defaultMaxModel
+	}
+	if o.ModelBodies == 0 {
+		o.ModelBodies = 8 * o.MaxModelBody
 	}
 	if o.MaxSockets == 0 {
 		o.MaxSockets = defaultSockets

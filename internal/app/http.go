@@ -87,7 +87,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Readiness: readiness{in}, Room: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
-		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, Version: Version,
+		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, ModelBodies: in.cfg.Router.Bodies, Version: Version,
 		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})

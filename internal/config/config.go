@@ -291,7 +291,7 @@ func Variables() []string {
 
 // Validate reports everything that is wrong with c, each with its remedy.
 func (c Config) Validate() error {
-	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Tokens.check())
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Router.check(), c.Tokens.check())
 }
 
 func (c Config) checkAuth() error {

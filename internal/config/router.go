@@ -24,6 +24,7 @@ type Router struct {
 	Backlog    int               // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
 	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a place
 	MaxBody    int64             // MILLRACE_ROUTER_MAX_BODY, bytes of a model's input
+	Bodies     int64             // MILLRACE_ROUTER_BODIES, bytes of all models' inputs that one process reads at once; 0 = 8 times MaxBody
 	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run holds its connection
 }
 
@@ -40,6 +41,17 @@ func defaultRouter() Router {
 		},
 		Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
 	}
+}
+
+// leastBodies is how many of the largest inputs must fit into the bound on all: half of it is one account's,
+// and a buffer that grows needs room for the next beside it.
+const leastBodies = 4
+
+func (r Router) check() error {
+	if r.Bodies != 0 && r.Bodies < leastBodies*r.MaxBody {
+		return fmt.Errorf("MILLRACE_ROUTER_BODIES must be at least %d times MILLRACE_ROUTER_MAX_BODY (%d), not %d", leastBodies, r.MaxBody, r.Bodies)
+	}
+	return nil
 }
 
 var routerSettings = []setting{
@@ -71,6 +83,7 @@ var routerSettings = []setting{
 	number("MILLRACE_ROUTER_BACKLOG", func(c *Config) *int { return &c.Router.Backlog }),
 	duration("MILLRACE_ROUTER_QUEUE_FOR", func(c *Config) *time.Duration { return &c.Router.QueueFor }),
 	number("MILLRACE_ROUTER_MAX_BODY", func(c *Config) *int64 { return &c.Router.MaxBody }),
+	number("MILLRACE_ROUTER_BODIES", func(c *Config) *int64 { return &c.Router.Bodies }),
 	duration("MILLRACE_ROUTER_DEADLINE", func(c *Config) *time.Duration { return &c.Router.Deadline }),
 }
 

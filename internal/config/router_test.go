@@ -46,3 +46,13 @@ func TestRouterSettingsThatMakeNoSense(t *testing.T) {
 		}
 	}
 }
+
+func TestTheBoundOnInputsHoldsTheLargest(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	require.NoError(t, c.Validate())
+	c.Router.MaxBody, c.Router.Bodies = 100, 400
+	require.NoError(t, c.Validate())
+	c.Router.Bodies = 399
+	require.ErrorContains(t, c.Validate(), "MILLRACE_ROUTER_BODIES")
+}
