@@ -1,7 +1,9 @@
-// Command catalog measures what every editor asks for first: the definitions of all node classes,
-// compressed, and again with the ETag of the answer before. Beside the service stands a bare
-// net/http program in this process that serves the same bytes from memory; the ratio to it is
-// what the service itself costs: authentication, the files that inputs offer, and the lookup.
+// Command catalog measures what clients ask for again and again: the definitions of all node classes,
+// which every editor loads first, and the catalog routes of the model router with 1,000 models; each
+// whole, and again with the ETag of the answer before. Beside the service stands a bare net/http program
+// in this process that serves the same bytes, and the same 304, from memory over the same kind of socket;
+// the ratio to it is what the service itself costs. Each figure is followed by its target and whether it
+// was met.
 package main
 
 import (
@@ -40,6 +42,14 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := measureDefinitions(ctx, s, *span); err != nil {
+		return err
+	}
+	return measureModels(ctx, s, *span)
+}
+
+// measureDefinitions measures object_info.
+func measureDefinitions(ctx context.Context, s *stand.Stand, span time.Duration) error {
 	if err := s.Serve(ctx); err != nil {
 		return err
 	}
@@ -48,58 +58,84 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("object_info: %d KiB compressed, ETag %s\n", len(first.body)>>10, first.etag)
-	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(first.body) // a client that left is no concern of a benchmark
-	}))
+	bare := newBare(first)
 	defer bare.Close()
-	return errors.Join(
-		compare(ctx, client, *span, "whole", s.Base+"/api/object_info", bare.URL, ""),
-		compare(ctx, client, *span, "unchanged", s.Base+"/api/object_info", bare.URL, first.etag),
-	)
+	name := fmt.Sprintf("object_info, %d KiB compressed", len(first.body)>>10)
+	whole := comparison{client: client, clients: 2, span: span, target: target, service: s.Base + "/api/object_info", bare: bare.URL}
+	unchanged := whole
+	unchanged.etag = first.etag
+	return errors.Join(whole.run(ctx, name), unchanged.run(ctx, name+", unchanged"), s.StopService(ctx))
 }
 
-// compare measures the service and the bare program in turns, so that both meet the same machine.
-func compare(ctx context.Context, client *http.Client, span time.Duration, name, service, bare, etag string) error {
+// newBare serves an answer from memory, and 304 to who has it.
+func newBare(a answer) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, values := range a.header {
+			w.Header()[name] = values
+		}
+		if a.etag != "" && r.Header.Get("If-None-Match") == a.etag {
+			w.Header().Del("Content-Length")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(a.body) // a client that left is no concern of a benchmark
+	}))
+}
+
+// comparison is the service and the bare program, asked for the same.
+type comparison struct {
+	client        *http.Client
+	clients       int // that ask at once
+	span          time.Duration
+	target        time.Duration // of the service's median
+	service, bare string
+	etag          string // "" = the answer is asked for whole
+}
+
+// turns is how often the two take turns, so that both meet the same machine.
+const turns = 8
+
+// run measures and prints a line.
+func (c comparison) run(ctx context.Context, name string) error {
 	var ours, theirs []time.Duration
-	const turns = 4
-	for range turns {
-		for url, into := range map[string]*[]time.Duration{service: &ours, bare: &theirs} {
-			took, err := measure(ctx, client, span/turns/2, url, etag)
+	for turn := range turns + 1 {
+		for _, side := range []struct {
+			url  string
+			into *[]time.Duration
+		}{{c.service, &ours}, {c.bare, &theirs}} {
+			took, err := c.measure(ctx, side.url)
 			if err != nil {
 				return err
 			}
-			*into = append(*into, took...)
+			if turn > 0 { // the first warms both
+				*side.into = append(*side.into, took...)
+			}
 		}
 	}
 	p50, p99, base := stand.Quantile(ours, 0.5), stand.Quantile(ours, 0.99), stand.Quantile(theirs, 0.5)
 	verdict := "met"
-	if p50 > target {
+	if p50 > c.target {
 		verdict = "MISSED"
 	}
-	fmt.Printf("%-10s p50 %s, p99 %s; bare net/http p50 %s: ratio %.2f; target p50 %s %s\n",
-		name, p50.Round(time.Microsecond), p99.Round(time.Microsecond), base.Round(time.Microsecond), float64(p50)/float64(base), target, verdict)
+	fmt.Printf("%s: p50 %s, p99 %s; bare net/http p50 %s: ratio %.2f; target p50 %s %s\n",
+		name, p50.Round(time.Microsecond), p99.Round(time.Microsecond), base.Round(time.Microsecond), float64(p50)/float64(base), c.target, verdict)
 	return nil
 }
 
-// clients ask at once: as many as this stand has cores.
-const clients = 2
-
-func measure(ctx context.Context, client *http.Client, span time.Duration, url, etag string) ([]time.Duration, error) {
+// measure asks for one side's share of a turn.
+func (c comparison) measure(ctx context.Context, url string) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var all []time.Duration
 	var failure error
 	var group sync.WaitGroup
-	until := time.Now().Add(span)
-	for range clients {
+	until := time.Now().Add(c.span / turns / 2)
+	for range c.clients {
 		group.Go(func() {
 			var took []time.Duration
 			var err error
 			for err == nil && time.Now().Before(until) {
 				began := time.Now()
-				_, err = fetch(ctx, client, url, etag)
+				_, err = fetch(ctx, c.client, url, c.etag)
 				took = append(took, time.Since(began))
 			}
 			mu.Lock()
@@ -112,18 +148,22 @@ func measure(ctx context.Context, client *http.Client, span time.Duration, url, 
 }
 
 type answer struct {
-	etag string
-	body []byte
+	header http.Header
+	etag   string
+	body   []byte
 }
 
+// fetch asks for url. With an entity tag it must be answered 304, without one whole.
 func fetch(ctx context.Context, client *http.Client, url, etag string) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return answer{}, err
 	}
 	req.Header.Set("Accept-Encoding", "gzip")
+	want := http.StatusOK
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
+		want = http.StatusNotModified
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -134,8 +174,8 @@ func fetch(ctx context.Context, client *http.Client, url, etag string) (answer, 
 	if err != nil {
 		return answer{}, err
 	}
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotModified {
+	if res.StatusCode != want {
 		return answer{}, fmt.Errorf("GET %s: %s: %.200s", url, res.Status, body)
 	}
-	return answer{res.Header.Get("ETag"), body}, nil
+	return answer{res.Header, res.Header.Get("ETag"), body}, nil
 }
