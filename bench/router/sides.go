@@ -23,10 +23,11 @@ const request = `{"prompt":"a red square"}`
 
 // provider answers echoes after a while, and tones of 20 MB at once.
 type provider struct {
-	base   string
-	delay  atomic.Int64
-	server *http.Server
-	http   *http.Client
+	base     string
+	delay    atomic.Int64
+	answered atomic.Int64 // echoes
+	server   *http.Server
+	http     *http.Client
 }
 
 func newProvider() (*provider, error) {
@@ -55,6 +56,7 @@ func (p *provider) echo(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
+	p.answered.Add(1)
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"id":"1","input":%s}`, body) //nolint:errcheck // the caller sees a broken answer
 }
