@@ -41,6 +41,8 @@ type AssetReader interface {
 type IdempotencyKeys interface {
 	// Claim takes a key; one in use is Conflict, idempotency_key_reuse.
 	Claim(ctx context.Context, account, operation, key string) error
+	// Check is Conflict, idempotency_key_reuse, for a key in use.
+	Check(ctx context.Context, account, operation, key string) error
 	// Release gives a key back after a definite refusal.
 	Release(ctx context.Context, account, operation, key string) error
 }

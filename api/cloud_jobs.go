@@ -38,6 +38,7 @@ type jobEntry struct {
 	Error        *executionError `json:"execution_error,omitempty"`
 	Preview      *previewOutput  `json:"preview_output,omitempty"`
 	OutputsCount int             `json:"outputs_count"`
+	WorkflowID   string          `json:"workflow_id,omitempty"` // of the editor's workflow
 }
 
 type executionError struct {
@@ -72,6 +73,7 @@ func entryOf(j job.Job) jobEntry {
 	e := jobEntry{
 		ID: j.ID, Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
 		StartTime: millisOf(j.StartedAt), EndTime: millisOf(j.EndedAt), Preview: previewOf(j), OutputsCount: outputsCount(j),
+		WorkflowID: j.WorkflowID,
 	}
 	if f := j.Error; f != nil {
 		e.Error = &executionError{

@@ -161,6 +161,9 @@ func (s *server) historyV2(ctx context.Context, j job.Job, detail bool, b *budge
 		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.worded(j)), Meta: metaOf(j),
 		Prompt: historyPrompt{Priority: j.Number, PromptID: j.ID, Extra: extraOf(src)},
 	}
+	if j.WorkflowID != "" {
+		h.WorkflowID = &j.WorkflowID
+	}
 	if detail {
 		h.Prompt.Prompt, h.Prompt.Outputs = src.Prompt, j.Targets
 	}

@@ -166,10 +166,6 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 		return err
 	}
 	body := cloudJobsResponse{Jobs: []jobEntry{}, Pagination: pagination{Offset: o.Offset, Limit: o.Limit}}
-	if c.Query("workflow_id") != "" { // no job is known by the id of an editor's workflow
-		c.PureJSON(http.StatusOK, body)
-		return nil
-	}
 	if o.Hide, err = s.hiding(c); err != nil {
 		return err
 	}
@@ -195,6 +191,7 @@ func cloudOrder(c *gin.Context) (o jobs.Order, err error) {
 	if o.States, err = friendlyStates(c.Query("status")); err != nil {
 		return o, err
 	}
+	o.Workflow = c.Query("workflow_id")
 	switch kind := c.Query("output_type"); kind {
 	case "":
 	case "image", "video", "audio":

@@ -60,7 +60,7 @@ func (s *server) postJob(c *gin.Context) error {
 	}
 	done, err := s.submit(c, sub)
 	if err != nil {
-		return err
+		return s.keyFirst(c, sub.IdempotencyKey, err)
 	}
 	body, err := s.renderJob(c, done.Job)
 	if err != nil {
@@ -173,6 +173,19 @@ func idempotencyKey(r *http.Request) (string, error) {
 }
 
 const maxIdempotencyKey = 255
+
+// keyFirst returns what a refused submission is told: a key that is in use comes before what is wrong with
+// the workflow (v2 facts, section 4), which is looked at first, since that needs no key.
+func (s *server) keyFirst(c *gin.Context, key string, refusal error) error {
+	switch code := fault.CodeOf(refusal); {
+	case key == "" || s.Keys == nil, code == "workflow_format_ui", code == "subscription_inactive": // told before
+		return refusal
+	}
+	if err := s.Keys.Check(c.Request.Context(), caller(c).Account, "jobs", key); fault.Is(err, fault.Conflict) {
+		return err
+	}
+	return refusal
+}
 
 // getJob: GET /api/v2/jobs/{id}.
 func (s *server) getJob(c *gin.Context) error {

@@ -62,6 +62,7 @@ func (recordsOnly) Reference(context.Context, asset.New) (asset.Made, bool, erro
 }
 func (recordsOnly) Delete(context.Context, string, asset.ID, string) error { return nil }
 func (recordsOnly) Holds(context.Context, string, blob.Ref) (bool, error)  { return false, nil }
+func (recordsOnly) Check(context.Context, string, string, string) error    { return nil }
 func (recordsOnly) Claim(context.Context, string, string, string) error    { return nil }
 func (recordsOnly) Release(context.Context, string, string, string) error  { return nil }
 func (recordsOnly) Asset(context.Context, string, asset.ID) (asset.Asset, error) {

@@ -178,7 +178,7 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 
 // TestADeepQueueIsAnsweredInLittleMemory is not parallel: it looks at the heap of the process.
 func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { //nolint:paralleltest // see above
-	deep := &deepQueue{memoryJobs: &memoryJobs{}, targets: 200}
+	deep := &deepQueue{memoryJobs: &memoryJobs{}, targets: 400}
 	handler, err := api.New(undocumented(t, deep), api.Options{})
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)
@@ -208,8 +208,8 @@ func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { //nolint:paralleltes
 	}
 	_, few := read(1000)
 	bytes, many := read(10_000)
-	require.Greater(t, bytes, int64(16<<20), "the answer itself is large")
-	require.Less(t, many, few+4<<20, "ten times as deep costs no more than the ids")
+	require.Greater(t, bytes, int64(32<<20), "the answer itself is large")
+	require.Less(t, many, few+16<<20, "ten times as deep costs no more than the ids")
 }
 
 // TestDeadlinesAreTakenBack: the connection of an answer with a deadline for its client serves others later.

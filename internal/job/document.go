@@ -27,6 +27,21 @@ func (s Source) PNGInfo() map[string]json.RawMessage {
 	return info
 }
 
+// maxWorkflowID bounds the id of an editor's workflow, in bytes; lists repeat it.
+const maxWorkflowID = 256
+
+// WorkflowID returns the id that an editor gave to the workflow it submitted, "" without one.
+func (s Source) WorkflowID() string {
+	var workflow struct {
+		ID json.RawMessage `json:"id"`
+	}
+	var id string
+	if json.Unmarshal(s.PNGInfo()["workflow"], &workflow) != nil || json.Unmarshal(workflow.ID, &id) != nil || len(id) > maxWorkflowID {
+		return ""
+	}
+	return id
+}
+
 // document keeps the submission: in the event when small, otherwise as a blob.
 func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
 	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData})

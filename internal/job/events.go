@@ -38,6 +38,8 @@ type SubmittedV1 struct {
 	Credential bool              `json:"credential,omitempty"` // one came with it and was sealed
 	Origin     *Origin           `json:"origin,omitempty"`     // of a retry
 	Price      *Price            `json:"price,omitempty"`      // of a job that is charged for
+
+	WorkflowID string `json:"workflow_id,omitempty"` // of the editor's workflow
 }
 
 // AdmittedV1 records that a slot was given: the run may start.

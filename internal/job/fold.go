@@ -65,7 +65,7 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	j.ID, j.Account, j.State = id, rec.Account, Queued
 	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
 	j.Targets, j.NodesTotal = e.Targets, e.NodesTotal
-	j.Metadata, j.Origin, j.SubmittedAt = e.Metadata, e.Origin, at
+	j.Metadata, j.Origin, j.WorkflowID, j.SubmittedAt = e.Metadata, e.Origin, e.WorkflowID, at
 }
 
 // nodeFact changes copies: states share nothing, so that a fold can be kept and compared.

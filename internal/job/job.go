@@ -78,9 +78,10 @@ type Job struct {
 	Targets     []string          `json:"targets"` // accepted output nodes, document order
 	NodesTotal  int               `json:"nodes_total"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
-	Origin      *Origin           `json:"origin,omitempty"`    // of a retry
-	Run         int               `json:"run"`                 // our run number, 0 before admission
-	Execution   string            `json:"execution,omitempty"` // of the workflow that began the run
+	Origin      *Origin           `json:"origin,omitempty"`      // of a retry
+	WorkflowID  string            `json:"workflow_id,omitempty"` // of the editor's workflow
+	Run         int               `json:"run"`                   // our run number, 0 before admission
+	Execution   string            `json:"execution,omitempty"`   // of the workflow that began the run
 	SubmittedAt time.Time         `json:"submitted_at"`
 	AdmittedAt  *time.Time        `json:"admitted_at,omitempty"`
 	StartedAt   *time.Time        `json:"started_at,omitempty"`

@@ -147,6 +147,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 		Fact: SubmittedV1{
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
+			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(),
 		},
 	}
 	if !s.Price.Free() {

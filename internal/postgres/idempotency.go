@@ -18,7 +18,18 @@ func (k *Keys) Claim(ctx context.Context, account, operation, key string) error 
 	if err != nil {
 		return classify(err, "claim an idempotency key")
 	}
-	return oneRow("idempotency_key_reuse")(tag)
+	return claimed(tag)
+}
+
+// Check is Conflict, idempotency_key_reuse, when the key is taken.
+func (k *Keys) Check(ctx context.Context, account, operation, key string) error {
+	var taken bool
+	err := k.pool.QueryRow(ctx, `select exists (select from idempotency_keys
+		where account = $1 and operation = $2 and key = $3 and expires_at > now())`, account, operation, key).Scan(&taken)
+	if err == nil && taken {
+		return keyReused()
+	}
+	return classify(err, "look for an idempotency key")
 }
 
 // Release gives a key back after a definite refusal.

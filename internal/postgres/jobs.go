@@ -154,7 +154,7 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 		})
 	}
 	if n.IdempotencyKey != "" {
-		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(oneRow("idempotency_key_reuse"))
+		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(claimed)
 	}
 }
 

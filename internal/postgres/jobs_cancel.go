@@ -23,14 +23,16 @@ const claimKey = `insert into idempotency_keys (account, operation, key, expires
 	on conflict (account, operation, key) do update set expires_at = excluded.expires_at
 	where idempotency_keys.expires_at <= now()`
 
-// oneRow turns "no row written" into a Conflict with that code.
-func oneRow(code string) func(pgconn.CommandTag) error {
-	return func(tag pgconn.CommandTag) error {
-		if tag.RowsAffected() == 1 {
-			return nil
-		}
-		return fault.New(fault.Conflict, code, "this Idempotency-Key was already used in the last 24 hours")
+// claimed turns "no row written" into keyReused.
+func claimed(tag pgconn.CommandTag) error {
+	if tag.RowsAffected() == 1 {
+		return nil
 	}
+	return keyReused()
+}
+
+func keyReused() error {
+	return fault.New(fault.Conflict, "idempotency_key_reuse", "this Idempotency-Key was already used in the last 24 hours")
 }
 
 // Cancel implements job.Store.

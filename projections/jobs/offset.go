@@ -16,6 +16,7 @@ import (
 // Order selects a part of a listing by its offset, as the cloud contract pages.
 type Order struct {
 	States     []job.State // any of these; none = all
+	Workflow   string      // only jobs of the editor's workflow with this id; "" = all
 	Media      string      // only jobs with an output whose media type begins with it, such as "image/"; "" = all
 	ByDuration bool        // by execution time instead of by age; jobs that have not ended count as 0
 	Ascending  bool
@@ -25,7 +26,7 @@ type Order struct {
 }
 
 // maxScanned bounds the jobs that a listing looks through which no index serves: by execution
-// time, or by media. Older ones are not found that way.
+// time, by media, or by workflow. Older ones are not found that way.
 const maxScanned = 10_000
 
 // ListAt returns the account's jobs that o selects and how many there are in all. Unlike List, a page may
@@ -66,7 +67,7 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []s
 		where += ` and (` + isActive + ` or ` + shown(o.Hide, "submitted", "id", b) + `)`
 	}
 	args := b.args
-	if o.Media != "" || o.ByDuration {
+	if o.Media != "" || o.Workflow != "" || o.ByDuration {
 		rows, err = r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+where+` order by submitted desc limit %d`, maxScanned), args...)
 		rows = slices.DeleteFunc(rows, func(r row) bool { return !o.matches(r.job) })
 		return rows, int64(len(rows)), err
@@ -84,6 +85,9 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []s
 
 func (o Order) matches(j job.Job) bool {
 	if len(o.States) > 0 && !slices.Contains(o.States, j.State) {
+		return false
+	}
+	if o.Workflow != "" && o.Workflow != j.WorkflowID {
 		return false
 	}
 	return o.Media == "" || slices.ContainsFunc(j.Outputs, func(n job.NodeOutput) bool {

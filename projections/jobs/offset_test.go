@@ -28,6 +28,7 @@ func TestListAtPagesByOffsetAtEveryDistanceBehindTheLog(t *testing.T) {
 			{Limit: 10, States: []job.State{job.Succeeded, job.Canceled}},
 			{Limit: 10, Media: "image/"},
 			{Limit: 10, Media: "audio/"},
+			{Limit: 10, Workflow: "sunset"},
 		} {
 			want, all, err := current.reader.ListAt(t.Context(), "acme", o)
 			require.NoError(t, err)
@@ -37,7 +38,11 @@ func TestListAtPagesByOffsetAtEveryDistanceBehindTheLog(t *testing.T) {
 			require.Equal(t, all, total)
 		}
 	}
-	found, total, err := current.reader.ListAt(t.Context(), "other", jobs.Order{Limit: 10})
+	found, total, err := current.reader.ListAt(t.Context(), "acme", jobs.Order{Limit: 10, Workflow: "sunset"})
+	require.NoError(t, err)
+	require.Equal(t, []job.ID{id(3)}, ids(found))
+	require.Equal(t, int64(1), total)
+	found, total, err = current.reader.ListAt(t.Context(), "other", jobs.Order{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, found)
 	require.Zero(t, total)

@@ -207,6 +207,27 @@ func TestClientChosenIDsAndNumbers(t *testing.T) {
 	}
 }
 
+func TestJobsAreKnownByTheWorkflowOfTheirEditor(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	body := c.json("POST", "/api/prompt", `{"prompt":`+picture+`,"extra_data":{"extra_pnginfo":{"workflow":{"id":"sunset","nodes":[]}}}}`)
+	id, _ := body["prompt_id"].(string)
+	other := c.submit(picture)
+	c.await(id, "completed")
+	c.await(other, "completed")
+	for query, want := range map[string][]any{"sunset": {id}, "dawn": nil} {
+		var found []any
+		for _, j := range c.json("GET", "/api/jobs?workflow_id="+query, "")["jobs"].([]any) {
+			require.Equal(t, query, j.(map[string]any)["workflow_id"])
+			found = append(found, j.(map[string]any)["id"])
+		}
+		require.Equal(t, want, found)
+	}
+	history := c.json("GET", "/api/history_v2/"+id, "")[id].(map[string]any)
+	require.Equal(t, "sunset", history["workflow_id"])
+	require.Nil(t, c.json("GET", "/api/history_v2/"+other, "")[other].(map[string]any)["workflow_id"])
+}
+
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	c, other := newClient(t, "pro"), newClient(t, "pro")
@@ -225,6 +246,8 @@ func TestIdempotencyKeys(t *testing.T) {
 		counts[a]++
 	}
 	require.Equal(t, map[int]int{201: 1, 422: 5}, counts)
+	got := c.do("POST", "/api/v2/jobs", `{"workflow":{"1":{"class_type":"Nothing","inputs":{}}}}`, "Idempotency-Key", "k1")
+	require.Contains(t, got.body, `"code":"idempotency_key_reuse"`, "a key in use is told before what is wrong with the graph")
 	require.Equal(t, 201, submit(other, `{"workflow":`+picture+`}`), "keys are each account's own")
 	require.Len(t, c.json("GET", "/api/v2/jobs", "")["jobs"], 1)
 }
