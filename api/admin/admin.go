@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -112,6 +113,7 @@ type Deps struct {
 	Queues   Queues
 	Views    Views
 	Accounts Accounts
+	Webhooks Webhooks     // nil: no routes for them
 	Metrics  http.Handler // nil: not served here
 	Log      *slog.Logger
 }
@@ -132,7 +134,9 @@ func New(deps Deps, token string) (http.Handler, error) {
 	}
 	s := &server{Deps: deps, token: sha256.Sum256([]byte(token))}
 	mux := http.NewServeMux()
-	for pattern, h := range s.routes() {
+	routes := s.routes()
+	maps.Copy(routes, s.webhookRoutes())
+	for pattern, h := range routes {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(method+" "+Prefix+path, s.guard(h))
 	}

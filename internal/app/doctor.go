@@ -177,6 +177,7 @@ func (s *shell) databaseChecks(pool *pgxpool.Pool) []check {
 		{"slots", "", d.slots},
 		{"queues", "", d.queues},
 		{"stuck", "", d.stuck},
+		{"webhooks", "", d.webhooks},
 		{"blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkBlobs(ctx, d) }},
 		{"orphan blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkOrphans(ctx, d) }},
 	}

@@ -62,6 +62,17 @@ func (in *instance) jobService() (*job.Service, error) {
 
 // onJobs opens what commands on jobs need. Intents are left to the relays of the processes that run.
 func (s *shell) onJobs(ctx context.Context, work func(*operations) error) error {
+	return s.opened(ctx, func(in *instance) error {
+		service, err := in.jobService()
+		if err != nil {
+			return err
+		}
+		return work(in.operations(service))
+	})
+}
+
+// opened gives work the parts of a process that has no role and runs nothing.
+func (s *shell) opened(ctx context.Context, work func(*instance) error) error {
 	pool, err := s.database(ctx) // also finds the servers of a running dev
 	if err != nil {
 		return err
@@ -75,11 +86,7 @@ func (s *shell) onJobs(ctx context.Context, work func(*operations) error) error 
 		return err
 	}
 	defer in.close()
-	service, err := in.jobService()
-	if err != nil {
-		return err
-	}
-	return work(in.operations(service))
+	return work(in)
 }
 
 // retry makes a new job of one that has ended.

@@ -27,9 +27,13 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks, err := in.operatedWebhooks()
+	if err != nil {
+		return nil, err
+	}
 	ops := in.operations(service)
 	return admin.New(admin.Deps{
-		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log,
+		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks,
 		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events)},
 	}, in.cfg.AdminToken)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -94,6 +95,25 @@ func (s *Webhooks) Sealed(ctx context.Context, account string) (map[webhook.ID][
 		return nil
 	})
 	return all, classify(err, "read webhooks")
+}
+
+// AccountOf returns whose an endpoint is. Absent is NotFound.
+func (s *Webhooks) AccountOf(ctx context.Context, id webhook.ID) (account string, err error) {
+	err = s.pool.QueryRow(ctx, `select account from webhook_endpoints where id = $1`, string(id)).Scan(&account)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", webhook.ErrNoEndpoint()
+	}
+	return account, classify(err, "find webhook "+string(id))
+}
+
+// Find returns the endpoints whose ids begin with a text of hex digits and dashes, two at most.
+func (s *Webhooks) Find(ctx context.Context, prefix string) ([]webhook.ID, error) {
+	rows, err := s.pool.Query(ctx, `select id::text from webhook_endpoints where starts_with(id::text, $1) limit 2`, prefix)
+	if err != nil {
+		return nil, classify(err, "find webhooks")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[webhook.ID])
+	return found, classify(err, "find webhooks")
 }
 
 // Accounts returns the accounts that have endpoints, in order.

@@ -20,7 +20,7 @@ func (b Book) Endpoint(id ID) (Endpoint, error) {
 			return e, nil
 		}
 	}
-	return Endpoint{}, errNoEndpoint()
+	return Endpoint{}, ErrNoEndpoint()
 }
 
 // Fold applies one fact, decoded. A fact at or below the folded version changes nothing, one of a type

@@ -230,7 +230,7 @@ func (s *Service) place(ctx context.Context, account string, id ID) (place, erro
 	}
 	p, ok := places[id]
 	if !ok {
-		return place{}, errNoEndpoint()
+		return place{}, ErrNoEndpoint()
 	}
 	return p, nil
 }
@@ -263,5 +263,5 @@ func (s *Service) Endpoint(ctx context.Context, account string, id ID) (Shown, e
 			return e, nil
 		}
 	}
-	return Shown{}, errNoEndpoint()
+	return Shown{}, ErrNoEndpoint()
 }

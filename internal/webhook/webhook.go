@@ -24,12 +24,13 @@ type ID string
 func ParseID(text string) (ID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.String() != text {
-		return "", errNoEndpoint()
+		return "", ErrNoEndpoint()
 	}
 	return ID(text), nil
 }
 
-func errNoEndpoint() error {
+// ErrNoEndpoint is the refusal of an endpoint that the account does not have.
+func ErrNoEndpoint() error {
 	return fault.New(fault.NotFound, "webhook_not_found", "there is no such webhook")
 }
 

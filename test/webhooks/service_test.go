@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
@@ -324,4 +325,27 @@ func (c *client) awaitDelivery(e endpoint, status string) map[string]any {
 		return found != nil && found["status"] == status
 	})
 	return found
+}
+
+// facts are the facts of an account's webhooks, as they are stored.
+func (s *service) facts(t *testing.T, account string) string {
+	t.Helper()
+	return s.query(t, `select coalesce(string_agg(type || ' ' || data::text || ' ' || meta::text, E'\n' order by position), '') from events where stream = 'webhooks-' || $1`, account)
+}
+
+// dump is every event, view, delivery and outcome in the database, as text.
+func (s *service) dump(t *testing.T) string {
+	t.Helper()
+	return s.query(t, `select (select string_agg(e::text, E'\n') from events e) || (select string_agg(v::text, E'\n') from webhooks_v1 v)
+		|| (select string_agg(d::text, E'\n') from webhook_deliveries d)|| (select string_agg(encode(sealed, 'escape'), E'\n') from webhook_endpoints)`)
+}
+
+func (s *service) query(t *testing.T, sql string, args ...any) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.databaseURL)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var text string
+	require.NoError(t, conn.QueryRow(t.Context(), sql, args...).Scan(&text))
+	return text
 }

@@ -1,0 +1,219 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/webhook"
+)
+
+// Webhook is an endpoint of an account, without its address.
+type Webhook struct {
+	Account string `json:"account"`
+	webhook.Endpoint
+}
+
+// Webhooks are the operators' commands on webhooks.
+type Webhooks interface {
+	// Webhooks returns the endpoints of an account, "" = of all.
+	Webhooks(ctx context.Context, account string) ([]Webhook, error)
+	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
+	Register(ctx context.Context, account string, w webhook.Wish, by Act) (webhook.Shown, string, error)
+	// Do does one of enable, disable, test and remove.
+	Do(ctx context.Context, verb string, id webhook.ID, by Act) error
+	// Replay attempts an ended delivery again, or all dead letters of the endpoint (only = nil).
+	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by Act) (int, error)
+}
+
+func (s *server) webhookRoutes() map[string]handler {
+	if s.Webhooks == nil {
+		return nil
+	}
+	return map[string]handler{
+		"GET /webhooks":                                         s.listWebhooks,
+		"GET /webhooks/deliveries":                              s.listDeliveries,
+		"POST /webhooks/{webhook}/{verb}":                       s.changeWebhook,
+		"DELETE /webhooks/{webhook}":                            s.removeWebhook,
+		"POST /accounts/{account}/webhooks":                     s.registerWebhook,
+		"POST /webhooks/{webhook}/deliveries/{delivery}/replay": s.replayDelivery,
+	}
+}
+
+// listWebhooks serves GET /admin/webhooks.
+func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Webhooks.Webhooks(r.Context(), r.URL.Query().Get("account"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"webhooks": all})
+	return nil
+}
+
+// delivery is a delivery as operators see it.
+type delivery struct {
+	ID        uuid.UUID       `json:"id"`
+	Account   string          `json:"account"`
+	Webhook   webhook.ID      `json:"webhook"`
+	Type      webhook.Kind    `json:"type"`
+	Status    webhook.State   `json:"status"`
+	Attempts  int             `json:"attempts"`
+	Replays   int             `json:"replays"`
+	CreatedAt time.Time       `json:"created_at"`
+	NextAt    *time.Time      `json:"next_attempt_at,omitempty"`
+	EndedAt   *time.Time      `json:"completed_at,omitempty"`
+	Tries     []webhook.Try   `json:"last_attempts"`
+	Payload   json.RawMessage `json:"payload"`
+}
+
+func shownDelivery(d webhook.Delivery) delivery {
+	shown := delivery{
+		ID: d.ID, Account: d.Account, Webhook: d.Webhook, Type: d.Kind, Status: d.State, Attempts: d.Attempts, Replays: d.Replays,
+		CreatedAt: d.CreatedAt, EndedAt: d.EndedAt, Tries: append([]webhook.Try{}, d.Tries...), Payload: d.Body,
+	}
+	if d.State == webhook.Pending {
+		shown.NextAt = &d.DueAt
+	}
+	return shown
+}
+
+// ShownDeliveries is how deliveries are shown to operators, in a form for JSON.
+func ShownDeliveries(all []webhook.Delivery) any {
+	shown := make([]delivery, len(all))
+	for i, d := range all {
+		shown[i] = shownDelivery(d)
+	}
+	return shown
+}
+
+// listDeliveries serves GET /admin/webhooks/deliveries.
+func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	q := webhook.Query{Account: query.Get("account"), State: webhook.State(query.Get("status")), Limit: 100}
+	if q.State != "" && !slices.Contains(webhook.States(), q.State) {
+		return fault.New(fault.Invalid, "invalid_request", "status is pending, delivered or dead")
+	}
+	if text := query.Get("webhook"); text != "" {
+		var err error
+		if q.Webhook, err = webhook.ParseID(text); err != nil {
+			return err
+		}
+	}
+	for name, into := range map[string]func(int){"limit": func(n int) { q.Limit = n }, "before": func(n int) { q.Before = int64(n) }} {
+		if text := query.Get(name); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return fault.New(fault.Invalid, "invalid_request", "%s is a number from 1", name)
+			}
+			into(n)
+		}
+	}
+	page, err := s.Webhooks.Deliveries(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	answer := map[string]any{"deliveries": ShownDeliveries(page.Deliveries)}
+	if page.Next != 0 {
+		answer["next_before"] = page.Next
+	}
+	write(w, http.StatusOK, answer)
+	return nil
+}
+
+// registerWebhook serves POST /admin/accounts/{account}/webhooks.
+func (s *server) registerWebhook(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		change
+		URL         *string  `json:"url"`
+		Events      []string `json:"events"`
+		Description *string  `json:"description"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	made, secret, err := s.Webhooks.Register(r.Context(), r.PathValue("account"), webhook.Wish{URL: body.URL, Events: body.Events, Description: body.Description}, by)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusCreated, struct {
+		Webhook
+		Secret string `json:"secret"`
+	}{Webhook{r.PathValue("account"), made.Endpoint}, secret})
+	return nil
+}
+
+// changeWebhook serves POST /admin/webhooks/{webhook}/enable, …/disable, …/test and …/replay.
+func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := s.webhookChange(r)
+	if err != nil {
+		return err
+	}
+	verb, replayed := r.PathValue("verb"), 0
+	switch verb {
+	case "replay":
+		replayed, err = s.Webhooks.Replay(r.Context(), id, nil, by)
+	case "enable", "disable", "test":
+		err = s.Webhooks.Do(r.Context(), verb, id, by)
+	default:
+		err = errUnknownVerb
+	}
+	if err != nil {
+		return err
+	}
+	answer := map[string]any{"webhook": id, "done": verb}
+	if verb == "replay" {
+		answer["replayed"] = replayed
+	}
+	write(w, http.StatusOK, answer)
+	return nil
+}
+
+func (s *server) webhookChange(r *http.Request) (webhook.ID, Act, error) {
+	by, err := s.onlyChange(r)
+	if err != nil {
+		return "", Act{}, err
+	}
+	id, err := webhook.ParseID(r.PathValue("webhook"))
+	return id, by, err
+}
+
+// removeWebhook serves DELETE /admin/webhooks/{webhook}.
+func (s *server) removeWebhook(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := s.webhookChange(r)
+	if err == nil {
+		err = s.Webhooks.Do(r.Context(), "remove", id, by)
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// replayDelivery serves POST /admin/webhooks/{webhook}/deliveries/{delivery}/replay.
+func (s *server) replayDelivery(w http.ResponseWriter, r *http.Request) error {
+	id, by, err := s.webhookChange(r)
+	if err != nil {
+		return err
+	}
+	only, err := uuid.Parse(r.PathValue("delivery"))
+	if err != nil {
+		return webhook.ErrNoDelivery()
+	}
+	n, err := s.Webhooks.Replay(r.Context(), id, &only, by)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"webhook": id, "done": "replay", "replayed": n})
+	return nil
+}
