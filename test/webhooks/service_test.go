@@ -42,9 +42,9 @@ const (
 
 // service is the one running service of this package.
 type service struct {
-	base, data, databaseURL string
-	log                     *lockedBuffer
-	err                     error
+	base, data, databaseURL, temporal string
+	log                               *lockedBuffer
+	err                               error
 }
 
 // lockedBuffer is a log that is written and read at once.
@@ -123,7 +123,7 @@ func (s *service) start() error {
 		return err
 	}
 	atEnd(func() { stack.Close(context.Background()) })
-	s.databaseURL, s.data = stack.DatabaseURL, filepath.Join(dir, "data")
+	s.databaseURL, s.temporal, s.data = stack.DatabaseURL, stack.TemporalAddress, filepath.Join(dir, "data")
 	addr, err := freeAddress()
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (s *service) run(t *testing.T, args ...string) string {
 
 func (s *service) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	env := map[string]string{"DATABASE_URL": s.databaseURL, "TEMPORAL_ADDRESS": "127.0.0.1:1", "MILLRACE_WEBHOOK_ALLOW": theReceivers().addr}
+	env := map[string]string{"DATABASE_URL": s.databaseURL, "TEMPORAL_ADDRESS": s.temporal, "MILLRACE_WEBHOOK_ALLOW": theReceivers().addr}
 	var out bytes.Buffer
 	cmd := app.Command(&out, &out, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	cmd.SetArgs(append(args, "--data", s.data))

@@ -128,7 +128,8 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out, e.id[:8]), out)
 	require.Contains(t, out, "502")
 	require.Contains(t, c.s.run(t, "webhooks", "replay", "--webhook", e.id[:13]), "would replay 2 dead letters")
-	require.Contains(t, c.s.run(t, "doctor", "--json", "--temporal-address", "127.0.0.1:1"), "are dead letters")
+	examined, _ := c.s.try(t, "doctor", "--json") // what else it finds on this machine is not the point
+	require.Regexp(t, `[1-9]\d* are dead letters`, examined)
 	told := c.admin("GET", "/webhooks/deliveries?status=dead&account="+c.number, "")
 	require.Equal(t, http.StatusOK, told.status, told.body)
 	deadOnes, _ := told.json(t)["deliveries"].([]any)
