@@ -37,8 +37,14 @@ func (s *routerServer) postEstimate(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	body := inv.Body
+	if catalog.IsForm(inv.ContentType) {
+		if body, err = m.FormInput(inv.ContentType, body); err != nil {
+			return err
+		}
+	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, inv.Body)))
+	c.PureJSON(http.StatusOK, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, body)))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/catalog"
 	"github.com/millrace-dev/millrace/internal/credit"
 )
 
@@ -50,8 +51,20 @@ func (s *routerServer) invocation(c *gin.Context, room *lease) (call.Invocation,
 	who := caller(c)
 	return call.Invocation{
 		Account: who.Account, Access: who.Access, RequestID: requestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
-		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.baseURL(r), ContentType: "application/json", Body: body, Kept: room.release,
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.baseURL(r), ContentType: kindOf(r), Body: body, Kept: room.release,
 	}, nil
+}
+
+// maxFormType bounds the content type of a form, whose boundary has 70 characters at most.
+const maxFormType = 256
+
+// kindOf is the body's content type: a form's as it came, since its boundary is needed to read it. Anything
+// else is read as JSON, whatever it is called.
+func kindOf(r *http.Request) string {
+	if kind := r.Header.Get("Content-Type"); len(kind) <= maxFormType && catalog.IsForm(kind) {
+		return kind
+	}
+	return "application/json"
 }
 
 // maxKeyBytes bounds an Idempotency-Key before it is read as text; 255 characters are no more.

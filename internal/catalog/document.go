@@ -100,9 +100,18 @@ func (m *Model) operation(version Version) object {
 		"operationId": "run",
 		"summary":     "Run " + m.Title,
 		"security":    security,
-		"requestBody": object{"required": true, "content": object{"application/json": body}},
+		"requestBody": object{"required": true, "content": m.bodies(body, input)},
 		"responses":   object{"200": m.response(version)},
 	}
+}
+
+// bodies are the ways to write the input: as an object, and as a form where the provider takes forms.
+func (m *Model) bodies(body object, input any) object {
+	content := object{"application/json": body}
+	if m.TakesForms() {
+		content[multipartForm] = object{"schema": input}
+	}
+	return content
 }
 
 // response describes the 200: in v2 the output schema with its media type, otherwise anything.

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +69,9 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
 		return scope, payload{}, fmt.Errorf("read the body: %w", err)
 	}
+	form := catalog.IsForm(r.ContentType)
 	if r.Model.Protocol == catalog.SubmitPoll { // a handle may need the input
-		input, err := jsondoc.Skeleton(r.Body)
+		input, err := inputOf(r, form)
 		if err != nil {
 			return scope, payload{}, fmt.Errorf("read the body: %w", err)
 		}
@@ -78,11 +80,30 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
 		return scope, payload{}, fmt.Errorf("read the body: %w", err)
 	}
-	if r.Model.Encoding == "multipart" {
+	if form { // as it came, with the boundary that it came with
+		return scope, payload{reader: r.Body, size: r.Size, contentType: r.ContentType}, nil
+	}
+	if r.Model.TakesForms() {
 		body, err := multipartBody(r.Body, r.Size)
 		return scope, body, err
 	}
 	return scope, payload{reader: r.Body, size: r.Size, contentType: "application/json"}, nil
+}
+
+// inputOf decodes the caller's body for expressions, its long strings cut.
+func inputOf(r Request, form bool) (any, error) {
+	if !form {
+		return jsondoc.Skeleton(r.Body)
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, r.Size))
+	if err != nil {
+		return nil, err
+	}
+	object, err := r.Model.FormInput(r.ContentType, raw)
+	if err != nil {
+		return nil, err
+	}
+	return jsondoc.Skeleton(bytes.NewReader(object))
 }
 
 func (c *Client) settings(m *catalog.Model) map[string]string {

@@ -68,12 +68,14 @@ type Failure struct {
 }
 
 // Request is one call to dispatch. CallID is the value of the provider's idempotency header; it
-// is the same for every attempt of a call. Body is the caller's JSON object, of Size bytes.
+// is the same for every attempt of a call. Body is the caller's, of Size bytes: a JSON object, or a form
+// where ContentType says so.
 type Request struct {
-	Model  *catalog.Model
-	CallID string
-	Body   io.ReadSeeker
-	Size   int64
+	Model       *catalog.Model
+	CallID      string
+	Body        io.ReadSeeker
+	Size        int64
+	ContentType string // "" = application/json
 }
 
 // AssetRef is one address in a result: where it stands (a JSON pointer) and what it is.

@@ -41,6 +41,9 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 		return call.Offer{}, call.Refuse(403, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
 	}
 	offer := call.Offer{Model: m.ID, Provider: server.Provider, Catalog: snapshot.Hash()}
+	if inv, err = readable(m, other, inv); err != nil {
+		return offer, err
+	}
 	if other != nil {
 		return o.through(offer, m, other, inv)
 	}
@@ -129,6 +132,23 @@ func acceptable(m *catalog.Model, inv call.Invocation) error {
 	r := call.Refuse(422, call.InvalidInput, "the model's schema does not accept the body")
 	r.Validation = raw
 	return r
+}
+
+// readable is the invocation with a form replaced by the object that it stands for. A form is taken by the
+// models whose providers take them, and by no other server of theirs.
+func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (call.Invocation, error) {
+	if !catalog.IsForm(inv.ContentType) {
+		return inv, nil
+	}
+	if other != nil || !m.TakesForms() {
+		return inv, call.Refuse(400, call.InvalidInput, "the model %s takes a JSON object; forms are not taken", m.ID)
+	}
+	body, err := m.FormInput(inv.ContentType, inv.Body)
+	if err != nil {
+		return inv, call.Refuse(400, call.InvalidInput, "%s", err.Error())
+	}
+	inv.Body = body
+	return inv, nil
 }
 
 // object refuses a body that is not one JSON object.

@@ -51,7 +51,7 @@ func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate
 // standIn completes the offer of a call to the model's own server with the first alternate that may take
 // it over. The dearer of the two is held.
 func (o Offers) standIn(offer call.Offer, m *catalog.Model, inv call.Invocation) call.Offer {
-	if !inv.Options.Fallback || m.Encoding == "multipart" {
+	if !inv.Options.Fallback || m.TakesForms() {
 		return offer
 	}
 	for _, a := range m.Alternates {

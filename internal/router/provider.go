@@ -34,7 +34,7 @@ func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Wr
 		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
 	}
 	answer := w.sink(sink)
-	out, err := p.Client.Dispatch(ctx, provider.Request{Model: w.entry, CallID: string(c.Call), Body: body, Size: size}, answer)
+	out, err := p.Client.Dispatch(ctx, provider.Request{Model: w.entry, CallID: string(c.Call), Body: body, Size: size, ContentType: c.ContentType}, answer)
 	switch {
 	case errors.Is(err, provider.ErrNotSent):
 		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)

@@ -59,6 +59,9 @@ func (w wire) request(c call.Conversation) (body io.ReadSeeker, size int64, drop
 // sent returns the body as the server took it, for its price.
 func (w wire) sent(c call.Conversation) ([]byte, error) {
 	caller, err := input(c)
+	if err == nil && catalog.IsForm(c.ContentType) {
+		return w.model.FormInput(c.ContentType, caller)
+	}
 	if err != nil || w.other == nil {
 		return caller, err
 	}

@@ -26,6 +26,17 @@ models:
     poll: {url: "/slow/{handle}"}
     done: body.done
     limits: {first_poll: 100ms, poll_every: 100ms, total: 10m}
+  - model: form
+    title: Form
+    protocol: bytes
+    encoding: multipart
+    content_type: application/octet-stream
+    submit: {url: /form}
+    price: {exact: "input.n * 0.01", as_of: 2026-11-01}
+    input:
+      type: object
+      required: [prompt]
+      properties: {prompt: {type: string, minLength: 1}, n: {type: integer, minimum: 1, maximum: 4}, image: {type: string}}
 `
 
 // probe is that provider. A word of the body says how it behaves.
@@ -41,6 +52,14 @@ func newProbe() *probe {
 	p.mux.HandleFunc("POST /json", func(w http.ResponseWriter, r *http.Request) { p.misbehave(w, r, "application/json", `{"a":"`) })
 	p.mux.HandleFunc("POST /bytes", func(w http.ResponseWriter, r *http.Request) {
 		p.misbehave(w, r, "application/octet-stream", "bytes ")
+	})
+	p.mux.HandleFunc("POST /form", func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the caller sees it
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		io.WriteString(w, r.Header.Get("Content-Type")+"\n"+string(raw)) //nolint:errcheck // the caller sees it
 	})
 	p.mux.HandleFunc("POST /slow", p.submit)
 	p.mux.HandleFunc("GET /slow/{id}", p.poll)
