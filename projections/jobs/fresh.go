@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -16,6 +14,9 @@ import (
 // maxBehind is how many positions behind the log a view may be for lists to be completed from
 // the log. Beyond, after an outage of the projector, they show the view as it is.
 const maxBehind = 5000
+
+// maxBehindBytes is how much the events may be that lists are completed from; beyond, the same.
+const maxBehindBytes = 64 << 20
 
 // fresh is the current state of the account's jobs that have events the view may not have folded.
 type fresh struct {
@@ -96,8 +97,19 @@ func (r *Reader) behind(ctx context.Context, account string) ([]eventlog.Recorde
 	if err != nil {
 		return nil, postgres.Classify(err, "read what the view has not folded")
 	}
-	events, err := pgx.CollectRows(rows, postgres.ScanRecorded)
-	return events, postgres.Classify(err, "read what the view has not folded")
+	defer rows.Close()
+	var events []eventlog.Recorded
+	for size := 0; rows.Next(); {
+		rec, err := postgres.ScanRecorded(rows)
+		if err != nil {
+			return nil, postgres.Classify(err, "read what the view has not folded")
+		}
+		if size += len(rec.Data); size > maxBehindBytes {
+			return nil, nil
+		}
+		events = append(events, rec)
+	}
+	return events, postgres.Classify(rows.Err(), "read what the view has not folded")
 }
 
 // byRunOrder compares by number, then age.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,7 @@ type Page struct {
 }
 
 // List returns the account's jobs that q selects. Walking the pages returns each job that existed
-// at the start once, however many come meanwhile.
+// at the start once, however many come meanwhile. A page of very large jobs has fewer than the limit.
 func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error) {
 	limit := defaultLimit
 	if q.Limit > 0 {
@@ -43,21 +44,29 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	if err != nil {
 		return Page{}, err
 	}
-	rows, err := r.query(ctx, sql, args...)
+	places, err := r.places(ctx, sql, args...)
 	if err != nil {
 		return Page{}, err
 	}
 	for _, f := range fresh.rows {
 		if q.matches(f) {
-			rows = append(rows, f)
+			places = append(places, placeOf(f))
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int { return int(min(max(b.submitted-a.submitted, -1), 1)) })
-	if len(rows) <= limit {
-		return Page{Jobs: jobsOf(rows)}, nil
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(b.submitted, a.submitted) })
+	more := len(places) > limit
+	rows, whole, err := r.load(ctx, account, places[:min(limit, len(places))])
+	if err != nil {
+		return Page{}, err
 	}
-	rows = rows[:limit]
-	return Page{Jobs: jobsOf(rows), Next: rows[limit-1].submitted}, nil
+	page := Page{Jobs: jobsOf(rows)}
+	switch {
+	case !whole:
+		page.Next = rows[len(rows)-1].submitted
+	case more:
+		page.Next = places[limit-1].submitted
+	}
+	return page, nil
 }
 
 // sql reads the matching rows of the view but those that except names. Only conditions that are asked
@@ -68,7 +77,7 @@ func (q Query) sql(account string, except []string, limit int) (string, []any, e
 		args = append(args, v)
 		return fmt.Sprintf("$%d", len(args))
 	}
-	sql := `select submitted, job from ` + Name + ` where account = $1`
+	sql := `select submitted, id from ` + Name + ` where account = $1`
 	if q.Before > 0 {
 		sql += ` and submitted < ` + bind(q.Before)
 	}

@@ -30,13 +30,13 @@ type Order struct {
 const maxScanned = 10_000
 
 // ListAt returns the account's jobs that o selects and how many there are in all. Unlike List, a page may
-// repeat or miss a job that came meanwhile.
+// repeat or miss a job that came meanwhile. A page of very large jobs has fewer than the limit.
 func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []job.Job, total int64, err error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, total, err := r.viewAt(ctx, account, o, fresh.ids)
+	places, total, err := r.viewAt(ctx, account, o, fresh.ids)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -46,18 +46,19 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 	}
 	for _, f := range candidates {
 		if o.matches(f.job) {
-			rows, total = append(rows, f), total+1
+			places, total = append(places, placeOf(f)), total+1
 		}
 	}
-	slices.SortStableFunc(rows, o.compare)
-	rows = rows[min(o.Offset, len(rows)):min(o.Offset+o.Limit, len(rows))]
-	return jobsOf(rows), total, nil
+	slices.SortStableFunc(places, o.compare)
+	places = places[min(o.Offset, len(places)):min(o.Offset+o.Limit, len(places))]
+	rows, _, err := r.load(ctx, account, places)
+	return jobsOf(rows), total, err
 }
 
-// viewAt reads the rows up to the end of the page, since jobs that the view is behind with may
+// viewAt reads the places up to the end of the page, since jobs that the view is behind with may
 // stand anywhere before its beginning. The stored state is a json that may hold NUL characters, which
 // PostgreSQL does not look into; what depends on it is decided here.
-func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (rows []row, total int64, err error) {
+func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (places []place, total int64, err error) {
 	b := &binder{args: []any{account}}
 	where := ` where account = $1 and id <> all(` + b.bind(except) + `)`
 	if len(o.States) > 0 {
@@ -66,21 +67,19 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []s
 	if o.Hide != nil {
 		where += ` and (` + isActive + ` or ` + shown(o.Hide, "submitted", "id", b) + `)`
 	}
-	args := b.args
 	if o.Media != "" || o.Workflow != "" || o.ByDuration {
-		rows, err = r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+where+` order by submitted desc limit %d`, maxScanned), args...)
-		rows = slices.DeleteFunc(rows, func(r row) bool { return !o.matches(r.job) })
-		return rows, int64(len(rows)), err
+		places, err = r.scan(ctx, o, where, b)
+		return places, int64(len(places)), err
 	}
-	if err := r.pool.QueryRow(ctx, `select count(*) from `+Name+where, args...).Scan(&total); err != nil {
+	if err := r.pool.QueryRow(ctx, `select count(*) from `+Name+where, b.args...).Scan(&total); err != nil {
 		return nil, 0, postgres.Classify(err, "count jobs")
 	}
 	direction := "desc"
 	if o.Ascending {
 		direction = "asc"
 	}
-	rows, err = r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+where+` order by submitted %s limit %d`, direction, o.Offset+o.Limit), args...)
-	return rows, total, err
+	places, err = r.places(ctx, fmt.Sprintf(`select submitted, id from `+Name+where+` order by submitted %s limit %d`, direction, o.Offset+o.Limit), b.args...)
+	return places, total, err
 }
 
 func (o Order) matches(j job.Job) bool {
@@ -95,10 +94,10 @@ func (o Order) matches(j job.Job) bool {
 	})
 }
 
-func (o Order) compare(a, b row) int {
+func (o Order) compare(a, b place) int {
 	c := cmp.Compare(a.submitted, b.submitted)
 	if o.ByDuration {
-		c = cmp.Or(cmp.Compare(duration(a.job), duration(b.job)), c)
+		c = cmp.Or(cmp.Compare(a.took, b.took), c)
 	}
 	if o.Ascending {
 		return c

@@ -1,0 +1,152 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Bounds of the states that one listing holds or looks through. A job's state may have megabytes of what its nodes
+// showed, and a page a thousand jobs.
+const (
+	pageBytes = 64 << 20  // of a page; a longer one ends early
+	scanBytes = 512 << 20 // looked through where no index serves
+	leastRead = 25        // rows that one query reads at least
+	mostRead  = 1000
+	readBytes = 16 << 20 // that one query should not read much more of
+)
+
+// place is a job in a listing before its state is read.
+type place struct {
+	submitted int64
+	id        string
+	took      time.Duration // where the listing is ordered by it
+	fresh     *row          // its state, when that is ahead of the view's
+}
+
+func placeOf(r row) place {
+	return place{submitted: r.submitted, id: string(r.job.ID), took: duration(r.job), fresh: &r}
+}
+
+// places reads rows of (submitted, id).
+func (r *Reader) places(ctx context.Context, sql string, args ...any) ([]place, error) {
+	found, err := r.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the places of jobs")
+	}
+	places, err := pgx.CollectRows(found, func(found pgx.CollectableRow) (p place, err error) {
+		err = found.Scan(&p.submitted, &p.id)
+		return p, err
+	})
+	return places, postgres.Classify(err, "read the places of jobs")
+}
+
+// load reads the states of jobs in the order of their places, and stops where they are more than a page holds:
+// whole is false then. A job that is gone meanwhile is passed over.
+func (r *Reader) load(ctx context.Context, account string, places []place) (rows []row, whole bool, err error) {
+	size, read := 0, 0
+	for len(places) > 0 {
+		part := places[:min(len(places), portion(size, read))]
+		states, err := r.states(ctx, account, part)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, p := range part {
+			current, found := states[p.id]
+			if !found {
+				continue
+			}
+			if size += current.bytes; size > pageBytes && len(rows) > 0 {
+				return rows, false, nil
+			}
+			rows = append(rows, current.row)
+		}
+		places, read = places[len(part):], read+len(part)
+	}
+	return rows, true, nil
+}
+
+// portion is how many rows to read next, after so many of that size in all.
+func portion(size, rows int) int {
+	if rows == 0 {
+		return leastRead
+	}
+	return min(max(readBytes/max(size/rows, 1), leastRead), mostRead)
+}
+
+// sizedRow is a row with the size of its stored state.
+type sizedRow struct {
+	row
+	bytes int
+}
+
+func (r *Reader) states(ctx context.Context, account string, places []place) (map[string]sizedRow, error) {
+	states := make(map[string]sizedRow, len(places))
+	ids := make([]string, 0, len(places))
+	for _, p := range places {
+		if p.fresh != nil {
+			states[p.id] = sizedRow{row: *p.fresh}
+			continue
+		}
+		ids = append(ids, p.id)
+	}
+	if len(ids) == 0 {
+		return states, nil
+	}
+	found, err := r.sized(ctx, `select submitted, job from `+Name+` where id = any($2) and account = $1`, account, ids)
+	for _, f := range found {
+		states[string(f.job.ID)] = f
+	}
+	return states, err
+}
+
+// sized is query with the sizes of what is read.
+func (r *Reader) sized(ctx context.Context, sql string, args ...any) ([]sizedRow, error) {
+	found, err := r.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "read jobs")
+	}
+	rows, err := pgx.CollectRows(found, func(found pgx.CollectableRow) (f sizedRow, err error) {
+		var state []byte
+		if err := found.Scan(&f.submitted, &state); err != nil {
+			return f, err
+		}
+		f.bytes = len(state)
+		return f, json.Unmarshal(state, &f.job)
+	})
+	return rows, postgres.Classify(err, "read jobs")
+}
+
+// scan looks through the newest rows, some at a time, for those that o selects.
+func (r *Reader) scan(ctx context.Context, o Order, where string, b *binder) ([]place, error) {
+	var kept []place
+	size, read, last := 0, 0, int64(0)
+	for read < maxScanned && size < scanBytes {
+		part := min(portion(size, read), maxScanned-read)
+		next := &binder{args: slices.Clone(b.args)}
+		cond := where
+		if last > 0 {
+			cond += ` and submitted < ` + next.bind(last)
+		}
+		found, err := r.sized(ctx, fmt.Sprintf(`select submitted, job from `+Name+cond+` order by submitted desc limit %d`, part), next.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			size, last = size+f.bytes, f.submitted
+			if o.matches(f.job) {
+				kept = append(kept, place{submitted: f.submitted, id: string(f.job.ID), took: duration(f.job)})
+			}
+		}
+		if read += len(found); len(found) < part {
+			break
+		}
+	}
+	return kept, nil
+}
