@@ -113,3 +113,31 @@ func TestAnEstimateIsThatOfTheServerThatIsNamed(t *testing.T) {
 		require.Equal(t, m.Price(body), m.PriceAt(own, false, body))
 	}
 }
+
+func TestWaveSpeedServesTheWeightsOfFal(t *testing.T) {
+	t.Parallel()
+	m, wave := alternate(t, "fal/flux-schnell", "wavespeed")
+	for body, want := range map[string]struct {
+		body    string
+		dropped []string
+	}{
+		`{"prompt":"x"}`: {`{"prompt":"x","size":"1024*768"}`, nil},
+		`{"prompt":"x","image_size":"portrait_16_9","num_images":3,"seed":7,"output_format":"png"}`: {
+			`{"prompt":"x","size":"576*1024","num_images":3,"seed":7,"output_format":"png"}`, nil,
+		},
+		`{"prompt":"x","image_size":{"width":640,"height":4000},"num_inference_steps":4,"guidance_scale":2,"sync_mode":true}`: {
+			`{"prompt":"x","size":"640*1536"}`, []string{"guidance_scale", "image_size", "num_inference_steps", "sync_mode"},
+		},
+	} {
+		got, dropped, err := wave.Request([]byte(body))
+		require.NoError(t, err)
+		require.JSONEq(t, want.body, string(got))
+		require.Equal(t, want.dropped, dropped)
+		require.Empty(t, wave.Model.Validate(got), "the other server takes it")
+	}
+	got, err := wave.Response(m, []byte(`{"prompt":"x"}`), []byte(`{"code":200,"data":{"outputs":["https://w.example/1.png"],"timings":{"inference":812},"has_nsfw_contents":[false]}}`), "p-1")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"images":[{"url":"https://w.example/1.png"}],"timings":{"inference":0.812},"has_nsfw_concepts":[false],"prompt":"x"}`, string(got))
+	_, err = wave.Response(m, []byte(`{"prompt":"x"}`), []byte(`{"code":200,"data":{"outputs":[]}}`), "p-1")
+	require.Error(t, err)
+}

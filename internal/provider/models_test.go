@@ -43,7 +43,7 @@ func TestTheCatalogCoversEveryShapeAndHostingGroup(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, authored, 12)
 	require.Len(t, shapes, 3)
-	for _, name := range []string{"bfl", "openai", "google", "vertexai", "stability", "byteplus", "minimax", "kling", "elevenlabs", "replicate", "fal", "xai"} {
+	for _, name := range []string{"bfl", "openai", "google", "vertexai", "stability", "byteplus", "minimax", "kling", "elevenlabs", "replicate", "fal", "xai", "wavespeed", "higgsfield"} {
 		require.True(t, providers[name], name)
 	}
 	for id, hours := range map[string]float64{"bfl/flux-2-pro": 24, "byteplus/seedance-1-0-pro-250528": 24, "minimax/hailuo-02": 12, "xai/grok-imagine-image": 24, "openai/gpt-image-1": 0} {
@@ -217,7 +217,7 @@ func TestVeoPassesItsClipsThrough(t *testing.T) {
 func TestCancelReachesTheProvider(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, id := range []string{"sim/image", "byteplus/seedance-1-0-pro-250528", "replicate/flux-schnell", "fal/flux-schnell"} {
+	for _, id := range []string{"sim/image", "byteplus/seedance-1-0-pro-250528", "replicate/flux-schnell", "fal/flux-schnell", "higgsfield/soul-standard"} {
 		m := w.model(t, id)
 		var sink bytes.Buffer
 		out, err := w.client.Dispatch(t.Context(), request(m, string(m.Example)), &sink)

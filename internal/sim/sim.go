@@ -64,7 +64,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Providers are the names for which the simulator has wire formats; its address with one of them
 // as path stands for the provider's base.
 func Providers() []string {
-	return []string{"bfl", "byteplus", "elevenlabs", "fal", "google", "kling", "minimax", "openai", "replicate", "sim", "stability", "vertexai", "xai"}
+	return []string{"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "sim", "stability", "vertexai", "wavespeed", "xai"}
 }
 
 func (s *Server) routes() {
@@ -84,6 +84,8 @@ func (s *Server) routes() {
 	s.replicateRoutes()
 	s.falRoutes()
 	s.xaiRoutes()
+	s.wavespeedRoutes()
+	s.higgsfieldRoutes()
 }
 
 // handler answers one request in a provider's format.

@@ -1,0 +1,43 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// W-62, W-63: what the account may not do is told by the exception types of the cloud contract.
+func TestWhatAnAccountMayNotRunFailsItsNodes(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change []string // of the account
+		kind   string
+		says   string
+	}{
+		"without funds":         {[]string{"accounts", "credit", "", "--amount", "0", "--reason", "metered"}, "InsufficientFundsError", "insufficient_credits"},
+		"router off":            {[]string{"accounts", "models", "", "--router", "off", "--reason", "test"}, "InactiveSubscriptionError", "not_enabled"},
+		"model not its account": {[]string{"accounts", "models", "", "--deny", "sim/image", "--reason", "test"}, "ModelDownloadError", "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, "pro")
+			tc.change[2] = c.account
+			start(t).run(t, tc.change...)
+			socket := c.dial("")
+			id := c.ordered(painted("x"))
+			c.await(id, "failed")
+			frames := socket.until(func(f frame) bool { return f.Type == "execution_error" })
+			failure := frames[len(frames)-1].Data
+			require.Equal(t, id, failure["prompt_id"])
+			require.Equal(t, "1", failure["node_id"])
+			require.Equal(t, "Partner_sim_image", failure["node_type"])
+			require.Equal(t, tc.kind, failure["exception_type"])
+			require.Contains(t, failure["exception_message"], tc.says)
+			require.NotEmpty(t, failure["traceback"])
+			require.NotEmpty(t, failure["current_inputs"])
+			for _, call := range c.calls() {
+				require.True(t, call.State.Final(), "nothing goes on behind it: %+v", call)
+			}
+		})
+	}
+}
