@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
 // Calls is what activities need of the records of calls.
@@ -114,7 +115,9 @@ func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
 		}
 		return m.resolve(ctx, r)
 	}
-	m.exchanges.run(x, func(ctx context.Context) (ModelStep, error) { return m.converse(ctx, r, conv, sink) })
+	m.exchanges.run(x, func(own context.Context) (ModelStep, error) { // it outlives the activity, and its span is below it
+		return m.converse(telemetry.Along(own, ctx), r, conv, sink)
+	})
 	return x.wait(ctx)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
 var _ call.Sender = (*Models)(nil)
@@ -48,7 +49,14 @@ func (d *departure) Fact() call.DispatchingV1 {
 // Send implements call.Departure.
 func (d *departure) Send() {
 	d.m.exchanges.run(d.x, func(ctx context.Context) (ModelStep, error) {
-		return d.m.converse(ctx, d.run, d.conv, d.sink)
+		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // its id is that of the request
+		step, err := d.m.converse(ctx, d.run, d.conv, d.sink)
+		failure := ""
+		if err != nil {
+			failure = "failed"
+		}
+		telemetry.End(span, failure)
+		return step, err
 	})
 }
 

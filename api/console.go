@@ -80,11 +80,20 @@ func (srv *server) consoleRoutes() []route {
 	return []route{
 		{"GET", consolePath, public, 0, page(account.ScopeRead, s.list)},
 		{"GET", consolePath + "/jobs/:id", public, 0, page(account.ScopeRead, s.job)},
+		{"GET", consolePath + "/live.js", public, 0, s.script},
 		{"POST", consolePath + "/jobs/:id/cancel", public, form, page(account.ScopeWrite, s.cancel)},
 		{"POST", consolePath + "/jobs/:id/retry", public, form, page(account.ScopeWrite, s.retry)},
 		{"POST", consolePath + "/signin", public, form, func(c *gin.Context) error { s.signIn(c); return nil }},
 		{"POST", consolePath + "/signout", public, form, func(c *gin.Context) error { s.signOut(c); return nil }},
 	}
+}
+
+// script serves what keeps a page up to date; there is nothing of anybody in it.
+func (s *consoleServer) script(c *gin.Context) error {
+	c.Header("Cache-Control", "no-cache")
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Data(http.StatusOK, "text/javascript; charset=utf-8", console.Script())
+	return nil
 }
 
 // consolePage runs a handler for the account of the cookie and turns its error into a page.
@@ -287,7 +296,7 @@ func (s *consoleServer) job(c *gin.Context, id account.Identity) error {
 	}
 	j := history.Fold()
 	timeline := history.Timeline(time.Now())
-	drawing, err := s.drawing(c.Request.Context(), id.Account, key, timeline)
+	drawing, err := s.drawing(c.Request.Context(), id.Account, key, &timeline)
 	if err != nil {
 		return err
 	}
@@ -327,8 +336,9 @@ func consoleJobID(c *gin.Context) (job.ID, error) {
 	return id, nil
 }
 
-// consoleDrawing lays the submitted graph out; a submission that is no longer kept has none.
-func (s *consoleServer) drawing(ctx context.Context, owner string, id job.ID, t inspect.Timeline) (console.Drawing, error) {
+// consoleDrawing lays the submitted graph out and names the classes of the timeline's nodes by it; a submission
+// that is no longer kept has none.
+func (s *consoleServer) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (console.Drawing, error) {
 	source, err := s.Sources.Load(ctx, owner, id)
 	if fault.Is(err, fault.NotFound) {
 		return console.Drawing{}, nil
@@ -340,7 +350,10 @@ func (s *consoleServer) drawing(ctx context.Context, owner string, id job.ID, t 
 	if err != nil {
 		return console.Drawing{}, err
 	}
-	return console.Draw(g, t), nil
+	if err := t.NameClasses(&source); err != nil {
+		return console.Drawing{}, err
+	}
+	return console.Draw(g, *t), nil
 }
 
 // consoleOutputs are the files and texts of a job, in order.

@@ -21,13 +21,14 @@ import (
 type addresses struct {
 	DatabaseURL     string `json:"database_url"`
 	TemporalAddress string `json:"temporal_address"`
+	Simulator       string `json:"simulator,omitempty"` // of providers: its models are node classes, too
 }
 
 func addressFile(dir string) string { return filepath.Join(dir, "addresses.json") }
 
 // leaveAddresses writes the file for its owner only; the returned function takes it away.
 func leaveAddresses(cfg config.Config) (func(), error) {
-	raw, err := json.Marshal(addresses{cfg.DatabaseURL, cfg.TemporalAddress})
+	raw, err := json.Marshal(addresses{cfg.DatabaseURL, cfg.TemporalAddress, cfg.Router.Simulator})
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +60,9 @@ func (s *shell) findServers() error {
 	}
 	if s.cfg.TemporalAddress == "" {
 		s.cfg.TemporalAddress = a.TemporalAddress
+	}
+	if s.cfg.Router.Simulator == "" {
+		s.cfg.Router.Simulator = a.Simulator
 	}
 	return nil
 }

@@ -59,15 +59,15 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	}
 	defer stack.Close(context.WithoutCancel(ctx))
 	cfg.DatabaseURL, cfg.TemporalAddress = stack.DatabaseURL, stack.TemporalAddress
+	simulator, err := withSimulator(&cfg, log)
+	if err != nil {
+		return err
+	}
 	leave, err := leaveAddresses(cfg)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	simulator, err := withSimulator(&cfg, log)
-	if err != nil {
-		return err
-	}
 	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return simulator(ctx) })

@@ -103,13 +103,13 @@ func (s *shell) printRepairs(found []repair, asJSON bool) error {
 	}
 	var rows [][]inspect.Cell
 	for _, r := range found {
-		rows = append(rows, []inspect.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}, {Text: r.Action, Style: inspect.Bold}})
+		rows = append(rows, []inspect.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}}, []inspect.Cell{{}, {Text: "→ " + r.Action, Style: inspect.Bold}})
 		if r.Error != "" {
 			rows = append(rows, []inspect.Cell{{Text: "    not mended: " + r.Error, Style: inspect.Bad}})
 		}
 	}
 	p := s.printer()
-	p.Table([]string{"OF", "FOUND", "ACTION"}, rows)
+	p.Table([]string{"OF", "FOUND"}, rows)
 	return p.Err()
 }
 

@@ -4,12 +4,19 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config"
 )
 
 // FindJobSQL is the query that finds a job, for the test of its plan.
 const FindJobSQL = findStreamSQL
+
+// MetricNames are the names of all metrics that a process may serve.
+func MetricNames(ctx context.Context) []string {
+	var group errgroup.Group
+	return (&instance{}).openMetrics(ctx, &group).Names()
+}
 
 // RoomIn is the readiness of a data directory with that reserve.
 func RoomIn(dir string, reserve int64) error {

@@ -100,6 +100,7 @@ func TestRetriesThatCannotBeAreRefused(t *testing.T) {
 		"unknown node":       {[]string{string(bad), "--from-node", "77"}, "unknown_node", "left as they are"},
 		"unknown target":     {[]string{string(bad), "--set", "77.x=1"}, "unknown_node", "left as they are"},
 		"invalid value":      {[]string{string(bad), "--set", "1.a.width=-4"}, "prompt_outputs_failed_validation", "left as they are"},
+		"unknown input":      {[]string{string(bad), "--set", "1.a.widht=64"}, "invalid_assignment", "left as they are"},
 		"no assignment":      {[]string{string(bad), "--set", "nonsense"}, "", "not node.input=value"},
 		"unknown job":        {[]string{"ffffffff-0000-4000-8000-000000000009"}, "", "there is no job"},
 		"empty variable":     {[]string{string(good), "--credential-env", "NOTHING"}, "", "NOTHING"},
@@ -114,6 +115,8 @@ func TestRetriesThatCannotBeAreRefused(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 			if tc.code != "" {
 				require.Equal(t, tc.code, all[0].Code)
+				require.NotEmpty(t, all[0].Detail)
+				require.NotContains(t, all[0].Detail, "Prompt outputs failed validation", "it says what is wrong")
 			}
 			var made int
 			require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from job_retries`).Scan(&made))

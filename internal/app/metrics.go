@@ -48,7 +48,8 @@ const mostDepths = 5000
 func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 	st := metrics.Stand{Lags: map[string]int64{}, Halted: map[string]int64{}}
 	err := s.in.pool.QueryRow(ctx, `select (select coalesce(max(position), 0) from events), (select count(*) from outbox),
-		(select coalesce(sum(size), 0)::bigint from files)`).Scan(&st.Head, &st.Outbox, &st.Bytes)
+		(select coalesce(sum(size), 0)::bigint from files),
+		(select coalesce(sum(size), 0)::bigint from (select max(size) as size from files group by hash) b)`).Scan(&st.Head, &st.Outbox, &st.Bytes, &st.Blobs)
 	if err != nil {
 		return st, postgres.Classify(err, "read the stand")
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -140,6 +142,26 @@ func (o *operations) requeue(ctx context.Context, id job.ID, by act) (outcome, e
 	return outcome{Job: id, Done: "requeued"}, nil
 }
 
+// whyInvalid names the first thing that is wrong with a graph.
+func whyInvalid(err *graph.PromptError) string {
+	for _, node := range err.NodeErrors {
+		if len(node.Errors) > 0 {
+			e := node.Errors[0]
+			return inspect.Clean(fmt.Sprintf("node %s (%s): %s: %s", node.Node, node.Class, e.Message, e.Details))
+		}
+	}
+	return inspect.Clean(err.Error())
+}
+
+// publicLine is what an error says to those whom it is for, on one line: without the steps that led to it.
+func publicLine(err error) string {
+	var public *fault.Error
+	if errors.As(err, &public) && public.Message != "" {
+		return inspect.Clean(public.Message)
+	}
+	return firstLine(err)
+}
+
 // each does one thing to many jobs. What is refused for one is its outcome; an error that lies in no
 // job ends it.
 func each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (outcome, error)) ([]outcome, error) {
@@ -150,11 +172,11 @@ func each(ctx context.Context, ids []job.ID, step func(done, total int64), do fu
 		switch kind := fault.KindOf(err); {
 		case err == nil:
 		case errors.As(err, &invalid):
-			out = outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: invalid.Message}
+			out = outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: whyInvalid(invalid)}
 		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
 			return all, err
 		default:
-			out = outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: firstLine(err)}
+			out = outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: publicLine(err)}
 		}
 		all = append(all, out)
 		if step != nil {

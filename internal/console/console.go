@@ -20,13 +20,19 @@ import (
 //go:embed pages
 var pages embed.FS
 
+//go:embed pages/script.js
+var script []byte
+
+// Script is what keeps a page up to date while its job runs; pages work without it.
+func Script() []byte { return script }
+
 // Pages holds the parsed templates.
 type Pages struct{ list, job, signIn, problem *template.Template }
 
 // New parses the templates, which are part of the program.
 func New() *Pages {
 	parse := func(name string) *template.Template {
-		return template.Must(template.New("frame.html").Funcs(functions).ParseFS(pages, "pages/frame.html", "pages/style.css", "pages/script.js", "pages/"+name))
+		return template.Must(template.New("frame.html").Funcs(functions).ParseFS(pages, "pages/frame.html", "pages/style.css", "pages/"+name))
 	}
 	return &Pages{list: parse("list.html"), job: parse("job.html"), signIn: parse("signin.html"), problem: parse("problem.html")}
 }
@@ -56,7 +62,7 @@ func bytesOf(n int64) string {
 type Frame struct {
 	Title  string
 	Prefix string // path under which the service lies, "" = the root
-	Nonce  string // of the one style and the one script that may apply
+	Nonce  string // of the one style and the one script that may apply; no script stands in a page
 	SignIn bool   // the deployment has accounts: offer to sign out
 	Live   bool   // the page changes while its job runs
 }

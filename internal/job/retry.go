@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
@@ -98,8 +100,11 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 	if err != nil {
 		return Submission{}, err
 	}
-	origin := &Origin{Job: r.Of, FromNode: r.FromNode}
+	origin, asked := &Origin{Job: r.Of, FromNode: r.FromNode}, source.Prompt
 	if source.Prompt, origin.Set, err = assign(source.Prompt, r.Set); err != nil {
+		return Submission{}, err
+	}
+	if err := t.checkInputs(asked, origin.Set); err != nil {
 		return Submission{}, err
 	}
 	if err := t.checkCredential(r, first, source); err != nil {
@@ -113,6 +118,31 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 		Prompt: source.Prompt, ExtraData: source.ExtraData, Credential: r.Credential, Targets: first.Targets,
 		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason,
 	}, nil
+}
+
+// checkInputs refuses inputs that a retry sets and that neither the graph as it was asked for has nor the class
+// declares: a misspelled name would change nothing, and nobody would notice.
+func (t Retrier) checkInputs(asked json.RawMessage, set []string) error {
+	if len(set) == 0 {
+		return nil
+	}
+	g, err := graph.Parse(asked, t.Service.Limits)
+	if err != nil {
+		return err
+	}
+	for _, target := range set {
+		at := strings.LastIndexByte(target, '.')
+		node, ok := g.Node(target[:at])
+		for ; !ok; node, ok = g.Node(target[:at]) {
+			at = strings.LastIndexByte(target[:at], '.')
+		}
+		input := target[at+1:]
+		given := slices.ContainsFunc(node.Inputs, func(in graph.Given) bool { return in.Name == input })
+		if declared := t.Service.inputs(node.Class); !given && len(declared) > 0 && !slices.ContainsFunc(declared, func(name string) bool { return name == input || strings.HasPrefix(input, name+".") }) {
+			return fault.New(fault.Invalid, CodeUnknownInput, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input, strings.Join(declared, ", "))
+		}
+	}
+	return nil
 }
 
 func (t Retrier) checkNode(source Source, id string) error {
@@ -170,4 +200,17 @@ func (o *Origin) Fresh(g *graph.Graph) []string {
 		return nil
 	}
 	return slices.Clip(g.Downstream(o.FromNode))
+}
+
+// inputs are the names that a class declares; none for a class that is not known.
+func (s *Service) inputs(name string) []string {
+	class, ok := s.Validator.Classes.Lookup(name)
+	if !ok {
+		return nil
+	}
+	names := make([]string, len(class.Inputs))
+	for i, in := range class.Inputs {
+		names[i] = in.Name
+	}
+	return names
 }

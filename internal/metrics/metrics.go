@@ -7,7 +7,10 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -234,7 +237,8 @@ type Stand struct {
 	Lags   map[string]int64 // view → facts behind
 	Halted map[string]int64 // view → halted streams
 	Outbox int64            // intents that wait
-	Bytes  int64            // of the files of all accounts
+	Bytes  int64            // of the files of all accounts, as they see them
+	Blobs  int64            // of what is stored for them: equal bytes once
 
 	Webhooks Webhooks
 }
@@ -254,17 +258,23 @@ type Source interface {
 // standFor is how long what was read is served again: scrapers are many, the database is one.
 const standFor = 5 * time.Second
 
-// mostAccounts bounds the accounts with series of their own; the rest is summed as "other".
-const mostAccounts = 50
+// mostAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
+// place while it has jobs and for an hour after: whichever queues are deepest at a scrape, the number of series that
+// a server of Prometheus has to keep does not grow with the number of accounts.
+const (
+	mostAccounts = 50
+	keepsPlace   = time.Hour
+)
 
 // collector reads a source when it is asked.
 type collector struct {
 	source Source
 	log    *slog.Logger
 
-	mu   sync.Mutex
-	at   time.Time
-	last Stand
+	mu    sync.Mutex
+	at    time.Time
+	last  Stand
+	named map[string]time.Time // accounts with series of their own → when they last had a job
 }
 
 var (
@@ -280,6 +290,7 @@ var (
 	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Deliveries that were given up and can be replayed.", nil, nil)
 	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
 	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest delivery that waits.", nil, nil)
+	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes that are stored for the files of all accounts, equal bytes once.", nil, nil)
 	descUp      = prometheus.NewDesc("millrace_stand_readable", "1 when the database could be read for these metrics.", nil, nil)
 )
 
@@ -290,7 +301,7 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descPending, descDead, descEnded, descWaiting, descUp} {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descUp} {
 		ch <- d
 	}
 }
@@ -307,7 +318,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	gauge(descUp, 1)
-	for _, d := range bounded(st.Depths) {
+	for _, d := range c.bounded(st.Depths, time.Now()) {
 		gauge(descQueued, float64(d.Queued), d.Account, d.Tier)
 		gauge(descRunning, float64(d.Running), d.Account, d.Tier)
 		gauge(descOldest, d.Oldest.Seconds(), d.Account, d.Tier)
@@ -321,6 +332,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descOutbox, float64(st.Outbox))
 	gauge(descBytes, float64(st.Bytes))
+	gauge(descBlobs, float64(st.Blobs))
 	gauge(descPending, float64(st.Webhooks.Pending))
 	gauge(descDead, float64(st.Webhooks.Dead))
 	gauge(descEnded, float64(st.Webhooks.Disabled))
@@ -342,25 +354,66 @@ func (c *collector) read() (Stand, error) {
 	return st, err
 }
 
-// bounded sums what is beyond the accounts that get series of their own, by tier.
-func bounded(all []Depth) []Depth {
-	if len(all) <= mostAccounts {
-		return all
-	}
-	out := all[:mostAccounts:mostAccounts]
+// bounded sums what is beyond the accounts that have series of their own, by tier. Places that are free go to
+// the deepest queues.
+func (c *collector) bounded(all []Depth, now time.Time) []Depth {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(all, now)
+	out := []Depth{}
 	rest := map[string]*Depth{}
-	var tiers []string
-	for _, d := range all[mostAccounts:] {
-		r, ok := rest[d.Tier]
-		if !ok {
+	for _, d := range all {
+		if _, ok := c.named[d.Account]; ok {
+			out = append(out, d)
+			continue
+		}
+		r := rest[d.Tier]
+		if r == nil {
 			r = &Depth{Account: "other", Tier: d.Tier}
 			rest[d.Tier] = r
-			tiers = append(tiers, d.Tier)
 		}
 		r.Queued, r.Running, r.Oldest = r.Queued+d.Queued, r.Running+d.Running, max(r.Oldest, d.Oldest)
 	}
-	for _, tier := range tiers {
+	for _, tier := range slices.Sorted(maps.Keys(rest)) {
 		out = append(out, *rest[tier])
 	}
 	return out
 }
+
+// keep decides which accounts have series of their own; mu is held.
+func (c *collector) keep(all []Depth, now time.Time) {
+	if c.named == nil {
+		c.named = map[string]time.Time{}
+	}
+	for _, d := range all {
+		if _, ok := c.named[d.Account]; ok {
+			c.named[d.Account] = now
+		}
+	}
+	maps.DeleteFunc(c.named, func(_ string, last time.Time) bool { return now.Sub(last) > keepsPlace })
+	for _, d := range all {
+		if len(c.named) == mostAccounts {
+			return
+		}
+		c.named[d.Account] = now
+	}
+}
+
+// Names returns the name of every metric that may be served.
+func (m *Metrics) Names() []string {
+	ch := make(chan *prometheus.Desc)
+	go func() {
+		defer close(ch)
+		m.registry.Describe(ch)
+	}()
+	var names []string
+	for d := range ch {
+		if found := nameOf.FindStringSubmatch(d.String()); found != nil {
+			names = append(names, found[1])
+		}
+	}
+	return names
+}
+
+// nameOf reads a metric's name off its description, which tells it in no other way.
+var nameOf = regexp.MustCompile(`fqName: "([^"]+)"`)

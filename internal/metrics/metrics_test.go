@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -57,12 +59,19 @@ func TestDurationsCostsAndCacheHitsComeFromTheFacts(t *testing.T) {
 }
 
 // source has more accounts than get series of their own.
-type source struct{ err error }
+type source struct {
+	err  error
+	turn *int // which 1,000 accounts have jobs; nil: always the same
+}
 
 func (s source) Stand(context.Context) (metrics.Stand, error) {
-	st := metrics.Stand{Head: 7, Lags: map[string]int64{"jobs_v1": 3}}
+	st := metrics.Stand{Head: 7, Bytes: 9, Blobs: 8, Lags: map[string]int64{"jobs_v1": 3}}
+	first := 0
+	if s.turn != nil {
+		first = 1000 * *s.turn
+	}
 	for i := range 1000 {
-		st.Depths = append(st.Depths, metrics.Depth{Account: fmt.Sprint(i), Tier: "pro", Queued: 1, Oldest: time.Minute})
+		st.Depths = append(st.Depths, metrics.Depth{Account: fmt.Sprint(first + i), Tier: "pro", Queued: 1, Oldest: time.Minute})
 	}
 	return st, s.err
 }
@@ -82,10 +91,43 @@ func TestTheNumberOfSeriesIsBounded(t *testing.T) {
 	require.Contains(t, body, `class="other"`)
 }
 
+// The deepest queues are others at every scrape, and yet a server of Prometheus keeps few series.
+func TestAccountsKeepTheirSeries(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	synctest.Test(t, func(t *testing.T) {
+		m, turn := metrics.New(), 0
+		m.Read(source{turn: &turn}, slog.New(slog.DiscardHandler))
+		for turn = range 5 {
+			for _, found := range regexp.MustCompile(`millrace_jobs_queued\{account="(\w+)"`).FindAllStringSubmatch(scrape(t, m), -1) {
+				seen[found[1]] = true
+			}
+			<-time.After(time.Minute) // of the bubble's clock
+		}
+		require.Len(t, seen, 51, "the first fifty, and the sum of the others")
+		<-time.After(2 * time.Hour)
+		require.Contains(t, scrape(t, m), `account="4001"`, "places that nobody needs are given on")
+	})
+}
+
+func TestEveryMetricSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	m := metrics.New()
+	m.Read(source{}, slog.New(slog.DiscardHandler))
+	body := scrape(t, m)
+	for _, name := range m.Names() {
+		require.Regexp(t, `^(millrace|go|process)_[a-z0-9_]+$`, name)
+		if strings.Contains(body, "# TYPE "+name+" ") {
+			require.Regexp(t, "# HELP "+name+" .{8,}", body, name)
+		}
+	}
+	require.Contains(t, m.Names(), "millrace_provider_cost_usd_total")
+}
+
 func TestADatabaseThatIsAwayIsTold(t *testing.T) {
 	t.Parallel()
 	m := metrics.New()
-	m.Read(source{errors.New("away")}, slog.New(slog.DiscardHandler))
+	m.Read(source{err: errors.New("away")}, slog.New(slog.DiscardHandler))
 	body := scrape(t, m)
 	require.Contains(t, body, "millrace_stand_readable 0")
 	require.NotContains(t, body, "millrace_jobs_queued{")

@@ -39,8 +39,8 @@ func (c charges) count(path string) (sum int) {
 	return sum
 }
 
-// startPartners starts the roles against a simulated provider.
-func startPartners(t *testing.T) (*cluster, charges) {
+// startPartners starts the roles against a simulated provider, with more of the environment.
+func startPartners(t *testing.T, env ...string) (*cluster, charges) {
 	t.Helper()
 	provider := sim.New(sim.Options{Delay: 50 * time.Millisecond})
 	t.Cleanup(provider.Close)
@@ -48,7 +48,7 @@ func startPartners(t *testing.T) (*cluster, charges) {
 	t.Cleanup(server.Close)
 	dir := dataDir(t)
 	c := serveOn(t, startStack(t, dir), dir)
-	c.env = append(c.env, "MILLRACE_SIMULATOR="+server.URL)
+	c.env = append(append(c.env, "MILLRACE_SIMULATOR="+server.URL), env...)
 	c.startRoles()
 	return c, charges{t, server.URL}
 }

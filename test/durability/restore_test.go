@@ -1,9 +1,12 @@
 package durability_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,11 +33,20 @@ func tool(t *testing.T, name string, args ...string) {
 
 // The tested restore: a dump of PostgreSQL taken while jobs run and wait, put into a fresh cluster beside
 // an empty Temporal. The doctor starts what has no workflow, and every job that was accepted before the
-// dump completes, each output once.
+// dump completes, each output once. So does a call that a provider is working at, without being sent again, and
+// the ingestion of an upload; a call that has ended is answered from the record.
 func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	t.Parallel()
-	old := startCluster(t)
+	old, provider := startPartners(t, "MILLRACE_SCANNER=sleep 600")
 	old.await([]string{old.submit(cheap("before"))}, "completed")
+	ended := old.runEcho("done", false)
+	running := old.request("/v2/models/sim/image/requests", `{"prompt":"slowly [sim:delay=20s]"}`)
+	old.until(time.Minute, "the provider has it", func() bool { return old.isAt("calls", running, "running") })
+	upload := strings.TrimPrefix(old.ingested(), "ingest-")
+	old.until(time.Minute, "it is being scanned", func() bool {
+		return strings.Contains(old.command("assets", "events", upload), "asset.verified")
+	})
+	charged := provider.total()
 	jobs := old.batch("restored")
 	old.until(time.Minute, "a long job runs", func() bool { return old.state(jobs["restored-long-0"]) == "in_progress" })
 	dump := filepath.Join(old.dir, "backup.dump")
@@ -49,10 +61,17 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	tool(t, "cp", "-a", filepath.Join(old.dir, "service"), filepath.Join(dir, "service"))
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "service", "values"))) // is no part of a backup
 	c := serveOn(t, stack, dir)
+	c.env = append(c.env, "MILLRACE_SIMULATOR="+provider.base)
 
 	shown, err := c.try("doctor", "--reconcile")
 	require.Error(t, err, "what is found is shown, and nothing is done without --yes")
-	require.Contains(t, shown, "Temporal has no workflow of it")
+	for _, found := range []string{
+		"job " + jobs["restored-long-0"], "runs, and Temporal has no workflow of it", "start it again",
+		"call " + running, "go on with it; nothing is sent twice", "asset " + upload, "ingest it again",
+	} {
+		require.Contains(t, shown, found)
+	}
+	require.NotContains(t, shown, ended, "a call that has ended is let be")
 	again, err := c.try("doctor", "--reconcile")
 	require.Error(t, err)
 	require.Equal(t, shown, again)
@@ -65,9 +84,51 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	c.checkViews()
 	c.checkLanes()
 	require.Contains(t, c.command("jobs", "events", jobs["restored-long-0"]), "job.requeued")
+	c.until(time.Minute, "the call goes on", func() bool { return c.isAt("calls", running, "succeeded") })
+	c.until(time.Minute, "the upload is looked into", func() bool {
+		return strings.Contains(c.command("assets", "events", upload), "asset.scanned")
+	})
+	c.runEcho("done", true) // its key is answered from the record
+	require.Equal(t, charged, provider.total(), "the provider is asked for nothing twice")
 	replayed := c.command("jobs", "replay", "--since", "1h", "--limit", "3")
 	require.Contains(t, replayed, "replays")
 	require.NotContains(t, replayed, "diverges")
+}
+
+// isAt tells whether a call or an asset is in a state.
+func (s *service) isAt(noun, id, state string) bool {
+	s.t.Helper()
+	var found struct{ State string }
+	require.NoError(s.t, json.Unmarshal([]byte(s.command(noun, "show", id, "--json")), &found))
+	return found.State == state
+}
+
+// request posts a body to the model router and returns the id of the call.
+func (s *service) request(path, body string) string {
+	s.t.Helper()
+	status, answer := s.call("POST", path, body)
+	require.Less(s.t, status, 300, answer)
+	var made struct {
+		ID string `json:"request_id"`
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(answer), &made))
+	require.NotEmpty(s.t, made.ID, answer)
+	return made.ID
+}
+
+// runEcho runs a model with an idempotency key and returns the id of the call that answered.
+func (s *service) runEcho(key string, replayed bool) string {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), "POST", s.base+"/v2/models/sim/echo", strings.NewReader(`{"prompt":"hello"}`))
+	require.NoError(s.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(s.t, err)
+	defer resp.Body.Close()
+	require.Equal(s.t, http.StatusOK, resp.StatusCode)
+	require.Equal(s.t, replayed, resp.Header.Get("Idempotent-Replayed") == "true")
+	return resp.Header.Get("X-Comfy-Request-Id")
 }
 
 // try runs a command that may fail.

@@ -138,6 +138,10 @@ func TestTheConsoleIsNobodyElses(t *testing.T) {
 	}
 
 	b := c.signedIn()
+	live := b.get("/console/jobs/" + id)
+	require.Regexp(t, `<script nonce="\w+" src="/console/live.js"></script>`, live.body)
+	require.Equal(t, 1, strings.Count(live.body, "<script"), "no script stands in the page")
+	require.Contains(t, b.get("/console/live.js").header.Get("Content-Type"), "text/javascript")
 	foreign := b.visit(http.MethodPost, "/console/jobs/"+id+"/cancel", "x=1", "Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site")
 	require.Equal(t, http.StatusForbidden, foreign.status, "another site's form")
 	reader := &client{t: t, base: c.base, key: start(t).run(t, "keys", "create", "--account", c.name, "--scope", "read")}

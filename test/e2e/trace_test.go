@@ -93,20 +93,43 @@ func TestATraceLeadsFromTheRequestToItsNodes(t *testing.T) {
 		return spans["POST"] != nil && spans["node EmptyImage"] != nil && spans["RunWorkflow:RunGraph"] != nil
 	}, patience, 100*time.Millisecond)
 
-	node := spans["node EmptyImage"]
-	for span, steps := node, 0; ; steps++ {
-		require.Less(t, steps, 10)
-		parent := byID(spans, span.GetParentSpanId())
-		require.NotNil(t, parent, "%s is below nothing", span.GetName())
-		if span = parent; span.GetName() == "POST" {
-			break
-		}
-	}
+	requireBelow(t, spans, "node EmptyImage", "POST")
 	_, metrics := c.adminText("/metrics")
 	collected.mu.Lock()
 	defer collected.mu.Unlock()
 	require.NotContains(t, collected.raw.String(), c.key)
 	require.NotContains(t, metrics, c.key)
+}
+
+// The same for a model call: the id of the request names the trace, down to what went over the wire.
+func TestATraceLeadsFromTheRequestToTheProvider(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	collected, _ := theTraces()
+	r := c.do("POST", "/v2/models/sim/echo", `{"prompt":"a secret of the caller's"}`, "Content-Type", "application/json")
+	require.Equal(t, 200, r.status, r.body)
+	trace := strings.ReplaceAll(r.header.Get("X-Comfy-Request-Id"), "-", "")
+	var spans map[string]*tracev1.Span
+	require.Eventually(t, func() bool {
+		spans = collected.of(trace)
+		return spans["POST"] != nil && spans["provider POST"] != nil && spans["send call"] != nil && spans["RunWorkflow:RunModel"] != nil
+	}, patience, 100*time.Millisecond)
+	requireBelow(t, spans, "provider POST", "POST")
+	requireBelow(t, spans, "RunWorkflow:RunModel", "POST")
+	collected.mu.Lock()
+	defer collected.mu.Unlock()
+	require.NotContains(t, collected.raw.String(), "a secret of the caller's")
+}
+
+// requireBelow follows the parents of a span up to another.
+func requireBelow(t *testing.T, spans map[string]*tracev1.Span, name, above string) {
+	t.Helper()
+	for span, steps := spans[name], 0; span.GetName() != above; steps++ {
+		require.Less(t, steps, 10)
+		parent := byID(spans, span.GetParentSpanId())
+		require.NotNil(t, parent, "%s is below nothing", span.GetName())
+		span = parent
+	}
 }
 
 func byID(spans map[string]*tracev1.Span, id []byte) *tracev1.Span {

@@ -1,0 +1,75 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/millrace-dev/millrace/internal/app"
+)
+
+// named are the metrics in an expression; added is what a histogram adds to its name.
+var (
+	named = regexp.MustCompile(`millrace_[a-z_]+`)
+	added = regexp.MustCompile(`_(bucket|sum|count)$`)
+)
+
+func requireServed(t *testing.T, expression string) {
+	t.Helper()
+	names := app.MetricNames(t.Context())
+	found := named.FindAllString(expression, -1)
+	require.NotEmpty(t, found, expression)
+	for _, name := range found {
+		require.True(t, slices.Contains(names, name) || slices.Contains(names, added.ReplaceAllString(name, "")), "%s in %s", name, expression)
+	}
+}
+
+// Alerts that are shipped ask for metrics that are served, and say what to do.
+func TestShippedAlertsAskForMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
+	require.NoError(t, err)
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(raw, &file))
+	require.NotEmpty(t, file.Groups)
+	for _, rule := range file.Groups[0].Rules {
+		requireServed(t, rule.Expr)
+		require.NotEmpty(t, rule.For, rule.Alert)
+		require.Contains(t, []string{"page", "ticket"}, rule.Labels["severity"], rule.Alert)
+		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		require.NotEmpty(t, rule.Annotations["remedy"], rule.Alert)
+	}
+}
+
+func TestTheShippedDashboardAsksForMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../deploy/grafana/millrace.json")
+	require.NoError(t, err)
+	var board struct {
+		Title  string
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &board))
+	require.NotEmpty(t, board.Panels)
+	for _, panel := range board.Panels {
+		require.NotEmpty(t, panel.Targets, panel.Title)
+		for _, target := range panel.Targets {
+			requireServed(t, target.Expr)
+		}
+	}
+}
