@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -157,12 +158,16 @@ func listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// headerTimeout bounds how long a client may take to say what it wants; bodies and streams have bounds of their own.
-const headerTimeout = 15 * time.Second
+// headerTimeout bounds how long a client may take to say what it wants; bodyTimeout, how long the body may take that
+// a route does not read by bounds of its own. Streams have theirs.
+const (
+	headerTimeout = 15 * time.Second
+	bodyTimeout   = time.Minute
+)
 
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace time.Duration) error {
 	srv := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute,
+		Handler: api.BoundWaiting(handler, bodyTimeout), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	stopped := make(chan error, 1)

@@ -65,7 +65,10 @@ func (b *Bus) serve(w http.ResponseWriter, r *http.Request, accounts []string) {
 	out := http.NewResponseController(w)
 	w.Header().Set(streamHeader, id)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	err := out.Flush()
+	err := out.SetReadDeadline(time.Time{}) // the body is read; the stream stays open
+	if err == nil {
+		err = out.Flush()
+	}
 	for err == nil {
 		err = o.forward(r.Context(), w, out)
 	}
