@@ -1,0 +1,19 @@
+package webhook
+
+import (
+	"net/http"
+	"time"
+)
+
+// CheckAddress is checkAddress for tests.
+func CheckAddress(text string, allow ...string) (string, error) { return checkAddress(text, allow) }
+
+// Sign signs as an endpoint with that key does, and with a former key until a time.
+func Sign(h http.Header, secret, old string, until time.Time, id string, at time.Time, body []byte) error {
+	return place{Secret: secret, Old: old, OldUntil: until}.sign(h, id, at, body)
+}
+
+// Next is Policy.next for tests.
+func (p Policy) Next(attempts int, asked time.Duration) (time.Duration, bool) {
+	return p.next(attempts, asked)
+}
