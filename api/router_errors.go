@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -72,14 +71,27 @@ func (s *server) failRouter(c *gin.Context, err error) {
 // routerRefusal is err in the words of the router contract.
 func routerRefusal(path string, err error) call.Refusal {
 	r := *refusalOf(path, classify(err))
-	queued := isRequests(path)
-	if !queued && slices.Contains([]string{call.CancelledType, call.QueueTimeout, call.RequestNotFound, call.QueueBacklogFull}, r.Type) {
-		r.Status, r.Type, r.RetryAfter = http.StatusInternalServerError, call.InternalError, 0 // never outside …/requests (checklist R-58)
+	if !sendable(r.Type, isRequests(path)) {
+		r = *call.RefusalOf(fault.New(fault.Internal, "", "error type %q at %s: %s", r.Type, path, r.Detail))
 	}
 	if versionOf(path) == call.V1 && r.Type == call.RateLimited {
 		r.Type = call.ConcurrencyLimit // v1 knows no other 429 (checklist R-98)
 	}
 	return r
+}
+
+// sendable reports whether a type may be sent: the contract's fifteen everywhere, and below …/requests the
+// four of the queued delivery (checklist ). A client takes any other for internal_error.
+func sendable(errorType string, queued bool) bool {
+	switch errorType {
+	case call.InvalidInput, call.PolicyViolation, call.ProviderError, call.ProviderTimeout, call.InsufficientCredits,
+		call.ModelNotFound, call.Unauthorized, call.Forbidden, call.ConcurrencyLimit, call.ClientDisconnected, call.InternalError,
+		call.DeadlineExceeded, call.NotEnabled, call.ServiceUnavailable, call.RateLimited:
+		return true
+	case call.CancelledType, call.QueueTimeout, call.RequestNotFound, call.QueueBacklogFull:
+		return queued
+	}
+	return false
 }
 
 // refusalOf gives what this package itself refuses its type; everything else is call.RefusalOf's.
@@ -120,7 +132,7 @@ func nowhere(path string) *call.Refusal {
 func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 	for name, value := range map[string]string{
 		"X-Service-Error-Type": r.Type, "X-Comfy-Error-Type": r.Type,
-		"X-Comfy-Upstream-Status": upstreamStatus(r), "X-Comfy-Upstream-Detail": headerText(r.UpstreamDetail),
+		"X-Comfy-Upstream-Status": upstreamStatus(r), "X-Comfy-Upstream-Detail": upstreamDetail(r),
 		"X-Comfy-Refusal-Subject": headerText(r.RefusalSubject), "Retry-After": positive(r.RetryAfter),
 		"Cache-Control": "no-store",
 	} {
@@ -143,6 +155,14 @@ func upstreamStatus(r call.Refusal) string {
 		return positive(r.UpstreamStatus)
 	}
 	return ""
+}
+
+// upstreamDetail is the provider's own words, on a 400 only (router facts, section 0).
+func upstreamDetail(r call.Refusal) string {
+	if r.Status != http.StatusBadRequest {
+		return ""
+	}
+	return headerText(r.UpstreamDetail)
 }
 
 // setReplayed marks an answer of an idempotency record; v1 has no such header (checklist ).

@@ -3,14 +3,19 @@ package api_test
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/router"
 )
 
@@ -83,6 +88,21 @@ func TestHeadersOfARefusal(t *testing.T) {
 	}
 }
 
+// A provider's 422 is told by its fields alone (R-54, router facts, section 0).
+func TestFieldsThatAProviderRefuses(t *testing.T) {
+	t.Parallel()
+	fields := call.Refuse(422, call.InvalidInput, "no")
+	fields.UpstreamStatus, fields.UpstreamDetail = 422, "words"
+	fields.Validation = []byte(`[{"type":"missing","loc":["body","images",0],"msg":"m","extra":1.0}]`)
+	got := startRouter(t, api.Options{}, refusing{refusal: fields}).do(t, http.MethodPost, "/v2/models/sim/echo", `{"prompt":"x"}`)
+	require.Equal(t, 422, got.status)
+	require.Equal(t, `{"detail":`+string(fields.Validation)+"}\n", got.body)
+	require.Equal(t, call.InvalidInput, got.header.Get("X-Service-Error-Type"))
+	for _, name := range []string{"X-Comfy-Upstream-Status", "X-Comfy-Upstream-Detail", "Retry-After"} {
+		require.NotContains(t, got.header, name)
+	}
+}
+
 // The address of a model's document is given where it is on https, in the version that was asked (R-32, R-33, R-84, R-87).
 func TestAddressOfASchema(t *testing.T) {
 	t.Parallel()
@@ -128,4 +148,95 @@ func TestAPanicIsAnIdentifiedAnswer(t *testing.T) {
 		seen[id] = true
 	}
 	require.Equal(t, 200, h.do(t, "GET", "/v2/models", "").status)
+}
+
+// The set of error types is closed at fifteen, and four more below …/requests; whatever else a part may say,
+// a client never reads it (R-57, R-58).
+func TestErrorTypesAreAClosedSet(t *testing.T) {
+	t.Parallel()
+	fifteen := []string{
+		"invalid_input", "content_policy_violation", "provider_error", "provider_timeout", "insufficient_credits", "model_not_found",
+		"unauthorized", "forbidden", "concurrency_limit_exceeded", "client_disconnected", "internal_error", "deadline_exceeded",
+		"not_enabled", "service_unavailable", "rate_limited",
+	}
+	queues := []string{"cancelled", "queue_timeout", "request_not_found", "queue_backlog_full"}
+	for _, errorType := range slices.Concat(fifteen, queues, []string{"made_up", ""}) {
+		h := startRouter(t, api.Options{}, refusing{refusal: call.Refuse(409, errorType, "a detail")})
+		for path, set := range map[string][]string{
+			"/v2/models/sim/echo": fifteen, "/v1/models/sim/echo": fifteen, "/v2/models/sim/echo/requests": append(slices.Clone(fifteen), queues...),
+		} {
+			got := h.do(t, http.MethodPost, path, `{"prompt":"x"}`)
+			told := got.json(t)["error_type"]
+			require.Equal(t, told, got.header.Get("X-Service-Error-Type"))
+			switch {
+			case !slices.Contains(set, errorType):
+				require.Equal(t, []any{500, "internal_error"}, []any{got.status, told}, "%s at %s", errorType, path)
+				require.NotContains(t, got.body, "a detail")
+			case errorType == "rate_limited" && path[:3] == "/v1":
+				require.Equal(t, "concurrency_limit_exceeded", told)
+			default:
+				require.Equal(t, []any{409, errorType}, []any{got.status, told}, path)
+			}
+		}
+	}
+}
+
+// ailing is away until it is well.
+type ailing struct {
+	api.Calls
+	well *atomic.Bool
+}
+
+func (a ailing) Run(context.Context, call.Invocation) (*call.Result, error) {
+	if !a.well.Load() {
+		return nil, fault.New(fault.Unavailable, "", "the connection to 10.0.0.7 is refused")
+	}
+	return nil, call.Refuse(502, call.ProviderError, "well")
+}
+
+func (a ailing) IdentityByKey(context.Context, account.KeyHash) (account.Identity, error) {
+	if !a.well.Load() {
+		return account.Identity{}, fault.New(fault.Unavailable, "", "the connection to 10.0.0.7 is refused")
+	}
+	return account.Identity{Account: "a", Active: true, Scopes: []account.Scope{account.ScopeRead, account.ScopeWrite}}, nil
+}
+
+// A part that is away is 503 on every route, says nothing of the inside, and clears by itself (R-44, R-60, R-62).
+func TestAnOutageClearsByItself(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]api.Options{"the accounts": {Mode: account.ModeKeys}, "the calls": {}} {
+		part := ailing{well: &atomic.Bool{}}
+		models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
+		require.NoError(t, err)
+		h := startWith(t, opts, func(d *api.Deps) {
+			if opts.Mode == account.ModeKeys {
+				d.Auth = account.NewKeys(part)
+			}
+			d.Router = &api.ModelRouter{
+				Models: router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}, Calls: part,
+				Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
+			}
+		})
+		routes := map[string]int{"POST /v2/models/sim/echo": 502}
+		if opts.Mode == account.ModeKeys {
+			for _, path := range []string{"/v2/models", "/v2/models/sim/echo", "/v2/models/sim/echo/openapi.json"} {
+				routes["GET "+path] = 200
+			}
+		}
+		ask := func(route string) reply {
+			method, path, _ := strings.Cut(route, " ")
+			return h.do(t, method, path, `{"prompt":"x"}`, "X-API-Key", "k")
+		}
+		for route := range routes {
+			got := ask(route)
+			require.Equal(t, 503, got.status, "%s: %s: %s", name, route, got.body)
+			require.Equal(t, []any{"service_unavailable", "service_unavailable"}, []any{got.json(t)["error_type"], got.header.Get("X-Service-Error-Type")})
+			require.Regexp(t, `^[1-9]\d*$`, got.header.Get("Retry-After"))
+			require.NotContains(t, got.body, "10.0.0.7")
+		}
+		part.well.Store(true)
+		for route, status := range routes {
+			require.Equal(t, status, ask(route).status, "%s: %s", name, route)
+		}
+	}
 }

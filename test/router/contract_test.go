@@ -206,3 +206,54 @@ func TestAGenerationThatOutlivedItsConnectionIsCollected(t *testing.T) { // R-49
 		require.Empty(t, r.header.Get("Retry-After"))
 	})
 }
+
+func TestTheOutputSchemaJudgesNoAnswer(t *testing.T) { // R-37, R-38, R-39
+	t.Parallel()
+	c := newClient(t)
+	for _, model := range []string{"typed", "json"} {
+		for _, how := range []string{"plain", "accepted"} {
+			for _, version := range []string{"v1", "v2"} {
+				r := c.do("POST", "/"+version+"/models/probe/"+model, `{"how":"`+how+`"}`)
+				require.Equal(t, []any{200, oddAnswer}, []any{r.status, r.body}, "%s %s", model, how)
+			}
+		}
+	}
+}
+
+func TestVersionsDifferInNothingElse(t *testing.T) { // R-92, R-100
+	t.Parallel()
+	c := newClient(t)
+	both := func(method, path, body string) (one, two reply) {
+		one, two = c.do(method, "/v1"+path, body), c.do(method, "/v2"+path, body)
+		for _, r := range []reply{one, two} {
+			for _, name := range []string{"Deprecation", "Sunset", "Warning"} {
+				require.NotContains(t, r.header, name)
+			}
+		}
+		require.Equal(t, two.status, one.status, path)
+		return one, two
+	}
+	one, two := both("GET", "/models?limit=3", "")
+	require.Equal(t, decode(t, two.body)["data"], decode(t, one.body)["data"])
+	next := "/models?limit=100&cursor=" + decode(t, two.body)["next_cursor"].(string) // a place in the order, whoever made it
+	one, two = both("GET", next, "")
+	require.Equal(t, two.body, one.body)
+	one, two = both("GET", "/models/sim/open", "")
+	require.Equal(t, two.body, one.body)
+	for _, refused := range []struct{ method, path, body string }{
+		{"GET", "/models/sim/ecko", ""},
+		{"POST", "/models/sim/ecko", "{}"},
+		{"POST", "/models/sim/echo", "[]"},
+		{"POST", "/models/sim/echo", "{}"},
+		{"POST", "/models/sim/echo", `{"prompt":"x [sim:policy]"}`},
+		{"POST", "/models/sim/echo", `{"prompt":"x [sim:error]"}`},
+		{"POST", "/models/sim/echo", `{"prompt":"x [sim:validation]"}`},
+		{"GET", "/models?limit=x", ""},
+		{"GET", "/models?cursor=x", ""},
+	} {
+		one, two := both(refused.method, refused.path, refused.body)
+		require.GreaterOrEqual(t, one.status, 400)
+		require.Equal(t, two.body, one.body)
+		require.Equal(t, two.header.Get("X-Service-Error-Type"), one.header.Get("X-Service-Error-Type"))
+	}
+}

@@ -17,6 +17,7 @@ auth: {kind: none}
 defaults: {charges_on_policy_rejection: no, price: {exact: "0", as_of: 2026-11-01}, limits: {bytes: 64KiB, stall: 5s, total: 30s}}
 models:
   - {model: json, title: JSON, protocol: sync, submit: {url: /json}}
+  - {model: typed, title: Typed, protocol: sync, submit: {url: /json}, output: {type: object, required: [url], properties: {url: {type: string}, a: {type: integer}}}}
   - {model: bytes, title: Bytes, protocol: bytes, content_type: application/octet-stream, submit: {url: /bytes}}
   - model: slow
     title: Slow
@@ -38,6 +39,9 @@ models:
       required: [prompt]
       properties: {prompt: {type: string, minLength: 1}, n: {type: integer, minimum: 1, maximum: 4}, image: {type: string}}
 `
+
+// oddAnswer is a document that rendering it anew would change.
+const oddAnswer = "\n{ \"z\" : 1.0, \"a\":\"caf\\u00e9 <b>\" ,\"big\":12345678901234567890123, \"a\":null }\r\n"
 
 // probe is that provider. A word of the body says how it behaves.
 type probe struct {
@@ -116,8 +120,11 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 				return
 			}
 		}
+	case "accepted": // as if it were not done yet
+		w.WriteHeader(http.StatusAccepted)
+		io.WriteString(w, oddAnswer) //nolint:errcheck // the caller sees it
 	default:
-		io.WriteString(w, `{"a":"b"}`) //nolint:errcheck // the caller sees it
+		io.WriteString(w, oddAnswer) //nolint:errcheck // the caller sees it
 	}
 }
 
