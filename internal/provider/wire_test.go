@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,7 +38,7 @@ defaults:
 models:
   - {model: whole, protocol: sync, submit: {url: /run}}
   - {model: audio, protocol: bytes, submit: {url: /run}}
-  - {model: later, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, done: body.done == true}
+  - {model: later, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, cancel: {url: "{handle}", method: DELETE}, done: body.done == true}
   - {model: form, protocol: sync, encoding: multipart, submit: {url: /run}}
 `
 
@@ -308,4 +310,53 @@ func TestRetryAfterOfAStatusAnswerIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, provider.Pending, out.Phase)
 	require.Equal(t, 7*time.Second, out.PollAfter)
+}
+
+func TestAStatusAnswerThatStallsIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		switch asked {
+		case 1: // no answer
+			<-r.Context().Done()
+		case 2: // a part of one
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(`{"done":`))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(`{"done":true}`))
+		}
+	})
+	m := find(t, s, "acme/later")
+	_, err := c.Poll(t.Context(), m, base+"/status", io.Discard)
+	require.ErrorIs(t, err, provider.ErrUnknown)
+	for _, want := range []provider.Phase{provider.Pending, provider.Answered} {
+		out, err := c.Poll(t.Context(), m, base+"/status", io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, want, out.Phase, "%+v", out.Failure)
+	}
+}
+
+func TestACancelThatTheProviderRefusesIsNone(t *testing.T) {
+	t.Parallel()
+	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
+		status, _ := strconv.Atoi(path.Base(r.URL.Path)) //nolint:errcheck // a test's own address
+		w.WriteHeader(status)
+	})
+	m := find(t, s, "acme/later")
+	for status, want := range map[int]error{
+		200: nil, 202: nil, 204: nil, 404: nil, 410: nil,
+		400: provider.ErrCannotCancel, 401: provider.ErrCannotCancel, 409: provider.ErrCannotCancel,
+		408: provider.ErrUnknown, 429: provider.ErrUnknown, 503: provider.ErrUnknown,
+	} {
+		err := c.Cancel(t.Context(), m, fmt.Sprintf("%s/%d", base, status))
+		if want == nil {
+			require.NoError(t, err, status)
+			continue
+		}
+		require.ErrorIs(t, err, want, status)
+	}
 }

@@ -18,7 +18,12 @@ var arkRefusals = refusals{
 func (s *Server) byteplusRoutes() {
 	s.handle("POST /byteplus/api/v3/contents/generations/tasks", bearer, arkRefusals.or(arkSubmit))
 	s.handle("GET /byteplus/api/v3/contents/generations/tasks/{id}", bearer, refusals{faultDown: arkRefusals[faultDown]}.or(arkTask))
-	s.handle("DELETE /byteplus/api/v3/contents/generations/tasks/{id}", bearer, func(*exchange) reply { return ok(map[string]any{}) })
+	s.handle("DELETE /byteplus/api/v3/contents/generations/tasks/{id}", bearer, func(e *exchange) reply {
+		if !e.cancel() {
+			return arkError(http.StatusConflict, "InvalidAction.RunningTaskDeletion", "The task can not be cancelled any more.")
+		}
+		return ok(map[string]any{})
+	})
 }
 
 func arkSubmit(e *exchange) reply {
@@ -26,7 +31,9 @@ func arkSubmit(e *exchange) reply {
 	if e.body["return_last_frame"] == true {
 		extra = "last"
 	}
-	return reply{status: http.StatusOK, json: map[string]any{"id": e.submit(extra).id()}, charged: true}
+	t := e.submit(extra)
+	e.callback(e.text("callback_url"), t, arkTask, nil)
+	return reply{status: http.StatusOK, json: map[string]any{"id": t.id()}, charged: true}
 }
 
 func arkTask(e *exchange) reply {
@@ -36,6 +43,9 @@ func arkTask(e *exchange) reply {
 	}
 	task := map[string]any{"id": t.id(), "model": "seedance-1-0-pro-250528", "status": "running", "created_at": t.Ready/1000 - 1, "updated_at": e.now.Unix()}
 	switch {
+	case e.canceled(t):
+		task["status"] = "cancelled"
+		return ok(task)
 	case !t.finished(e.now):
 		return ok(task)
 	case t.Fault == faultPolicy:

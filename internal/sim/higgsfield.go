@@ -37,9 +37,7 @@ func higgsSubmit(e *exchange) reply {
 	if e.scenario.Fault == faultPolicy { // found while it runs
 		t.Fault = faultPolicy
 	}
-	if hook := e.URL.Query().Get("hf_webhook"); hook != "" {
-		e.server.webhook(hook, func() any { return higgsCompleted(e, t) }, e, t)
-	}
+	e.callback(e.URL.Query().Get("hf_webhook"), t, higgsStatus, nil)
 	return reply{status: http.StatusOK, json: higgsRequest(e, t, "queued"), charged: true}
 }
 

@@ -24,6 +24,7 @@ func (s *Server) klingRoutes() {
 
 func klingSubmit(e *exchange) reply {
 	t := e.submit("")
+	e.callback(e.text("callback_url"), t, klingTask, ofData)
 	return reply{status: http.StatusOK, charged: true, json: klingDocument(map[string]any{
 		"task_id": t.id(), "task_status": "submitted", "task_info": map[string]any{}, "created_at": e.now.UnixMilli(), "updated_at": e.now.UnixMilli(),
 	})}

@@ -96,6 +96,26 @@ func TestWebhooksReachThisMachineOnly(t *testing.T) {
 	require.Equal(t, "OK", (<-got)["status"])
 	send(t, "POST", base+"/bfl/v1/flux-2-pro", `{"prompt":"x","webhook_url":"`+hook.URL+`"}`, "x-key", "k")
 	require.Equal(t, "Ready", (<-got)["status"])
+	for path, want := range map[string]string{
+		"/wavespeed/api/v3/wavespeed-ai/flux-schnell?webhook=" + hook.URL:            "completed",
+		"/higgsfield/higgsfield-ai/soul/standard?hf_webhook=" + hook.URL:             "completed",
+		"/higgsfield/higgsfield-ai/soul/standard?note=policy&hf_webhook=" + hook.URL: "nsfw",
+		"/byteplus/api/v3/contents/generations/tasks":                                "succeeded",
+		"/kling/v1/videos/text2video":                                                "succeed",
+	} {
+		body := `{"prompt":"x","callback_url":"` + hook.URL + `"}`
+		if strings.Contains(path, "note=policy") {
+			body = `{"prompt":"[sim:policy]"}`
+		}
+		word := "Bearer k"
+		if strings.Contains(path, "higgsfield") {
+			word = "Key k"
+		}
+		status, _ := send(t, "POST", base+path, body, "Authorization", word)
+		require.Equal(t, 200, status, path)
+		posted := <-got
+		require.Contains(t, []any{posted["status"], posted["task_status"]}, any(want), "%s: %v", path, posted)
+	}
 	send(t, "POST", base+"/bfl/v1/flux-2-pro", `{"prompt":"x","webhook_url":"http://192.0.2.1/"}`, "x-key", "k")
 }
 

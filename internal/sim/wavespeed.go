@@ -33,9 +33,7 @@ func waveSubmit(e *exchange) reply {
 	if e.scenario.Fault == faultPolicy { // found while it runs
 		t.Fault = faultPolicy
 	}
-	if hook := e.URL.Query().Get("webhook"); hook != "" {
-		e.server.webhook(hook, func() any { return waveCompleted(e, t) }, e, t)
-	}
+	e.callback(e.URL.Query().Get("webhook"), t, waveResult, ofData)
 	data := wavePrediction(e, t, "created")
 	return reply{status: http.StatusOK, json: waveEnvelope(http.StatusOK, "success", data), charged: true}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 )
 
 // credential is how a provider wants to be authorized.
@@ -140,6 +142,28 @@ func decodeForm(contentType string, raw []byte) (map[string]any, bool) {
 		fields[part.FormName()] = string(value)
 	}
 }
+
+// callback posts what a status request will be answered once the generation has ended, where the caller asked
+// for that. Part takes from the answer what the provider posts; nil stands for all of it.
+func (e *exchange) callback(address string, t ticket, status handler, part func(map[string]any) any) {
+	if address == "" {
+		return
+	}
+	later := *e
+	later.Request = e.Clone(context.WithoutCancel(e.Context()))
+	later.SetPathValue("id", t.id())
+	later.now = time.UnixMilli(t.Ready)
+	e.server.webhook(address, func() any {
+		document, ok := status(&later).json.(map[string]any)
+		if !ok || part == nil {
+			return document
+		}
+		return part(document)
+	}, e, t)
+}
+
+// ofData is what providers post that wrap only their answers.
+func ofData(document map[string]any) any { return document["data"] }
 
 // webhook posts a finished generation to an address of this machine, once it is due. The
 // simulator reaches nothing else: it is no way into other networks.

@@ -1,0 +1,37 @@
+package activities_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/node/partner"
+)
+
+func TestFailuresAreToldInTheWordsOfTheContract(t *testing.T) { // W-62 to W-64
+	t.Parallel()
+	for want, causes := range map[string][]error{
+		"ValidationError": {
+			fault.New(fault.Invalid, call.InvalidInput, "x"), fault.New(fault.Invalid, call.PolicyViolation, "x"),
+			fault.New(fault.Invalid, partner.CodeInput, "x"), fault.New(fault.NotFound, "", "x"),
+		},
+		"ModelDownloadError":        {fault.New(fault.NotFound, call.ModelNotFound, "x"), fault.New(fault.Denied, call.Forbidden, "x")},
+		"ImageDownloadError":        {fault.New(fault.Conflict, partner.CodeFetch, "x")},
+		"OOMError":                  {fault.New(fault.Exhausted, "answer_limit", "x"), fault.New(fault.Exhausted, "", "x")},
+		"InsufficientFundsError":    {fault.New(fault.Denied, call.InsufficientCredits, "x")},
+		"InactiveSubscriptionError": {fault.New(fault.Denied, call.NotEnabled, "x")},
+		"ServiceError": {
+			fault.New(fault.Conflict, call.ProviderError, "x"), fault.New(fault.Conflict, call.ProviderTimeout, "x"),
+			fault.New(fault.Conflict, partner.CodeAnswer, "x"), fault.New(fault.Unauthenticated, "", "x"), errors.New("a bug"),
+		},
+	} {
+		for _, cause := range causes {
+			require.Equal(t, want, activities.ExceptionType(fmt.Errorf("node 1: %w", cause)), "%v", cause)
+		}
+	}
+}
