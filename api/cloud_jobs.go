@@ -170,7 +170,7 @@ type jobDetail struct {
 	Workflow        job.Source                 `json:"workflow"`
 	Outputs         map[string]json.RawMessage `json:"outputs"`
 	UpdateTime      int64                      `json:"update_time"`
-	ExecutionStatus executionStatus            `json:"execution_status"`
+	ExecutionStatus *executionStatus           `json:"execution_status,omitempty"` // of a job that has ended
 	ExecutionMeta   map[string]nodeMeta        `json:"execution_meta"`
 }
 
@@ -201,10 +201,14 @@ func (s *server) getCloudJob(c *gin.Context) error {
 		return err
 	}
 	j = s.worded(j)
-	c.PureJSON(http.StatusOK, jobDetail{
-		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(),
-		ExecutionStatus: statusOf(j), ExecutionMeta: metaOf(j),
-	})
+	detail := jobDetail{
+		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(), ExecutionMeta: metaOf(j),
+	}
+	if j.State.Final() {
+		ended := statusOf(j)
+		detail.ExecutionStatus = &ended
+	}
+	c.PureJSON(http.StatusOK, detail)
 	return nil
 }
 
@@ -217,6 +221,7 @@ func outputMap(j job.Job) map[string]json.RawMessage {
 	return outputs
 }
 
+// statusOf is how a job ended.
 func statusOf(j job.Job) executionStatus {
 	s := executionStatus{Status: "error", Messages: fanout.History(j)}
 	if j.State == job.Succeeded {

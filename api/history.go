@@ -188,7 +188,7 @@ func (s *server) getHistoryV2(c *gin.Context) error {
 	return nil
 }
 
-// getHistoryV2Of: GET /history_v2/{id}.
+// getHistoryV2Of: GET /history_v2/{id}. A job that has not ended has no history: clients poll until it is there.
 func (s *server) getHistoryV2Of(c *gin.Context) error {
 	j, err := s.job(c)
 	if err == nil {
@@ -196,6 +196,9 @@ func (s *server) getHistoryV2Of(c *gin.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !j.State.Final() {
+		return fault.New(fault.NotFound, "job_not_found", "the job has not ended")
 	}
 	entry, err := s.historyV2(c.Request.Context(), j, true, nil)
 	if err != nil {

@@ -163,6 +163,8 @@ func TestHistoryShapes(t *testing.T) {
 	detail := h.do(t, "GET", "/api/history_v2/"+string(jobA), "").json(t)[string(jobA)].(map[string]any)
 	require.Contains(t, detail["prompt"], "prompt")
 	require.Equal(t, 404, h.do(t, "GET", "/api/history_v2/bogus", "").status)
+	require.Equal(t, 404, h.do(t, "GET", "/api/history_v2/"+string(running), "").status, "clients take an entry for an end")
+	require.NotContains(t, h.do(t, "GET", "/api/jobs/"+string(running), "").json(t), "execution_status", "it has not ended")
 }
 
 func TestV2ListShowsQueuePositions(t *testing.T) {

@@ -1,0 +1,145 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// commandLine is comfy-cli as PyPI has it, in an environment of its own.
+type commandLine struct {
+	t       *testing.T
+	dir     string
+	program string
+	env     []string
+}
+
+// newCommandLine installs the client with the versions of its requirements file.
+func newCommandLine(t *testing.T) *commandLine {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("the test of the command line client needs python3, which is not installed")
+	}
+	l := &commandLine{t: t, dir: t.TempDir()}
+	out, err := exec.CommandContext(t.Context(), python, "-m", "venv", filepath.Join(l.dir, "venv")).CombinedOutput()
+	if err != nil {
+		t.Skipf("the test of the command line client needs Python's venv, which does not work here: %s", out)
+	}
+	pip := exec.CommandContext(t.Context(), filepath.Join(l.dir, "venv/bin/pip"),
+		"install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", "cli/requirements.txt")
+	if out, err = pip.CombinedOutput(); err != nil {
+		for _, sign := range []string{"NewConnectionError", "No matching distribution", "Temporary failure", "ConnectTimeout"} {
+			if strings.Contains(string(out), sign) {
+				t.Skipf("the test of the command line client needs a package registry that has it (%s)", sign)
+			}
+		}
+		require.NoError(t, err, string(out))
+	}
+	l.program = filepath.Join(l.dir, "venv/bin/comfy")
+	l.env = append(os.Environ(), "HOME="+l.dir, "DO_NOT_TRACK=1", "XDG_CONFIG_HOME="+l.dir)
+	return l
+}
+
+func (l *commandLine) file(name, content string) string {
+	l.t.Helper()
+	path := filepath.Join(l.dir, name)
+	require.NoError(l.t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// report is what the client prints of a command.
+type report struct {
+	OK    bool           `json:"ok"`
+	Data  map[string]any `json:"data"`
+	Error map[string]any `json:"error"`
+}
+
+func (l *commandLine) run(where string, args ...string) report {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), l.program, append([]string{"--skip-prompt", "--no-enable-telemetry"}, append(args, "--where", where)...)...)
+	cmd.Env, cmd.Dir = l.env, l.dir
+	out, err := cmd.Output()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, `{"schema": "envelope`) })
+	require.GreaterOrEqual(l.t, at, 0, "%s: %v", out, err)
+	var r report
+	require.NoError(l.t, json.Unmarshal([]byte(lines[at]), &r))
+	return r
+}
+
+// behindProxy is the service for a client that knows no keys, as it is of a self-hosted runtime: the proxy has one.
+func behindProxy(t *testing.T, c *client) string {
+	t.Helper()
+	target, err := url.Parse(c.base)
+	require.NoError(t, err)
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Header.Set("X-API-Key", c.key)
+	}}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestThePublishedCommandLineClient drives the service with comfy-cli the way it drives the hosted service, and
+// the way it drives a self-hosted runtime: upload, run with waiting and without, look, download, cancel, fail.
+func TestThePublishedCommandLineClient(t *testing.T) {
+	t.Parallel()
+	l := newCommandLine(t)
+	for _, where := range []string{"cloud", "local"} {
+		c := newClient(t, "pro")
+		l.env = append(l.env, "COMFY_CLOUD_BASE_URL="+c.base, "COMFY_CLOUD_API_KEY="+c.key, "COMFY_LOCAL_URL="+behindProxy(t, c))
+
+		sent := l.run(where, "upload", l.file("photo.png", string(tinyPNG(t))))
+		require.True(t, sent.OK, sent.Error)
+		name, _ := sent.Data["uploads"].([]any)[0].(map[string]any)["cloud_name"].(string)
+		require.Equal(t, http.StatusFound, c.do("GET", "/api/view?type=input&filename="+name, "").status)
+		graph := `{"1":{"class_type":"LoadImage","inputs":{"image":"` + name + `"}},"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
+			"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"cli"}}}`
+		done := l.run(where, "run", "--wait", "--workflow", l.file("graph.json", graph))
+		require.True(t, done.OK, done.Error)
+		require.Equal(t, "completed", done.Data["status"])
+		require.Contains(t, done.Data["outputs"].([]any)[0], "/view?filename=cli_00001_.png")
+		id, _ := done.Data["prompt_id"].(string)
+		require.Equal(t, "completed", c.status(id))
+
+		require.Equal(t, "completed", l.run(where, "jobs", "status", id).Data["status"])
+		saved := l.run(where, "download", id, "--out-dir", filepath.Join(l.dir, where))
+		require.True(t, saved.OK, saved.Error)
+		path, _ := saved.Data["files"].([]any)[0].(map[string]any)["path"].(string)
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "\x89PNG", string(raw[:4]))
+
+		long := l.run(where, "run", "--workflow", l.file("slow.json", slow))
+		require.True(t, long.OK, long.Error)
+		id, _ = long.Data["prompt_id"].(string)
+		require.True(t, l.run(where, "jobs", "cancel", id).OK)
+		c.await(id, "cancelled")
+
+		failed := l.run(where, "run", "--wait", "--workflow", l.file("failing.json", failing))
+		require.False(t, failed.OK)
+		listed := l.run(where, "jobs", "ls")
+		require.True(t, listed.OK, listed.Error)
+		require.InDelta(t, 3, listed.Data["count"], 0)
+		require.True(t, l.run(where, "nodes", "ls").OK)
+		require.True(t, l.run(where, "system-stats").OK)
+	}
+}
+
+// failing is a graph that passes validation and then asks for more memory than a value may have.
+const failing = `{"1":{"class_type":"EmptyImage","inputs":{"width":1,"height":1,"batch_size":1,"color":0}},
+	"3":{"class_type":"RepeatImageBatch","inputs":{"image":["1",0],"amount":4096}},
+	"4":{"class_type":"ImageScale","inputs":{"image":["3",0],"upscale_method":"lanczos","width":16384,"height":16384,"crop":"disabled"}},
+	"9":{"class_type":"SaveImage","inputs":{"images":["4",0],"filename_prefix":"never"}}}`
