@@ -36,6 +36,8 @@ type chain struct {
 	log     *nodeLog // of the current node
 	result  RunResult
 	entries []nodecache.Entry // finished nodes that the cache is to keep
+	grown   int               // nodes of this batch that expanded
+	added   int               // to how many in all
 	spent   map[int][]int     // units that nobody of the batch reads behind the node at that place
 }
 
@@ -103,6 +105,9 @@ func (c *chain) run(ctx context.Context) error {
 // step runs one node and reports whether the chain goes on.
 func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	pn := &c.plan.Nodes[unit]
+	if grown := c.plan.grown[unit]; grown != nil {
+		return c.settleGrown(ctx, unit, pn, grown)
+	}
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
@@ -110,6 +115,9 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	inputs, ready, err := c.inputs(ctx, pn)
 	if fault.CodeOf(err) == CodeValueMissing {
 		return false, nil // the workflow runs the producer again
+	}
+	if err == nil && !ready && c.grown > 0 { // it may wait for an expansion, in another batch
+		err = c.handOver(ctx, []int{unit})
 	}
 	if err != nil || !ready {
 		return true, err
@@ -123,7 +131,7 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 }
 
 func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) (bool, error) {
-	c.current, c.log = &job.NodeRef{Node: pn.ID, Class: pn.Class}, &nodeLog{}
+	c.current, c.log = c.plan.rootOf(unit), &nodeLog{}
 	begun, err := c.begun(ctx, pn)
 	if err != nil {
 		return false, err
@@ -132,7 +140,9 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return c.failed(ctx, unit, pn, inv, fault.New(fault.Exhausted, "worker_lost",
 			"workers were lost %d times while they ran this node; it may need more memory than they have", begun))
 	}
-	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1})
+	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
+		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.within[unit].expansion(),
+	})
 	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
 	}
@@ -144,6 +154,8 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return false, context.Cause(ctx)
 	case err != nil:
 		return c.failed(ctx, unit, pn, inv, err)
+	case len(res.Calls) > 0:
+		return c.expand(ctx, unit, pn, inv, res, grownDoc{Files: files.Saved(), Log: c.log.lines(), Millis: time.Since(began).Milliseconds()})
 	}
 	if err := c.saveTexts(ctx, res.UI, files); err != nil {
 		return false, err
@@ -155,6 +167,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	}
 	fact := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
+		Within: c.plan.within[unit].expansion(),
 	}
 	return true, c.executed(ctx, unit, res, fact, took)
 }
@@ -259,6 +272,9 @@ func (c *chain) inputs(ctx context.Context, pn *graph.PlanNode) (node.Args, bool
 func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, error) {
 	if values, ok := c.values[unit]; ok {
 		return values, true, nil
+	}
+	if ref := c.plan.Nodes[unit].Given; ref != "" {
+		return c.handed(ctx, unit, ref)
 	}
 	refs, ok := c.refs[unit]
 	if !ok {

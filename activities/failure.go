@@ -23,9 +23,13 @@ func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 		return false, cause
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unauthenticated, fault.Denied:
 	}
-	failure := describe(pn, inv, cause)
+	failure, inner := describe(pn, inv, cause), ""
+	if c.plan.within[unit] != nil { // clients know nodes of the prompt only
+		root := c.plan.rootOf(unit)
+		failure.Node, failure.Class, inner = root.Node, root.Class, pn.ID
+	}
 	c.g.Log.Warn("node failed", "job_id", c.params.Job, "node_id", pn.ID, "class", pn.Class, "error", cause)
-	c.facts.add(pn.ID, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: failure})
+	c.facts.add(pn.ID, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: failure, Inner: inner})
 	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Failed})
 	c.result.Failed = pn.ID
 	return false, nil

@@ -21,6 +21,14 @@ type RunParams struct {
 	Units    []int   // in run order
 	Keep     []int   // whose values are read outside this batch
 	Inputs   []Input // values from outside this batch
+	Grown    []Grown `json:",omitempty"` // nodes that expanded, in order
+}
+
+// Grown is a node that expanded and what is stored for it.
+type Grown struct {
+	Unit int
+	Ref  string
+	Size int // nodes of its graph
 }
 
 // Input is the stored values of one unit, by slot.
@@ -75,7 +83,10 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResul
 		return RunResult{}, asActivityError(err, attempt)
 	}
 	if plan.hash != p.PlanHash {
-		return RunResult{}, temporal.NewNonRetryableApplicationError("the graph is planned differently by this version", ErrPlanChanged, nil)
+		return RunResult{}, planChanged()
+	}
+	if plan, err = g.grow(ctx, plan, p); err != nil {
+		return RunResult{}, asActivityError(err, attempt)
 	}
 	c := newChain(g, plan, p, int(attempt), g.newRecorder(p.RunRef))
 	c.until = until
@@ -85,6 +96,11 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResul
 		err = c.facts.flush(ctx)
 	}
 	return res, asActivityError(err, attempt)
+}
+
+// planChanged says that a run is to be planned anew.
+func planChanged() error {
+	return temporal.NewNonRetryableApplicationError("the graph is planned differently by this version", ErrPlanChanged, nil)
 }
 
 // runChain runs a batch and leaves its last facts to be appended by the caller.

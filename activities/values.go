@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -141,6 +142,44 @@ func (v *Values) load(ctx context.Context, name string) (node.Value, error) {
 	}
 	v.remember(entry{name, value, r.Size()})
 	return value, nil
+}
+
+// PutDoc stores bytes of a job beside its values.
+func (v *Values) PutDoc(ctx context.Context, owner job.ID, doc []byte) (string, error) {
+	w, err := v.store.Create(ctx, blob.Relaxed)
+	if err != nil {
+		return "", fmt.Errorf("store a document: %w", err)
+	}
+	defer w.Abort()
+	if _, err := w.Write(slices.Concat(ownerOf(owner), doc)); err != nil {
+		return "", fmt.Errorf("store a document: %w", err)
+	}
+	stored, err := w.Commit(ctx)
+	if err != nil {
+		return "", fmt.Errorf("store a document: %w", err)
+	}
+	return stored.Ref.String(), nil
+}
+
+// Doc returns what PutDoc stored. What is gone is NotFound with CodeValueMissing.
+func (v *Values) Doc(ctx context.Context, name string) ([]byte, error) {
+	ref, err := blob.ParseRef(name)
+	if err != nil {
+		return nil, fmt.Errorf("document reference: %w", err)
+	}
+	r, err := v.store.Open(ctx, ref)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the document %s is gone", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read document %s: %w", name, err)
+	}
+	defer r.Close()
+	raw, err := io.ReadAll(io.LimitReader(r, v.maxBytes))
+	if err != nil || len(raw) < ownerBytes {
+		return nil, fault.New(fault.NotFound, CodeValueMissing, "the document %s is damaged", name)
+	}
+	return raw[ownerBytes:], nil
 }
 
 // Forget deletes values that no node of their job will read again, as far as they are blobs.

@@ -233,7 +233,8 @@ func statusOf(j job.Job) executionStatus {
 func metaOf(j job.Job) map[string]nodeMeta {
 	meta := make(map[string]nodeMeta, len(j.Outputs))
 	for _, out := range j.Outputs {
-		meta[out.Node] = nodeMeta{NodeID: out.Node, DisplayNode: out.Node, RealNodeID: out.Node}
+		parent, display, root := out.Within.Places(out.Node)
+		meta[out.Node] = nodeMeta{NodeID: out.Node, DisplayNode: display, ParentNode: parent, RealNodeID: root}
 	}
 	return meta
 }

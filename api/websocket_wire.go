@@ -81,8 +81,9 @@ type previewMetadata struct {
 }
 
 func describedFrame(f stream.Frame) []byte {
+	parent, display, root := f.Within.Places(f.Node)
 	metadata, err := json.Marshal(previewMetadata{
-		NodeID: f.Node, PromptID: f.Job, DisplayNodeID: f.Node, RealNodeID: f.Node, ImageType: f.ContentType,
+		NodeID: f.Node, PromptID: f.Job, DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root, ImageType: f.ContentType,
 	})
 	if err != nil {
 		panic(err) // strings always marshal

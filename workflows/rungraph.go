@@ -101,8 +101,11 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 func (r *graphRun) resume(from *Resumption) {
 	r.plan, r.values = from.Plan, from.Values
 	r.sched = graph.RestoreScheduler(from.Plan.Shape, from.Scheduler)
-	for unit := range r.plan.Shape.Units {
+	for unit := range r.sched.Size() {
 		r.stored = append(r.stored, r.values[unit]...)
+	}
+	for _, g := range r.sched.Grown() {
+		r.stored = append(r.stored, g.Refs...)
 	}
 }
 
@@ -176,7 +179,7 @@ func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
 func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b graph.Batch) {
 	var a *activities.Graph
 	params := activities.RunParams{
-		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b),
+		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b), Grown: r.grown(),
 	}
 	var f workflow.Future
 	if b.Local {
@@ -201,6 +204,18 @@ func (r *graphRun) inputs(b graph.Batch) []activities.Input {
 	return in
 }
 
+// mostUnits bounds a run whose nodes expand: its state travels from one execution to the next.
+const mostUnits = 20_000
+
+// grown names the nodes that expanded so far, for the activities to plan with.
+func (r *graphRun) grown() []activities.Grown {
+	var out []activities.Grown
+	for _, g := range r.sched.Grown() {
+		out = append(out, activities.Grown{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
+	}
+	return out
+}
+
 // settle takes the result of a batch into the state.
 func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.RunResult, err error) {
 	var app *temporal.ApplicationError
@@ -222,6 +237,9 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 			r.values[u.Unit] = u.Values
 			r.stored = append(r.stored, u.Values...)
 		}
+		if u.Grown != nil {
+			r.stored = append(r.stored, u.Grown.Refs...)
+		}
 	}
 	if res.Stopped {
 		r.stopped, r.at = true, res.At
@@ -232,6 +250,9 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	r.sched.Done(b.ID, res.Units)
 	for _, unit := range res.Lost {
 		r.sched.Lost(unit)
+	}
+	if r.sched.Size() > mostUnits { // batches that ran beside each other did not see how far the others grew
+		r.fail(ctx, "the nodes of the graph expand to too many", nil)
 	}
 }
 

@@ -53,12 +53,22 @@ type Node struct {
 	ID        string
 	Class     string // "" = none
 	Title     string // of _meta, "" = none
-	Inputs    []Given
+	Inputs    []Setting
 	HasInputs bool // the key was there and an object
+
+	given *Given // of a node that stands for a value, in an expansion
 }
 
-// Given is the value that a node gives to an input: decoded JSON, numbers as json.Number.
-type Given struct {
+// classIn returns the class of a node: that of a given value has one output of the value's type.
+func (n *Node) classIn(classes *node.Registry) (*node.Class, bool) {
+	if n.given != nil {
+		return &node.Class{Outputs: []node.Output{{Type: n.given.Type}}}, true
+	}
+	return classes.Lookup(n.Class)
+}
+
+// Setting is the value that a node gives to an input: decoded JSON, numbers as json.Number.
+type Setting struct {
 	Name  string
 	Value any
 }
@@ -89,7 +99,7 @@ func (n *Node) set(name string, value any) {
 }
 
 func (n *Node) find(name string) int {
-	return slices.IndexFunc(n.Inputs, func(in Given) bool { return in.Name == name })
+	return slices.IndexFunc(n.Inputs, func(in Setting) bool { return in.Name == name })
 }
 
 // reference is a link as a prompt writes it: [node id, slot].
@@ -156,3 +166,6 @@ type Accepted struct {
 
 // NodeCount returns how many nodes the accepted outputs need, themselves included.
 func (a *Accepted) NodeCount() int { return a.count }
+
+// Most returns how many nodes a workflow may have.
+func (l Limits) Most() int { return l.withDefaults().MaxNodes }

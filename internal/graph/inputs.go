@@ -72,7 +72,7 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 		f.raised = fmt.Errorf("KeyError: %s", python.Quote(ref.node))
 		return
 	}
-	class, _ := w.v.Classes.Lookup(from.Class)
+	class, _ := from.classIn(w.v.Classes)
 	if ref.slot < 0 || ref.slot >= len(class.Outputs) {
 		kind := "tuple" // in which a class keeps its outputs
 		if class.SchemaV3() {

@@ -23,8 +23,9 @@ type PlanNode struct {
 	Links     map[string]Link `json:"links,omitempty"`
 	Lazy      []string        `json:"lazy,omitempty"` // linked inputs that are computed only on demand
 	Output    bool            `json:"output,omitempty"`
-	Cost      time.Duration   `json:"-"` // bound on the run time; estimates are no part of what a plan is
-	Pixels    int64           `json:"-"` // bound on the largest value
+	Given     string          `json:"given,omitempty"` // reference of a value that was handed to an expansion: nothing runs
+	Cost      time.Duration   `json:"-"`               // bound on the run time; estimates are no part of what a plan is
+	Pixels    int64           `json:"-"`               // bound on the largest value
 
 	slots int // how many outputs it has
 }
@@ -49,15 +50,22 @@ type FilePixels func(name string) int64
 // classes changed since.
 func BuildPlan(g *Graph, classes *node.Registry, outputs []string, pixels FilePixels) (*Plan, error) {
 	b := &builder{g: g, classes: classes, pixels: pixels, units: map[string]int{}, open: map[string]*draft{}}
-	for _, id := range outputs {
-		if err := b.visit(id); err != nil {
-			return nil, err
-		}
+	if err := b.visitAll(outputs); err != nil {
+		return nil, err
 	}
 	for _, id := range outputs {
 		b.plan.Nodes[b.units[id]].Output = true
 	}
 	return &b.plan, nil
+}
+
+func (b *builder) visitAll(ids []string) error {
+	for _, id := range ids {
+		if err := b.visit(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type builder struct {
@@ -75,7 +83,8 @@ type draft struct {
 	constants node.Args
 	links     []linkedInput
 	loaded    int64 // pixels of the largest file that a constant names
-	next      int   // first link whose node may not be planned yet
+	given     string
+	next      int // first link whose node may not be planned yet
 }
 
 // linkedInput is an input that comes from another node.
@@ -121,11 +130,14 @@ func (b *builder) draft(id string) (*draft, error) {
 	if !ok {
 		return nil, fault.New(fault.Invalid, CodeInvalid, "the graph has no node %q", id)
 	}
-	class, ok := b.classes.Lookup(n.Class)
+	class, ok := n.classIn(b.classes)
 	if !ok {
 		return nil, fault.New(fault.Invalid, CodeInvalid, "class %s is not known", n.Class)
 	}
 	d := &draft{class: class, constants: node.Args{}}
+	if n.given != nil {
+		d.given, d.loaded = n.given.Ref, n.given.Pixels
+	}
 	if err := d.fill(n, b.pixels); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "node %q does not fit its class", id)
 	}
@@ -189,7 +201,7 @@ func (b *builder) unplanned(d *draft) (string, error) {
 }
 
 func (b *builder) add(id string, d *draft) error {
-	pn := PlanNode{ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, slots: len(d.class.Outputs)}
+	pn := PlanNode{ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, Given: d.given, slots: len(d.class.Outputs)}
 	upstream := d.loaded
 	for _, l := range d.links {
 		unit := b.units[l.from.node]

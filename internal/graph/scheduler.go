@@ -28,6 +28,7 @@ const (
 	Done        Status = 1 + iota
 	NeedsInputs        // lazy inputs that it named must be computed first
 	Failed
+	Expanded // a graph takes its place: Grown says which
 )
 
 // UnitResult is the outcome of one unit.
@@ -36,6 +37,7 @@ type UnitResult struct {
 	Status Status   `json:"s"`
 	Needs  []string `json:"n,omitempty"` // lazy inputs
 	Values []string `json:"v,omitempty"` // references of stored outputs, by slot
+	Grown  *Growing `json:"g,omitempty"` // of an expanded unit
 }
 
 // Batch is a set of units to run in one activity, in this order.
@@ -70,6 +72,8 @@ const (
 // only, or were lost, are therefore made again by themselves.
 type Scheduler struct {
 	units     []Unit
+	order     []int   // of units: each behind what it reads
+	grown     []Grown // in the order in which units expanded
 	consumers [][]int // by unit: who reads it, lazily or not
 	states    []unitState
 	batches   []Batch
@@ -81,18 +85,25 @@ type Scheduler struct {
 // NewScheduler returns the scheduler of a fresh run.
 func NewScheduler(shape Shape) *Scheduler {
 	s := &Scheduler{
-		units: shape.Units, states: make([]unitState, len(shape.Units)), consumers: make([][]int, len(shape.Units)),
+		units: slices.Clone(shape.Units), states: make([]unitState, len(shape.Units)), consumers: make([][]int, len(shape.Units)),
 	}
-	for i, u := range shape.Units {
-		s.states[i].asked = make([]bool, len(u.Lazy))
-		for _, d := range u.Deps {
-			s.consumers[d] = append(s.consumers[d], i)
-		}
-		for _, l := range u.Lazy {
-			s.consumers[l.Unit] = append(s.consumers[l.Unit], i)
-		}
+	for u := range shape.Units {
+		s.order = append(s.order, u)
+		s.enlist(u)
 	}
 	return s
+}
+
+// enlist makes a unit known to those that it reads.
+func (s *Scheduler) enlist(u int) {
+	unit := s.units[u]
+	s.states[u].asked = make([]bool, len(unit.Lazy))
+	for _, d := range unit.Deps {
+		s.consumers[d] = append(s.consumers[d], u)
+	}
+	for _, l := range unit.Lazy {
+		s.consumers[l.Unit] = append(s.consumers[l.Unit], u)
+	}
 }
 
 // Spare says that a unit need not run, because the result of an earlier job is taken. kept tells whether
@@ -117,7 +128,7 @@ func (s *Scheduler) Next() []Batch {
 	}
 	needed := s.needed()
 	var out []Batch
-	for u := range s.units {
+	for _, u := range s.order {
 		if s.inFlight < maxRunning && !s.cheap(u) && s.ready(u, needed, nil) {
 			out = append(out, s.start(s.chain(u, needed), false))
 		}
@@ -134,7 +145,7 @@ func (s *Scheduler) Next() []Batch {
 // needed marks the units that must run, or are running.
 func (s *Scheduler) needed() []bool {
 	needed := make([]bool, len(s.units))
-	for u := len(s.units) - 1; u >= 0; u-- { // consumers stand behind what they read
+	for _, u := range slices.Backward(s.order) { // consumers stand behind what they read
 		needed[u] = needed[u] || s.units[u].Output && s.states[u].status != done
 		if !needed[u] || s.states[u].status == running || s.states[u].status == failed {
 			continue
@@ -183,7 +194,7 @@ func (s *Scheduler) fuse(needed []bool) []int {
 	var units []int
 	var millis int64
 	batch := map[int]bool{}
-	for u := range s.units {
+	for _, u := range s.order {
 		if !s.cheap(u) || !s.ready(u, needed, batch) {
 			continue
 		}
@@ -268,6 +279,11 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 			}
 		case Failed:
 			st.status = failed
+		case Expanded:
+			if r.Grown != nil {
+				s.extend(Grown{Unit: r.Unit, Growing: *r.Grown})
+				s.stuck = 0
+			}
 		}
 	}
 }
@@ -325,11 +341,12 @@ type State struct {
 	Done  []byte   `json:"done"`            // bit set: units that are done
 	Kept  []byte   `json:"kept"`            // bit set: units with stored values
 	Asked [][2]int `json:"asked,omitempty"` // unit and index of each lazy input that was asked for
+	Grown []Grown  `json:"grown,omitempty"` // in order
 }
 
 // State exports what RestoreScheduler needs. Batches that run count as abandoned.
 func (s *Scheduler) State() State {
-	st := State{Done: make([]byte, (len(s.units)+7)/8), Kept: make([]byte, (len(s.units)+7)/8)}
+	st := State{Done: make([]byte, (len(s.units)+7)/8), Kept: make([]byte, (len(s.units)+7)/8), Grown: s.grown}
 	for u := range s.units {
 		if s.states[u].status == done {
 			st.Done[u/8] |= 1 << (u % 8)
@@ -349,6 +366,11 @@ func (s *Scheduler) State() State {
 // RestoreScheduler continues where State left off. Of a state of another shape it takes what fits.
 func RestoreScheduler(shape Shape, st State) *Scheduler {
 	s := NewScheduler(shape)
+	for _, g := range st.Grown {
+		if g.Unit >= 0 && g.Unit < len(s.units) {
+			s.extend(g)
+		}
+	}
 	for u := range s.units {
 		if has(st.Done, u) {
 			s.states[u].status, s.states[u].kept = done, has(st.Kept, u)

@@ -15,23 +15,70 @@ import (
 type world struct {
 	t      *testing.T
 	r      *rand.Rand
-	shape  graph.Shape
-	picks  []int // by unit: which lazy input it asks for, -1 = none
+	base   graph.Shape
+	shape  graph.Shape   // with what expanded
+	depth  []int         // by unit: of expansions around it
+	chance int           // of 10 that a unit expands
+	grown  map[int][]int // by unit that expanded: what it read before
+	picks  []int         // by unit: which lazy input it asks for, -1 = none
 	stored map[int]bool
 	ran    []int // by unit: how often
 	losses int
 }
 
 func newWorld(t *testing.T, r *rand.Rand, shape graph.Shape) *world {
-	w := &world{t: t, r: r, shape: shape, stored: map[int]bool{}, ran: make([]int, len(shape.Units))}
+	w := &world{t: t, r: r, base: shape, stored: map[int]bool{}, grown: map[int][]int{}}
 	for _, u := range shape.Units {
-		pick := -1
-		if len(u.Lazy) > 0 {
-			pick = r.IntN(len(u.Lazy)+1) - 1
-		}
-		w.picks = append(w.picks, pick)
+		w.add(u, 0)
 	}
 	return w
+}
+
+func (w *world) add(u graph.Unit, depth int) {
+	pick := -1
+	if len(u.Lazy) > 0 {
+		pick = w.r.IntN(len(u.Lazy)+1) - 1
+	}
+	w.shape.Units = append(w.shape.Units, u)
+	w.picks, w.ran, w.depth = append(w.picks, pick), append(w.ran, 0), append(w.depth, depth)
+}
+
+// expand is the graph that takes a unit's place: some units, the first of which may be a value.
+func (w *world) expand() *graph.Growing {
+	units := randomShape(w.r).Units[:1]
+	for range w.r.IntN(4) {
+		u := graph.Unit{Millis: []int64{0, 50, 5000}[w.r.IntN(3)], Deps: []int{w.r.IntN(len(units))}}
+		u.Output = w.r.IntN(5) == 0
+		units = append(units, u)
+	}
+	units[0].Output, units[0].Given = false, w.r.IntN(2) == 0
+	return &graph.Growing{Units: units, Reads: []int{len(units) - 1}[:w.r.IntN(2)], Refs: []string{"plan"}}
+}
+
+// grow takes over what expanded, as the scheduler does.
+func (w *world) grow(results []graph.UnitResult) {
+	for _, r := range results {
+		if r.Status != graph.Expanded {
+			continue
+		}
+		first := len(w.shape.Units)
+		shift := func(units []int) (out []int) {
+			for _, u := range units {
+				out = append(out, first+u)
+			}
+			return out
+		}
+		for i, u := range r.Grown.Units {
+			u.Deps, w.stored[first+i] = shift(u.Deps), u.Given
+			w.add(u, w.depth[r.Unit]+1)
+		}
+		read := slices.Clone(w.shape.Units[r.Unit].Deps)
+		if pick := w.picks[r.Unit]; pick >= 0 {
+			read = append(read, w.shape.Units[r.Unit].Lazy[pick].Unit)
+		}
+		w.grown[r.Unit], w.picks[r.Unit] = append(read, r.Unit), -1
+		w.shape.Units[r.Unit] = graph.Unit{Deps: shift(r.Grown.Reads), Output: w.shape.Units[r.Unit].Output}
+	}
 }
 
 // run runs one batch as far as its inputs allow and returns the results and what it found lost.
@@ -46,11 +93,18 @@ func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 	}
 	for _, u := range b.Units {
 		if !all(w.shape.Units[u].Deps, have) {
+			if slices.ContainsFunc(results, func(r graph.UnitResult) bool { return r.Status == graph.Expanded }) {
+				w.handOver(results, w.shape.Units[u].Deps)
+			}
 			continue
 		}
 		unit := w.shape.Units[u]
 		if pick := w.picks[u]; pick >= 0 && !have[unit.Lazy[pick].Unit] {
 			results = append(results, graph.UnitResult{Unit: u, Status: graph.NeedsInputs, Needs: []string{unit.Lazy[pick].Input}})
+			continue
+		}
+		if w.grown[u] == nil && w.depth[u] < 3 && w.r.IntN(10) < w.chance {
+			results = append(results, graph.UnitResult{Unit: u, Status: graph.Expanded, Grown: w.expand()})
 			continue
 		}
 		w.ran[u]++
@@ -63,6 +117,15 @@ func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 	return results, lost
 }
 
+// handOver stores what a unit would have read that has to wait, as workers do behind an expansion.
+func (w *world) handOver(results []graph.UnitResult, units []int) {
+	for i, r := range results {
+		if slices.Contains(units, r.Unit) && r.Status == graph.Done {
+			results[i].Values, w.stored[r.Unit] = []string{"stored"}, true
+		}
+	}
+}
+
 func all(units []int, have map[int]bool) bool {
 	return !slices.ContainsFunc(units, func(u int) bool { return !have[u] })
 }
@@ -71,7 +134,7 @@ func all(units []int, have map[int]bool) bool {
 func (w *world) lose() {
 	kept := []int{}
 	for u := range w.shape.Units {
-		if w.stored[u] {
+		if w.stored[u] && !w.shape.Units[u].Given {
 			kept = append(kept, u)
 		}
 	}
@@ -84,17 +147,23 @@ func (w *world) lose() {
 // reference is what must run: the outputs and all that they read, of lazy inputs the chosen one.
 func (w *world) reference() []bool {
 	must := make([]bool, len(w.shape.Units))
-	for u := len(must) - 1; u >= 0; u-- {
+	var visit func(u int)
+	visit = func(u int) {
 		unit := w.shape.Units[u]
-		must[u] = must[u] || unit.Output
-		if !must[u] {
-			continue
+		if must[u] || unit.Given {
+			return
 		}
-		for _, d := range unit.Deps {
-			must[d] = true
+		must[u] = true
+		for _, d := range slices.Concat(unit.Deps, w.grown[u]) {
+			visit(d)
 		}
 		if w.picks[u] >= 0 {
-			must[unit.Lazy[w.picks[u]].Unit] = true
+			visit(unit.Lazy[w.picks[u]].Unit)
+		}
+	}
+	for u := range must {
+		if w.shape.Units[u].Output {
+			visit(u)
 		}
 	}
 	return must
@@ -123,7 +192,8 @@ func TestSchedulerRunsWhatIsNeededAndNothingElse(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld(t, r, randomShape(r))
-		s := graph.NewScheduler(w.shape)
+		w.chance = int(seed % 5)
+		s := graph.NewScheduler(w.base)
 		w.drive(s, 0)
 		require.True(t, s.Finished(), "seed %d", seed)
 		for u, must := range w.reference() {
@@ -138,7 +208,8 @@ func TestSchedulerSurvivesLossesAbandonedBatchesAndRestarts(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		w := newWorld(t, r, randomShape(r))
-		s := w.drive(graph.NewScheduler(w.shape), 5)
+		w.chance = int(seed % 5)
+		s := w.drive(graph.NewScheduler(w.base), 5)
 		require.True(t, s.Finished(), "seed %d", seed)
 		for u, must := range w.reference() {
 			require.Equal(t, must, w.ran[u] > 0, "seed %d unit %d", seed, u)
@@ -154,7 +225,8 @@ func TestSchedulerGoesOnBehindBatchesThatWereCutShort(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		w := newWorld(t, r, randomShape(r))
-		s := graph.NewScheduler(w.shape)
+		w.chance = int(seed % 5)
+		s := graph.NewScheduler(w.base)
 		for next := s.Next(); len(next) > 0; next = s.Next() {
 			for _, b := range next {
 				results, _ := w.run(w.cut(b))
@@ -162,6 +234,7 @@ func TestSchedulerGoesOnBehindBatchesThatWereCutShort(t *testing.T) {
 					results[i].Values = []string{"stored"}
 				}
 				s.Done(b.ID, results)
+				w.grow(results)
 			}
 		}
 		require.True(t, s.Finished(), "seed %d", seed)
@@ -207,6 +280,7 @@ func (w *world) drive(s *graph.Scheduler, mishaps int) *graph.Scheduler {
 		}
 		results, lost := w.run(b)
 		s.Done(b.ID, results)
+		w.grow(results)
 		for _, u := range lost {
 			s.Lost(u)
 		}
@@ -218,7 +292,7 @@ func (w *world) restart(s *graph.Scheduler) *graph.Scheduler {
 	require.NoError(w.t, err)
 	var state graph.State
 	require.NoError(w.t, json.Unmarshal(raw, &state))
-	return graph.RestoreScheduler(w.shape, state)
+	return graph.RestoreScheduler(w.base, state)
 }
 
 // check holds batches to their bounds.
@@ -247,13 +321,15 @@ func TestSchedulerIsDeterministic(t *testing.T) {
 		for i := range traces {
 			r := rand.New(rand.NewPCG(seed, 3))
 			w := newWorld(t, r, randomShape(r))
-			s := graph.NewScheduler(w.shape)
+			w.chance = int(seed % 5)
+			s := graph.NewScheduler(w.base)
 			var trace []graph.Batch
 			for next := s.Next(); len(next) > 0; next = s.Next() {
 				trace = append(trace, next...)
 				for _, b := range next {
 					results, _ := w.run(b)
 					s.Done(b.ID, results)
+					w.grow(results)
 				}
 			}
 			raw, err := json.Marshal(trace)

@@ -14,6 +14,7 @@ type Unit struct {
 	Lazy   []LazyDep `json:"l,omitempty"` // units that are needed only when their input is named
 	Millis int64     `json:"m,omitempty"` // bound on the run time, rounded up
 	Output bool      `json:"o,omitempty"`
+	Given  bool      `json:"g,omitempty"` // a value that was handed to an expansion: there is nothing to run
 }
 
 // LazyDep is a unit behind a lazy input.
@@ -27,7 +28,7 @@ func (p *Plan) Shape() Shape {
 	s := Shape{Units: make([]Unit, len(p.Nodes))}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		u := Unit{Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output}
+		u := Unit{Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output, Given: n.Given != ""}
 		seen := map[int]bool{}
 		for _, name := range n.LinkNames() {
 			link := n.Links[name]

@@ -65,7 +65,7 @@ func (v *Validator) outputs(g *Graph, targets []string) []string {
 	}
 	var ids []string
 	for _, n := range g.Nodes {
-		class, _ := v.Classes.Lookup(n.Class)
+		class, _ := n.classIn(v.Classes)
 		if class.OutputNode && (targets == nil || wanted[n.ID]) {
 			ids = append(ids, n.ID)
 		}
@@ -132,7 +132,7 @@ func (w *walk) output(id string) bool {
 
 func (w *walk) push(id string) {
 	n := w.g.byID[id]
-	class, _ := w.v.Classes.Lookup(n.Class)
+	class, _ := n.classIn(w.v.Classes)
 	f := &frame{node: n, class: class, result: &result{valid: true}}
 	w.places[id] = len(w.stack)
 	w.stack = append(w.stack, f)
@@ -331,7 +331,7 @@ func (w *walk) needs(id string) []string {
 	if !ok {
 		return nil
 	}
-	class, _ := w.v.Classes.Lookup(n.Class)
+	class, _ := n.classIn(w.v.Classes)
 	var ids []string
 	for _, in := range n.declared(class) {
 		raw, _ := n.Input(in.Name)

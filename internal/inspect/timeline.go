@@ -164,8 +164,8 @@ func (c *spanCollector) see(f Fact) {
 			s.Began = measured
 		}
 	case job.NodeFailedV1:
-		s := c.of(e.Run, e.Failure.Node, f.At)
-		s.Class = e.Failure.Class
+		s := c.of(e.Run, cmp.Or(e.Inner, e.Failure.Node), f.At)
+		s.Class = cmp.Or(s.Class, e.Failure.Class)
 		s.end(f, NodeFailed)
 	}
 }

@@ -67,6 +67,16 @@ type NodeStartedV1 struct {
 	Node    string `json:"node"`
 	Class   string `json:"class"`
 	Attempt int    `json:"attempt,omitempty"`
+
+	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
+}
+
+// Expansion says where a node stands that another one expanded to. Such a node counts for nothing in the
+// job's progress: the one in the prompt does.
+type Expansion struct {
+	Parent  string `json:"parent"`  // the node that expanded to it
+	Display string `json:"display"` // the node that clients are shown in its place
+	Real    string `json:"real"`    // the node of the prompt that all came from
 }
 
 // NodeExecutedV1 records a finished node. UI and Files are empty for a node without output.
@@ -80,13 +90,17 @@ type NodeExecutedV1 struct {
 	Cached bool            `json:"cached,omitempty"` // replayed from the cache, nothing ran
 	Log    []string        `json:"log,omitempty"`    // texts that the node logged while it ran, bounded
 
+	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
+
 	Blocked string `json:"blocked,omitempty"` // why the node, or one of its calls, was kept from running, when there is something to say
 }
 
-// NodeFailedV1 records that a node failed; the job's failure follows.
+// NodeFailedV1 records that a node failed; the job's failure follows. Of a node of an expansion the failure
+// names the node of the prompt, and Inner the one that failed.
 type NodeFailedV1 struct {
 	Run     int     `json:"run"`
 	Failure Failure `json:"failure"`
+	Inner   string  `json:"inner,omitempty"`
 }
 
 // CancelRequestedV1 records that the user asked a running job to stop.

@@ -86,6 +86,7 @@ func (j *Job) nodeFact(data any) {
 		}
 	case NodeFailedV1:
 		delete(running, e.Failure.Node)
+		delete(running, e.Inner)
 	}
 	j.Running = running
 }
@@ -93,10 +94,12 @@ func (j *Job) nodeFact(data any) {
 func (j *Job) executed(e NodeExecutedV1) {
 	if !e.Cached && !slices.Contains(j.Executed, e.Node) {
 		j.Executed = append(slices.Clip(j.Executed), e.Node)
-		j.NodesDone++
+		if e.Within == nil {
+			j.NodesDone++
+		}
 	}
 	if len(e.UI) > 0 {
-		out := NodeOutput{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files}
+		out := NodeOutput{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within}
 		j.Outputs = append(slices.Clip(j.Outputs), out)
 	}
 }

@@ -125,6 +125,8 @@ type NodeOutput struct {
 	Class string          `json:"class"`
 	UI    json.RawMessage `json:"ui"`
 	Files []OutputFile    `json:"files,omitempty"`
+
+	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
 }
 
 // OutputFile is a file that a node saved. It is an asset with the job's id.
@@ -148,4 +150,13 @@ type Failure struct {
 	ExceptionType string          `json:"exception_type,omitempty"` // cloud contract
 	Traceback     []string        `json:"traceback,omitempty"`
 	Inputs        json.RawMessage `json:"inputs,omitempty"` // current_inputs, formatted
+}
+
+// Places returns what messages say of a node beside its id: its parent, nil for a node of the prompt, the
+// node to show, and the node of the prompt. The receiver may be nil.
+func (e *Expansion) Places(id string) (parent *string, display, root string) {
+	if e == nil {
+		return nil, id, id
+	}
+	return &e.Parent, e.Display, e.Real
 }

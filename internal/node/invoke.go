@@ -76,7 +76,7 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		if err := (&weight{most: call.MaxPixels}).add(res); err != nil {
 			return Result{}, err
 		}
-		return inv.join([]Result{res}), nil
+		return inv.end([]Result{res}), nil
 	}
 	if n := inv.longest(); n > maxMapped {
 		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list of %d elements is longer than %d", n, maxMapped)
@@ -104,7 +104,15 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		}
 		results = append(results, res)
 	}
-	return inv.join(results), nil
+	return inv.end(results), nil
+}
+
+// end joins the results of all calls; where one of them expands, that waits until its graph has run.
+func (inv Invocation) end(results []Result) Result {
+	if expands(results) {
+		return Result{Calls: results}
+	}
+	return join(inv.Class, inv.mapped(), results)
 }
 
 // once calls the class and checks what it returns.
@@ -123,6 +131,9 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 		return Result{}, fmt.Errorf("class %s returned %d outputs; it declares %d", inv.Class.Name, got, want)
 	}
 	for i, out := range inv.Class.Outputs {
+		if _, later := res.Outputs[i].(From); later && res.Expand != nil {
+			continue // comes from the expansion
+		}
 		if b, is := blockerIn(res.Outputs[i]); is {
 			res.Blocked = true
 			if b == res.Outputs[i] {
@@ -198,13 +209,12 @@ func (inv Invocation) mapped() bool {
 
 // join makes one result of all calls: lists are concatenated, single values become elements, and
 // what is shown is concatenated by key.
-func (inv Invocation) join(results []Result) Result {
-	mapped := inv.mapped()
+func join(class *Class, mapped bool, results []Result) Result {
 	if len(results) == 1 && !mapped {
 		return results[0]
 	}
-	joined := Result{Outputs: make([]Value, len(inv.Class.Outputs))}
-	for i := range inv.Class.Outputs {
+	joined := Result{Outputs: make([]Value, len(class.Outputs))}
+	for i := range class.Outputs {
 		list := List{}
 		for _, res := range results {
 			if elements, ok := res.Outputs[i].(List); ok {

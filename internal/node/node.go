@@ -181,6 +181,14 @@ type Result struct {
 	Outputs []Value
 	UI      map[string][]any
 
+	// Expand is a graph that is to run in the node's place; outputs may then be a From of it. The same
+	// arguments give the same graph, on every attempt.
+	Expand *Expansion
+
+	// Calls is set by Invocation.Run, not by classes: where one of the calls expands, the result of each. The rest of
+	// the result is empty then.
+	Calls []Result
+
 	// Blocked is set by Invocation.Run, not by classes: a call did not run because of a Blocker, or an
 	// output is or has one. Message is what a blocker that kept a call from running had to say.
 	Blocked bool

@@ -63,7 +63,7 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 	}
 	h := blake3.New()
 	write(h, "node", fmt.Sprint(generation), scope.Account, scope.Surface, n.Class, fmt.Sprint(class.Version), print)
-	if class.NotIdempotent || asksForID(class) {
+	if class.NotIdempotent || AsksForID(class) {
 		write(h, "id", n.ID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Constants)) {
@@ -103,7 +103,8 @@ func loadsLinked(class *node.Class, n *graph.PlanNode) bool {
 	})
 }
 
-func asksForID(class *node.Class) bool {
+// AsksForID reports whether a class is given its node's id, so that results differ from node to node.
+func AsksForID(class *node.Class) bool {
 	return slices.ContainsFunc(class.Inputs, func(in node.Input) bool {
 		return in.Section == node.Hidden && in.Type == "UNIQUE_ID"
 	})

@@ -36,6 +36,8 @@ type Frame struct {
 	Max         int       `json:"max,omitempty"`
 	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
 	Data        []byte    `json:"-"`                      // travels behind the header
+
+	Within *job.Expansion `json:"-"` // of the node, as the log says; set where frames meet facts
 }
 
 // Validate refuses a frame that no watcher could show. It is Invalid.

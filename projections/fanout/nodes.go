@@ -26,6 +26,7 @@ type nodeState struct {
 	state      string
 	value, max int
 	attempt    int
+	within     *job.Expansion
 	entry      []byte // `"id":{…}` as progress_state shows it; nil = to be rendered
 }
 
@@ -77,7 +78,7 @@ func (s *nodeState) advance(value, limit int) bool {
 func (n *nodes) steps() map[string]stream.Step {
 	steps := map[string]stream.Step{}
 	for _, s := range n.order {
-		if s.state == nodeRunning && s.max > 1 {
+		if s.state == nodeRunning && s.max > 1 && s.within == nil {
 			steps[s.id] = stream.Step{Value: s.value, Max: s.max}
 		}
 	}
@@ -125,8 +126,10 @@ func (s *nodeState) renderEntry(id job.ID) []byte {
 	if err != nil {
 		panic(err) // a string always marshals
 	}
+	parent, display, root := s.within.Places(s.id)
 	value, err := json.Marshal(nodeProgressData{
-		Value: s.value, Max: s.max, State: s.state, NodeID: s.id, PromptID: id, DisplayNodeID: s.id, RealNodeID: s.id,
+		Value: s.value, Max: s.max, State: s.state, NodeID: s.id, PromptID: id,
+		DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root,
 	})
 	if err != nil {
 		panic(err) // so do plain structs

@@ -65,11 +65,20 @@ func (r *room) snapshot() stream.Snapshot {
 			continue
 		}
 		snap.Jobs = append(snap.Jobs, stream.Live{
-			Job: w.job, LastNode: w.last, Progress: w.progress(), Preview: w.preview,
+			Job: w.job, LastNode: w.lastShown(), Progress: w.progress(), Preview: w.preview,
 		})
 	}
 	slices.SortFunc(snap.Jobs, func(a, b stream.Live) int { return inRunOrder(a.Job, b.Job) })
 	return snap
+}
+
+// lastShown is the node reported as executing last, as clients that come back are shown it.
+func (w *watched) lastShown() string {
+	if n := w.nodes.byID[w.last]; n != nil {
+		_, display, _ := n.within.Places(w.last)
+		return display
+	}
+	return w.last
 }
 
 func inRunOrder(a, b job.Job) int {
@@ -102,7 +111,7 @@ func (w *watched) tell(data any, at time.Time, remaining int) []*stream.Message 
 		return w.cachedNodes(e.Run, e.Nodes, at)
 	case job.NodeStartedV1:
 		if e.Run == w.job.Run {
-			return w.startNode(e.Node, e.Class, e.Attempt, at)
+			return w.startNode(e, at)
 		}
 	case job.NodeExecutedV1:
 		if e.Run == w.job.Run {
@@ -145,12 +154,13 @@ func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Mes
 
 // startNode announces a node, and what its worker already showed of it. execution_cached
 // comes before every node, also where no fact said so.
-func (w *watched) startNode(id, class string, attempt int, at time.Time) []*stream.Message {
+func (w *watched) startNode(e job.NodeStartedV1, at time.Time) []*stream.Message {
 	messages := w.cachedNodes(w.job.Run, nil, at)
-	w.nodes.begin(id, class, attempt)
-	w.last = id
-	messages = append(messages, w.progressState(), w.say("executing", executingData{id, id, w.job.ID}))
-	for _, f := range w.held.take(id) {
+	w.nodes.begin(e.Node, e.Class, e.Attempt).within = e.Within
+	w.last = e.Node
+	_, display, _ := e.Within.Places(e.Node)
+	messages = append(messages, w.progressState(), w.say("executing", executingData{e.Node, display, w.job.ID}))
+	for _, f := range w.held.take(e.Node) {
 		messages = append(messages, w.frame(f)...)
 	}
 	return messages
@@ -159,13 +169,14 @@ func (w *watched) startNode(id, class string, attempt int, at time.Time) []*stre
 func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message {
 	messages := w.cachedNodes(w.job.Run, nil, at)
 	if !e.Cached && w.nodes.running(e.Node) == nil {
-		messages = append(messages, w.startNode(e.Node, e.Class, 0, at)...)
+		messages = append(messages, w.startNode(job.NodeStartedV1{Node: e.Node, Class: e.Class, Within: e.Within}, at)...)
 	}
 	if e.Blocked != "" {
 		messages = append(messages, w.say("execution_error", blockage(w.job, e, at)))
 	}
 	if len(e.UI) > 0 {
-		messages = append(messages, w.say("executed", executedData{e.Node, e.Node, e.UI, w.job.ID}))
+		_, display, _ := e.Within.Places(e.Node)
+		messages = append(messages, w.say("executed", executedData{e.Node, display, e.UI, w.job.ID}))
 	}
 	if e.Cached && len(e.UI) == 0 {
 		return messages // a cached node in the middle is listed in execution_cached only
@@ -208,7 +219,7 @@ func (w *watched) frame(f stream.Frame) []*stream.Message {
 	case n.state != nodeRunning || f.Attempt < n.attempt:
 		return nil
 	}
-	n.attempt = f.Attempt
+	n.attempt, f.Within = f.Attempt, n.within
 	if f.Kind != stream.FrameProgress {
 		return []*stream.Message{w.show(f)}
 	}

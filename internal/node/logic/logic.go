@@ -19,7 +19,7 @@ const (
 func Classes() []*node.Class {
 	return []*node.Class{
 		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(),
-		MathExpression(), NumberConvert(), ResolutionSelector(),
+		MathExpression(), NumberConvert(), ResolutionSelector(), Repeat(),
 	}
 }
 

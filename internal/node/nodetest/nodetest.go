@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -254,6 +255,10 @@ func (s *suite) runs(t *testing.T) {
 	res, err := s.invoke(t, t.Context(), args, 0)
 	require.NoError(t, err)
 	require.Equal(t, before, contents(t, args), "arguments are not changed")
+	if len(res.Calls) > 0 {
+		s.expands(t, args, res)
+		return
+	}
 	for i, out := range s.class.Outputs {
 		requireOutput(t, out, res.Outputs[i])
 	}
@@ -264,6 +269,29 @@ func (s *suite) runs(t *testing.T) {
 	_, err = json.Marshal(res.UI)
 	require.NoError(t, err, "what is shown is JSON")
 	require.True(t, s.class.OutputNode || s.class.Intermediate || len(res.UI) == 0, "only output nodes show something")
+}
+
+// expands holds a result with expansions to its form: every link leads to a node that is there, and the
+// same arguments give the same graph.
+func (s *suite) expands(t *testing.T, args node.Args, res node.Result) {
+	t.Helper()
+	for _, call := range res.Calls {
+		require.Len(t, call.Outputs, len(s.class.Outputs))
+		links := slices.Clone(call.Outputs)
+		for _, n := range call.Expand.Nodes {
+			require.NotEmpty(t, n.Class)
+			links = slices.AppendSeq(links, maps.Values(n.Inputs))
+		}
+		for _, value := range links {
+			if from, ok := value.(node.From); ok {
+				require.Positive(t, from.Node)
+				require.LessOrEqual(t, from.Node, len(call.Expand.Nodes))
+			}
+		}
+	}
+	again, err := s.invoke(t, t.Context(), args, 0)
+	require.NoError(t, err)
+	require.Equal(t, res, again, "the same graph twice")
 }
 
 // requireOutput holds a value to its declared type, and to what can be stored.

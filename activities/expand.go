@@ -1,0 +1,296 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/raster"
+)
+
+// maxGrowthBytes bounds what is stored of one expansion beside its values: constants are the class's choice.
+const maxGrowthBytes = 4 << 20
+
+// grownDoc is a node that expanded, between the activity it expanded in and the one that ends it.
+type grownDoc struct {
+	graph.Growth
+	UI     []map[string][]json.RawMessage `json:"ui,omitempty"`   // by call
+	Told   []string                       `json:"told,omitempty"` // by call: what a blocker had to say that kept it from running
+	Files  []job.OutputFile               `json:"files,omitempty"`
+	Log    []string                       `json:"log,omitempty"`
+	Millis int64                          `json:"millis,omitempty"`
+}
+
+// expand stores the graph that a node returned; its end comes when that has run.
+func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc grownDoc) (bool, error) {
+	growing, err := c.growing(ctx, unit, pn, inv, res, doc)
+	if fault.KindOf(err) == fault.Internal && err != nil {
+		return false, err // of the store, or a mistake of ours
+	}
+	if err != nil {
+		return c.failed(ctx, unit, pn, inv, err)
+	}
+	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Expanded, Grown: growing})
+	c.current = nil
+	return true, c.facts.flushIfDue(ctx, false)
+}
+
+func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc grownDoc) (*graph.Growing, error) {
+	if err := c.mayGrow(unit); err != nil {
+		return nil, err
+	}
+	doc.Mapped = inv.Mapped()
+	e := &expander{chain: c, parent: pn.ID, doc: &doc}
+	for i, call := range res.Calls {
+		if err := e.add(ctx, i, call); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.distinct(doc.Nodes); err != nil {
+		return nil, err
+	}
+	validator := graph.Validator{Classes: c.plan.classes}
+	plan, err := validator.PlanGrowth(ctx, &doc.Growth, c.g.Files(c.params.RunRef, ""), c.g.filePixels(ctx, c.params.RunRef))
+	if err != nil {
+		return nil, err
+	}
+	c.grown, c.added = c.grown+1, c.added+len(plan.Nodes)
+	if most := c.g.Limits.Most(); len(c.plan.Nodes)+c.added > most {
+		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "with its expansions the workflow has more than %d nodes", most)
+	}
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("encode an expansion: %w", err)
+	}
+	if len(raw) > maxGrowthBytes {
+		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "the constants of an expansion are longer than %d bytes", maxGrowthBytes)
+	}
+	ref, err := c.g.Values.PutDoc(ctx, c.params.Job, raw)
+	if err != nil {
+		return nil, err
+	}
+	return &graph.Growing{Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...)}, nil
+}
+
+// mayGrow refuses an expansion beyond the bounds of a run.
+func (c *chain) mayGrow(unit int) error {
+	switch {
+	case len(c.plan.grown)+c.grown >= graph.MaxGrown:
+		return fault.New(fault.Exhausted, graph.CodeExpansion, "more than %d nodes of the workflow expand", graph.MaxGrown)
+	case c.plan.within[unit].depth() >= graph.MaxNesting:
+		return fault.New(fault.Exhausted, graph.CodeExpansion, "expansions nest deeper than %d", graph.MaxNesting)
+	}
+	return nil
+}
+
+// distinct refuses nodes whose ids the run has already: a prompt may name its nodes as it likes.
+func (c *chain) distinct(nodes []graph.GrownNode) error {
+	taken := make(map[string]bool, len(nodes))
+	for _, n := range nodes {
+		taken[n.ID] = true
+	}
+	for i := range c.plan.Nodes {
+		if id := c.plan.Nodes[i].ID; taken[id] {
+			return fault.New(fault.Invalid, graph.CodeExpansion, "the node expands to a node %s, which the workflow has already", id)
+		}
+	}
+	return nil
+}
+
+// expander writes down the calls of a node that expands. Ids are those of the self-hosted runtime:
+// "<parent>.<call>.<graph>.<number>", with one graph to a call.
+type expander struct {
+	*chain
+	parent string
+	doc    *grownDoc
+	refs   []string // of stored values
+}
+
+func (e *expander) add(ctx context.Context, call int, res node.Result) error {
+	prefix := e.parent + "." + strconv.Itoa(call) + ".0."
+	if res.Expand != nil {
+		for i, n := range res.Expand.Nodes {
+			grown := graph.GrownNode{ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display, Inputs: make(map[string]any, len(n.Inputs))}
+			for _, name := range slices.Sorted(maps.Keys(n.Inputs)) {
+				input, err := e.input(ctx, prefix, n.Inputs[name])
+				if err != nil {
+					return err
+				}
+				grown.Inputs[name] = input
+			}
+			e.doc.Nodes = append(e.doc.Nodes, grown)
+		}
+	}
+	outputs := make([]graph.GrownValue, len(res.Outputs))
+	for i, value := range res.Outputs {
+		var err error
+		if outputs[i], err = e.source(ctx, prefix, value); err != nil {
+			return err
+		}
+	}
+	e.doc.Calls, e.doc.Told = append(e.doc.Calls, outputs), append(e.doc.Told, res.Message)
+	return e.show(res.UI)
+}
+
+func (e *expander) input(ctx context.Context, prefix string, value node.Value) (any, error) {
+	if constant, ok := graph.Constant(value); ok {
+		return constant, nil
+	}
+	from, err := e.source(ctx, prefix, value)
+	return from.Link(), err
+}
+
+// source is where a value comes from: a node of the expansion, or what is stored now.
+func (e *expander) source(ctx context.Context, prefix string, value node.Value) (graph.GrownValue, error) {
+	if from, ok := value.(node.From); ok {
+		return graph.GrownValue{ID: prefix + strconv.Itoa(from.Node), Slot: from.Slot}, nil
+	}
+	ref, err := e.g.Values.Put(ctx, e.params.Job, value)
+	if err != nil {
+		return graph.GrownValue{}, err
+	}
+	for _, g := range e.doc.Given {
+		if g.Ref == ref {
+			return graph.GrownValue{ID: g.ID}, nil
+		}
+	}
+	given := graph.Given{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
+	e.doc.Given = append(e.doc.Given, given)
+	e.refs = append(e.refs, ref)
+	return graph.GrownValue{ID: given.ID}, nil
+}
+
+func (e *expander) show(ui map[string][]any) error {
+	shown := make(map[string][]json.RawMessage, len(ui))
+	for key, values := range ui {
+		for _, value := range values {
+			raw, err := json.Marshal(value)
+			if err != nil {
+				return fmt.Errorf("encode what node %s shows: %w", e.parent, err)
+			}
+			shown[key] = append(shown[key], raw)
+		}
+	}
+	e.doc.UI = append(e.doc.UI, shown)
+	return nil
+}
+
+// typeOf is the type that a value is checked as.
+func typeOf(value node.Value) node.Type {
+	switch value.(type) {
+	case *raster.Image:
+		return node.Image
+	case *raster.Mask:
+		return node.Mask
+	}
+	return node.Any
+}
+
+func pixelsOf(value node.Value) int64 {
+	switch v := value.(type) {
+	case interface{ Pixels() int64 }:
+		return v.Pixels()
+	case node.List:
+		var most int64
+		for _, element := range v {
+			most = max(most, pixelsOf(element))
+		}
+		return most
+	}
+	return 0
+}
+
+// handed reads a value that was handed to an expansion. Where that is gone the run is planned anew.
+func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
+	value, err := c.g.Values.Get(ctx, ref)
+	if fault.CodeOf(err) == CodeValueMissing {
+		return nil, false, planChanged()
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	c.values[unit] = []node.Value{value}
+	return c.values[unit], true, nil
+}
+
+// settleGrown ends a node that expanded, with what its graph made.
+func (c *chain) settleGrown(ctx context.Context, unit int, pn *graph.PlanNode, grown *grownNode) (bool, error) {
+	class, ok := c.plan.classes.Lookup(pn.Class)
+	if !ok {
+		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
+	}
+	values, ready, err := c.inputs(ctx, pn)
+	if fault.CodeOf(err) == CodeValueMissing {
+		return false, nil
+	}
+	if err == nil && !ready && c.grown > 0 {
+		err = c.handOver(ctx, []int{unit})
+	}
+	if err != nil || !ready {
+		return true, err
+	}
+	c.current, c.log = c.plan.rootOf(unit), &nodeLog{}
+	calls := make([]node.Result, len(grown.doc.Calls))
+	for i := range calls {
+		calls[i] = node.Result{UI: grown.shown(i), Message: grown.doc.Told[i]}
+		for slot := range class.Outputs {
+			calls[i].Outputs = append(calls[i].Outputs, values[outputName(i, slot)])
+		}
+	}
+	res := node.Join(class, grown.doc.Mapped, calls)
+	ui, err := c.shown(pn.ID, res, grown.doc.Files)
+	if err != nil {
+		return c.failed(ctx, unit, pn, node.Invocation{Class: class}, err)
+	}
+	fact := job.NodeExecutedV1{
+		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: grown.doc.Files, Millis: grown.doc.Millis, Log: grown.doc.Log,
+		Blocked: res.Message, Within: c.plan.within[unit].expansion(),
+	}
+	return true, c.executed(ctx, unit, res, fact, c.g.dear())
+}
+
+// outputName names an output of a call among the links of an expanded node.
+func outputName(call, slot int) string { return strconv.Itoa(call) + "." + strconv.Itoa(slot) }
+
+// decodeGrown reads what expand stored.
+func decodeGrown(raw []byte) (*grownDoc, error) {
+	var doc grownDoc
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("decode an expansion: %w", err)
+	}
+	return &doc, nil
+}
+
+// shown is what a call showed before it expanded.
+func (n *grownNode) shown(call int) map[string][]any {
+	if call >= len(n.doc.UI) || len(n.doc.UI[call]) == 0 {
+		return nil
+	}
+	out := make(map[string][]any, len(n.doc.UI[call]))
+	for key, values := range n.doc.UI[call] {
+		for _, value := range values {
+			out[key] = append(out[key], value)
+		}
+	}
+	return out
+}
+
+// keyless reports whether a result that an expansion had a part in must not be kept: a node of it saves,
+// loads, or gives other results from call to call.
+func keyless(classes *node.Registry, nodes []graph.PlanNode) bool {
+	return slices.ContainsFunc(nodes, func(n graph.PlanNode) bool {
+		class, ok := classes.Lookup(n.Class)
+		return n.Given == "" && (!ok || class.Uncached || class.NotIdempotent || class.OutputNode || class.Fingerprint != nil || nodecache.AsksForID(class))
+	})
+}

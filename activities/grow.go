@@ -1,0 +1,190 @@
+package activities
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/nodecache"
+)
+
+// grownNode is a node that expanded.
+type grownNode struct{ doc *grownDoc }
+
+// placed says where a node of an expansion stands.
+type placed struct {
+	job.Expansion
+	unit  int    // that expanded to it
+	class string // of the node of the prompt
+	deep  int
+}
+
+func (p *placed) depth() int {
+	if p == nil {
+		return 0
+	}
+	return p.deep
+}
+
+func (p *placed) expansion() *job.Expansion {
+	if p == nil {
+		return nil
+	}
+	return &p.Expansion
+}
+
+// rootOf returns the node of the prompt that a unit comes from.
+func (p *planned) rootOf(unit int) *job.NodeRef {
+	if in := p.within[unit]; in != nil {
+		return &job.NodeRef{Node: in.Real, Class: in.class}
+	}
+	return &job.NodeRef{Node: p.Nodes[unit].ID, Class: p.Nodes[unit].Class}
+}
+
+// growth keeps the plan of a job with most of its expansions, for the batches that follow.
+type growth struct {
+	mu    sync.Mutex
+	plan  *planned
+	grown []Grown
+}
+
+// grow returns the plan with the expansions that a batch names. Plans are never changed: other batches of
+// the job run on theirs.
+func (g *Graph) grow(ctx context.Context, base *planned, p RunParams) (*planned, error) {
+	if len(p.Grown) == 0 {
+		return base, nil
+	}
+	base.latest.mu.Lock()
+	defer base.latest.mu.Unlock()
+	plan, known := base, 0
+	if n := len(base.latest.grown); n <= len(p.Grown) && slices.Equal(base.latest.grown, p.Grown[:n]) && n > 0 {
+		plan, known = base.latest.plan, n
+	}
+	for _, grown := range p.Grown[known:] {
+		var err error
+		if plan, err = g.growOne(ctx, plan, grown, p.RunRef); err != nil {
+			return nil, err
+		}
+	}
+	base.latest.plan, base.latest.grown = plan, slices.Clone(p.Grown)
+	return plan, nil
+}
+
+func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job.RunRef) (*planned, error) {
+	raw, err := g.Values.Doc(ctx, grown.Ref)
+	if fault.CodeOf(err) == CodeValueMissing {
+		return nil, planChanged()
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := decodeGrown(raw)
+	if err != nil {
+		return nil, err
+	}
+	validator := graph.Validator{Classes: plan.classes}
+	expanded, err := validator.ReplanGrowth(&doc.Growth, g.filePixels(ctx, ref))
+	if err != nil {
+		return nil, err
+	}
+	if len(expanded.Nodes) != grown.Size {
+		return nil, planChanged()
+	}
+	return plan.with(grown.Unit, doc, expanded), nil
+}
+
+// with returns the plan with a unit expanded: the nodes of its graph stand behind all others.
+func (p *planned) with(unit int, doc *grownDoc, expanded *graph.GrownPlan) *planned {
+	first := len(p.Nodes)
+	out := *p
+	out.grown, out.within = maps.Clone(p.grown), maps.Clone(p.within)
+	if out.grown == nil {
+		out.grown, out.within = map[int]*grownNode{}, map[int]*placed{}
+	}
+	out.grown[unit] = &grownNode{doc: doc}
+	nodes := slices.Clone(p.Nodes)
+	for i := range expanded.Nodes {
+		n := expanded.Nodes[i]
+		n.Links = shiftedLinks(n.Links, first)
+		nodes = append(nodes, n)
+		out.within[first+i] = p.place(unit, doc, n.ID)
+	}
+	links := map[string]graph.Link{}
+	for i, call := range expanded.Outputs {
+		for slot, link := range call {
+			links[outputName(i, slot)] = graph.Link{Unit: first + link.Unit, Slot: link.Slot}
+		}
+	}
+	parent := nodes[unit]
+	nodes[unit] = graph.PlanNode{ID: parent.ID, Class: parent.Class, Output: parent.Output, Links: links}
+	out.Plan = &graph.Plan{Nodes: nodes}
+	out.keys = p.keysWith(unit, nodes, len(expanded.Nodes), keyless(p.classes, expanded.Nodes))
+	return &out
+}
+
+func shiftedLinks(links map[string]graph.Link, first int) map[string]graph.Link {
+	out := make(map[string]graph.Link, len(links))
+	for name, link := range links {
+		out[name] = graph.Link{Unit: first + link.Unit, Slot: link.Slot}
+	}
+	return out
+}
+
+// place says where a node stands that a unit expanded to.
+func (p *planned) place(unit int, doc *grownDoc, id string) *placed {
+	root := p.rootOf(unit)
+	_, display, _ := p.within[unit].expansion().Places(p.Nodes[unit].ID)
+	for _, n := range doc.Nodes {
+		if n.ID == id && n.Display != "" {
+			display = n.Display
+		}
+	}
+	return &placed{
+		Expansion: job.Expansion{Parent: p.Nodes[unit].ID, Display: display, Real: root.Node},
+		unit:      unit, class: root.Class, deep: p.within[unit].depth() + 1,
+	}
+}
+
+// keysWith returns the keys of the units of a plan that grew. Nodes of an expansion are kept by the one
+// that expanded; where they must not be, neither is that one, nor anything that reads it.
+func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added int, unkept bool) []nodecache.Key {
+	if p.keys == nil {
+		return nil
+	}
+	keys := append(slices.Clone(p.keys), make([]nodecache.Key, added)...)
+	if !unkept {
+		return keys
+	}
+	stale := map[int]bool{unit: true}
+	for in := p.within[unit]; in != nil; in = p.within[in.unit] {
+		stale[in.unit] = true
+	}
+	for again := true; again; {
+		again = false
+		for u := range nodes {
+			for _, link := range nodes[u].Links {
+				if stale[link.Unit] && !stale[u] {
+					stale[u], again = true, true
+				}
+			}
+		}
+	}
+	for u := range stale {
+		keys[u] = nodecache.Key{}
+	}
+	return keys
+}
+
+// dear is a run time from which the cache keeps values, where there is one: an expansion stands for several
+// nodes.
+func (g *Graph) dear() time.Duration {
+	if g.Cache == nil {
+		return 0
+	}
+	return g.Cache.From
+}
