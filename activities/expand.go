@@ -163,7 +163,7 @@ func (e *expander) source(ctx context.Context, prefix string, value node.Value) 
 			return graph.GrownValue{ID: g.ID}, nil
 		}
 	}
-	given := graph.Given{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
+	given := graph.Handed{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
 	e.doc.Given = append(e.doc.Given, given)
 	e.refs = append(e.refs, ref)
 	return graph.GrownValue{ID: given.ID}, nil

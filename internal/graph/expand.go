@@ -27,7 +27,7 @@ const CodeExpansion = "expansion_invalid"
 // Growth is the graph that a node expanded to, as it is kept between activities.
 type Growth struct {
 	Nodes  []GrownNode    `json:"nodes"`
-	Given  []Given        `json:"given,omitempty"`
+	Given  []Handed       `json:"given,omitempty"`
 	Calls  [][]GrownValue `json:"calls"` // of each call of the node: where its outputs come from, by slot
 	Mapped bool           `json:"mapped,omitempty"`
 }
@@ -40,8 +40,8 @@ type GrownNode struct {
 	Inputs  map[string]any `json:"inputs,omitempty"`
 }
 
-// Given is a value that an expansion reads beside its own nodes. Ids of nodes and of values are distinct.
-type Given struct {
+// Handed is a value that an expansion reads beside its own nodes. Ids of nodes and of values are distinct.
+type Handed struct {
 	ID     string    `json:"id"`
 	Ref    string    `json:"ref"` // of the stored value
 	Type   node.Type `json:"type"`
@@ -55,7 +55,7 @@ type GrownValue struct {
 }
 
 // Constant returns a value as a GrownNode's input holds it. It is false for what has no such form, and is
-// handed over as a Given.
+// handed over as Handed.
 func Constant(value node.Value) (any, bool) {
 	switch v := value.(type) {
 	case string, bool:
@@ -177,7 +177,7 @@ func (v *Validator) growthGraph(g *Growth) (*Graph, error) {
 		}
 		add := &Node{ID: n.ID, Class: n.Class, HasInputs: true}
 		for _, name := range sortedKeys(n.Inputs) {
-			add.Inputs = append(add.Inputs, Setting{Name: name, Value: n.Inputs[name]})
+			add.Inputs = append(add.Inputs, Given{Name: name, Value: n.Inputs[name]})
 		}
 		out.Nodes = append(out.Nodes, add)
 	}

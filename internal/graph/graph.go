@@ -53,10 +53,10 @@ type Node struct {
 	ID        string
 	Class     string // "" = none
 	Title     string // of _meta, "" = none
-	Inputs    []Setting
+	Inputs    []Given
 	HasInputs bool // the key was there and an object
 
-	given *Given // of a node that stands for a value, in an expansion
+	given *Handed // of a node that stands for a value, in an expansion
 }
 
 // classIn returns the class of a node: that of a given value has one output of the value's type.
@@ -67,8 +67,8 @@ func (n *Node) classIn(classes *node.Registry) (*node.Class, bool) {
 	return classes.Lookup(n.Class)
 }
 
-// Setting is the value that a node gives to an input: decoded JSON, numbers as json.Number.
-type Setting struct {
+// Given is the value that a node gives to an input: decoded JSON, numbers as json.Number.
+type Given struct {
 	Name  string
 	Value any
 }
@@ -99,7 +99,7 @@ func (n *Node) set(name string, value any) {
 }
 
 func (n *Node) find(name string) int {
-	return slices.IndexFunc(n.Inputs, func(in Setting) bool { return in.Name == name })
+	return slices.IndexFunc(n.Inputs, func(in Given) bool { return in.Name == name })
 }
 
 // reference is a link as a prompt writes it: [node id, slot].

@@ -101,13 +101,13 @@ func (n *Node) parseInputs(value []byte) error {
 		return err
 	}
 	n.HasInputs = true
-	n.Inputs = make([]Setting, len(members))
+	n.Inputs = make([]Given, len(members))
 	for i, m := range members {
 		decoded, err := decode(m.value)
 		if err != nil {
 			return err
 		}
-		n.Inputs[i] = Setting{Name: m.key, Value: decoded}
+		n.Inputs[i] = Given{Name: m.key, Value: decoded}
 	}
 	return nil
 }
