@@ -24,9 +24,9 @@ func (r Report) Same() bool { return len(r.Differences) == 0 }
 
 // Difference is a row in which the live view and its rebuild differ.
 type Difference struct {
-	Table string
-	Key   string // the primary key, as a row literal
-	Kind  string // "changed", "missing" from the live view, or "extra" in it
+	Table string `json:"table"`
+	Key   string `json:"key"`  // the primary key, as a row literal
+	Kind  string `json:"kind"` // "changed", "missing" from the live view, or "extra" in it
 }
 
 // Check folds the view again from the start of the log into a shadow, compares every row with

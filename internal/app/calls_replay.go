@@ -72,7 +72,7 @@ func (s *shell) replayCallHistories(ctx context.Context, found []call.Call, asJS
 		return err
 	}
 	all := make([]replayed, len(found))
-	step := progress(s.err, "replay")
+	step := progress(s.err, "replay", "calls")
 	for i, one := range found {
 		workflow := one.ID.WorkflowID(max(1, one.Run))
 		if all[i], err = replayChain(ctx, c, sdklog.NewStructuredLogger(log), workflow, ""); err != nil {

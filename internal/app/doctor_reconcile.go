@@ -66,7 +66,7 @@ func (s *shell) reconcile(ctx context.Context, sure, asJSON bool) error {
 		return err
 	}
 	failed := 0
-	if step := progress(s.err, "reconcile"); sure {
+	if step := progress(s.err, "reconcile", "repairs"); sure {
 		for i := range found {
 			if err := found[i].do(ctx); err != nil {
 				failed++

@@ -105,7 +105,7 @@ func (s *shell) change(ctx context.Context, sel *selection, args []string, verb 
 		if sel.dryRun || len(args) == 0 && !sel.sure {
 			return s.wouldChange(sel, ids, verb)
 		}
-		all, err := each(ctx, ids, progress(s.err, verb), do(ops))
+		all, err := each(ctx, ids, progress(s.err, verb, "jobs"), do(ops))
 		return errors.Join(err, s.printOutcomes(all, sel.asJSON, len(ids)))
 	})
 }
@@ -139,6 +139,10 @@ func (s *shell) printOutcomes(all []outcome, asJSON bool, meant int) error {
 		if o.Retry != "" {
 			detail = string(o.Retry) + " " + detail
 		}
+		if o.Done == "refused" {
+			rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {}}, []inspect.Cell{{Text: "    " + detail}})
+			continue
+		}
 		rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {Text: detail}})
 	}
 	if asJSON {
@@ -151,6 +155,9 @@ func (s *shell) printOutcomes(all []outcome, asJSON bool, meant int) error {
 		if err := p.Err(); err != nil {
 			return err
 		}
+	}
+	if refused == 1 && meant == 1 && len(all) == 1 {
+		return fmt.Errorf("the job was left as it is: %s", all[0].Detail)
 	}
 	if refused > 0 {
 		return fmt.Errorf("%d of %d jobs were left as they are", refused, meant)

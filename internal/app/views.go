@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -66,38 +68,71 @@ be folded again: beside the live one, which goes on serving, and swapped in at t
 }
 
 func (s *shell) listViews() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "Show each view, how far it has come, and what is halted", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.withFollowers(cmd.Context(), "", func(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) error {
-				var head int64
-				if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+				shown, err := standOf(ctx, pool, all)
+				if err != nil {
 					return err
 				}
-				w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "VIEW\tPOSITION\tBEHIND\tHALTED STREAMS") //nolint:errcheck // flushed below
-				for _, p := range all {
-					position, err := projections.Position(ctx, pool, p.Name())
-					if err != nil {
-						return err
-					}
-					halted, err := projections.ListHalted(ctx, pool, p.Name())
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", p.Name(), position, max(0, head-position), len(halted)) //nolint:errcheck // as above
-					for _, h := range halted {
-						fmt.Fprintf(w, "  %s\t%d\t\t%s\n", h.Stream, h.Position, h.Error) //nolint:errcheck // as above
-					}
+				if asJSON {
+					return s.printJSON(shown)
 				}
-				return w.Flush()
+				p := s.printer()
+				printViews(p, shown)
+				return p.Err()
 			})
 		},
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// standOf reads how far views have come, and which streams they halted.
+func standOf(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) ([]admin.View, error) {
+	var head int64
+	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return nil, postgres.Classify(err, "read the head of the log")
+	}
+	shown := make([]admin.View, len(all))
+	for i, p := range all {
+		position, err := projections.Position(ctx, pool, p.Name())
+		if err != nil {
+			return nil, err
+		}
+		halted, err := projections.ListHalted(ctx, pool, p.Name())
+		if err != nil {
+			return nil, err
+		}
+		shown[i] = admin.View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []admin.Halted{}}
+		for _, h := range halted {
+			shown[i].Halted = append(shown[i].Halted, admin.Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
+		}
+	}
+	return shown, nil
+}
+
+func printViews(p *inspect.Printer, shown []admin.View) {
+	var rows [][]inspect.Cell
+	for _, v := range shown {
+		style := inspect.Plain
+		if len(v.Halted) > 0 {
+			style = inspect.Bad
+		}
+		rows = append(rows, []inspect.Cell{
+			{Text: v.Name}, {Text: fmt.Sprint(v.Position), Right: true}, {Text: fmt.Sprint(v.Behind), Right: true}, {Text: fmt.Sprint(len(v.Halted)), Style: style},
+		})
+		for _, h := range v.Halted {
+			rows = append(rows, []inspect.Cell{{Text: fmt.Sprintf("  %s at %d", h.Stream, h.Position), Style: inspect.Bad}}, []inspect.Cell{{Text: "    " + h.Error}})
+		}
+	}
+	p.Table([]string{"VIEW", "POSITION", "BEHIND", "HALTED STREAMS"}, rows)
 }
 
 func (s *shell) rebuildViews() *cobra.Command {
-	check := false
+	check, asJSON, reason := false, false, ""
 	cmd := &cobra.Command{
 		Use:   "rebuild [NAME]",
 		Short: "Fold a view again from the log, or all of them",
@@ -115,54 +150,94 @@ for byte at the same position. The exit code is 1 if they differ.`,
 				name = args[0]
 			}
 			return s.withViews(cmd.Context(), name, func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
-				var problems []error
+				all, problems := []rebuilt{}, []error{}
 				for _, p := range chosen {
-					problems = append(problems, s.rebuild(ctx, pool, p, check))
+					do := func() (rebuilt, error) { return s.rebuild(ctx, pool, p, reason) }
+					if check {
+						do = func() (rebuilt, error) { return s.check(ctx, pool, p) }
+					}
+					one, err := do()
+					problems = append(problems, err)
+					if one.View == "" {
+						continue
+					}
+					if all = append(all, one); !asJSON {
+						problems = append(problems, one.say(s.out, check))
+					}
+				}
+				if asJSON {
+					problems = append(problems, s.printJSON(all))
 				}
 				return errors.Join(problems...)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", check, "compare only; replace nothing")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (s *shell) rebuild(ctx context.Context, pool *pgxpool.Pool, p projections.Projection, check bool) error {
-	began := time.Now()
-	opts := projections.RebuildOptions{Progress: progress(s.err, p.Name())}
-	if !check {
-		done, err := projections.Rebuild(ctx, pool, p, opts)
-		if err != nil {
-			return fmt.Errorf("rebuild %s: %w", p.Name(), err)
-		}
-		events, err := eventStore(pool)
-		if err != nil {
-			return err
-		}
-		ops := &operations{pool: pool, events: events}
-		if err := ops.record(ctx, operated.ViewStream(p.Name()), queue.All, operated.TypeViewRebuilt,
-			operated.ViewRebuiltV1{Position: done.Position}, act{Actor: operator(), Reason: "rebuilt by command"}); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(s.out, "%s rebuilt at position %d in %s, %d streams halted\n", p.Name(), done.Position, time.Since(began).Round(time.Millisecond), len(done.Halted))
-		return err
-	}
-	report, err := projections.Check(ctx, pool, p, opts)
-	if err != nil {
-		return fmt.Errorf("check %s: %w", p.Name(), err)
-	}
-	if report.Same() {
-		_, err = fmt.Fprintf(s.out, "%s equals its rebuild at position %d (%d rows, %s)\n", p.Name(), report.Position, report.Rows, time.Since(began).Round(time.Millisecond))
-		return err
-	}
-	for _, d := range report.Differences {
-		fmt.Fprintf(s.out, "%s %s %s\n", d.Table, d.Kind, d.Key) //nolint:errcheck // the error below tells, too
-	}
-	return fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), report.Position, p.Name())
+// rebuilt is what became of a view.
+type rebuilt struct {
+	View        string                   `json:"view"`
+	Position    int64                    `json:"position"`
+	Rows        int64                    `json:"rows,omitempty"`   // compared
+	Halted      int                      `json:"halted,omitempty"` // streams
+	Millis      int64                    `json:"millis"`
+	Differences []projections.Difference `json:"differences,omitempty"`
 }
 
-// progress shows a bar on a terminal and nothing elsewhere.
-func progress(w io.Writer, what string) func(done, total int64) {
+func (s *shell) rebuild(ctx context.Context, pool *pgxpool.Pool, p projections.Projection, reason string) (rebuilt, error) {
+	began := time.Now()
+	done, err := projections.Rebuild(ctx, pool, p, projections.RebuildOptions{Progress: progress(s.err, p.Name(), "events")})
+	if err != nil {
+		return rebuilt{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
+	}
+	events, err := eventStore(pool)
+	if err != nil {
+		return rebuilt{}, err
+	}
+	ops := &operations{pool: pool, events: events}
+	err = ops.record(ctx, operated.ViewStream(p.Name()), queue.All, operated.TypeViewRebuilt,
+		operated.ViewRebuiltV1{Position: done.Position}, act{Actor: operator(), Reason: reason})
+	return rebuilt{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
+}
+
+func (s *shell) check(ctx context.Context, pool *pgxpool.Pool, p projections.Projection) (rebuilt, error) {
+	began := time.Now()
+	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: progress(s.err, p.Name(), "events")})
+	if err != nil {
+		return rebuilt{}, fmt.Errorf("check %s: %w", p.Name(), err)
+	}
+	out := rebuilt{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}
+	if report.Same() {
+		return out, nil
+	}
+	return out, fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), report.Position, p.Name())
+}
+
+// say writes what became of a view for people.
+func (r rebuilt) say(w io.Writer, checked bool) error {
+	took := (time.Duration(r.Millis) * time.Millisecond).String()
+	if !checked {
+		_, err := fmt.Fprintf(w, "%s rebuilt at position %d in %s, %d streams halted\n", r.View, r.Position, took, r.Halted)
+		return err
+	}
+	if len(r.Differences) == 0 {
+		_, err := fmt.Fprintf(w, "%s equals its rebuild at position %d (%d rows, %s)\n", r.View, r.Position, r.Rows, took)
+		return err
+	}
+	for _, d := range r.Differences {
+		if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Table, d.Kind, inspect.Clean(d.Key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress shows a bar on a terminal and nothing elsewhere; unit is what is counted.
+func progress(w io.Writer, what, unit string) func(done, total int64) {
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil
@@ -174,7 +249,7 @@ func progress(w io.Writer, what string) func(done, total int64) {
 	return func(done, total int64) {
 		if bar == nil {
 			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
-				progressbar.OptionShowIts(), progressbar.OptionSetItsString("events"), progressbar.OptionShowCount(),
+				progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit), progressbar.OptionShowCount(),
 				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 		}
 		bar.ChangeMax64(total)
