@@ -4,9 +4,13 @@ package deploy_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/millrace-dev/millrace/internal/config"
 )
 
 // Compose refuses a whole file in which a dollar sign is neither doubled nor the start of a variable.
@@ -21,4 +25,37 @@ func TestComposeFileInterpolates(t *testing.T) {
 	for _, use := range found {
 		require.Regexp(t, good, use)
 	}
+}
+
+// A setting that the file does not name never reaches a container, however it is set outside.
+func TestComposePassesEverySettingOn(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../docker-compose.yml")
+	require.NoError(t, err)
+	var file struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]*string
+			HealthCheck struct{ Test []string }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(raw, &file))
+	// These are the container's own: addresses by flags, the directory by the image.
+	own := []string{"MILLRACE_ADDR", "MILLRACE_INTERNAL_ADDR", "MILLRACE_ADVERTISE_URL", "MILLRACE_DATA"}
+	front := []string{"MILLRACE_AUTH", "MILLRACE_TOKEN", "MILLRACE_PUBLIC_URL"} // of the api only
+	for _, role := range []string{"api", "worker", "projector"} {
+		service := file.Services[role]
+		require.Contains(t, service.Command, role)
+		for _, name := range config.Variables() {
+			if slices.Contains(own, name) || role != "api" && slices.Contains(front, name) {
+				continue
+			}
+			require.Contains(t, service.Environment, name, role)
+		}
+		require.Contains(t, service.Environment, "OPENAI_API_KEY", role)
+	}
+	for _, name := range []string{"postgres", "temporal", "api", "worker", "projector"} {
+		require.NotEmpty(t, file.Services[name].HealthCheck.Test, name)
+	}
+	require.Contains(t, file.Services, "temporal-ui")
 }
