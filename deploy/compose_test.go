@@ -40,8 +40,8 @@ func TestComposePassesEverySettingOn(t *testing.T) {
 		}
 	}
 	require.NoError(t, yaml.Unmarshal(raw, &file))
-	// These are the container's own: addresses by flags, the directory by the image.
-	own := []string{"MILLRACE_ADDR", "MILLRACE_INTERNAL_ADDR", "MILLRACE_ADVERTISE_URL", "MILLRACE_DATA"}
+	// These are the container's own: roles and addresses by flags, the directory by the image.
+	own := []string{"MILLRACE_ROLES", "MILLRACE_ADDR", "MILLRACE_INTERNAL_ADDR", "MILLRACE_ADVERTISE_URL", "MILLRACE_DATA"}
 	front := []string{"MILLRACE_AUTH", "MILLRACE_TOKEN", "MILLRACE_PUBLIC_URL"} // of the api only
 	for _, role := range []string{"api", "worker", "projector"} {
 		service := file.Services[role]

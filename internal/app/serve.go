@@ -20,7 +20,6 @@ import (
 )
 
 func (s *shell) serveCommand() *cobra.Command {
-	list := "api,worker,projector"
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run one or more roles against a PostgreSQL and a Temporal that exist",
@@ -37,7 +36,7 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
   millrace serve --roles projector`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			roles, err := parseRoles(list)
+			roles, err := parseRoles(s.cfg.Roles)
 			if err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
 	}
 	cmd.Flags().StringVar(&s.cfg.InternalAddr, "internal-addr", s.cfg.InternalAddr, "address for health checks and for live frames between processes; not for clients (MILLRACE_INTERNAL_ADDR)")
 	cmd.Flags().StringVar(&s.cfg.AdvertiseURL, "advertise-url", s.cfg.AdvertiseURL, "where other processes reach that address; default: this host's name (MILLRACE_ADVERTISE_URL)")
-	cmd.Flags().StringVar(&list, "roles", list, "roles of this process: api, worker, projector")
+	cmd.Flags().StringVar(&s.cfg.Roles, "roles", s.cfg.Roles, "roles of this process: api, worker, projector (MILLRACE_ROLES)")
 	s.serverFlags(cmd)
 	return cmd
 }

@@ -23,6 +23,7 @@ import (
 
 // Config is everything a process can be told.
 type Config struct {
+	Roles             string       // MILLRACE_ROLES, of a process of `serve`, comma list
 	Addr              string       // MILLRACE_ADDR, listen address
 	PublicURL         string       // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
 	Auth              account.Mode // MILLRACE_AUTH
@@ -115,7 +116,7 @@ type Bucket struct {
 // Default returns the configuration of local mode.
 func Default() Config {
 	return Config{
-		Addr: "127.0.0.1:8188", Auth: account.ModeNone, DataDir: defaultDataDir(),
+		Roles: "api,worker,projector", Addr: "127.0.0.1:8188", Auth: account.ModeNone, DataDir: defaultDataDir(),
 		TemporalNamespace: "default", TaskQueue: "millrace",
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
@@ -186,6 +187,7 @@ func flag(env string, field func(*Config) *bool) setting {
 var settings = slices.Concat(generalSettings, routerSettings, tokenSettings, webhookSettings)
 
 var generalSettings = []setting{
+	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
 	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),
