@@ -60,6 +60,12 @@ func startFiles(t *testing.T, opts api.Options) *fileHarness {
 // startFilesIn keeps the files below root.
 func startFilesIn(t *testing.T, root string, opts api.Options) *fileHarness {
 	t.Helper()
+	return startFilesOver(t, root, opts, func(s blob.Store) blob.Store { return s })
+}
+
+// startFilesOver keeps the files in what wrap makes of a store below root.
+func startFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.Store) blob.Store) *fileHarness {
+	t.Helper()
 	h := &fileHarness{root: root}
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
@@ -67,9 +73,10 @@ func startFilesIn(t *testing.T, root string, opts api.Options) *fileHarness {
 	h.pool = pool
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
-	blobs, err := disk.Open(t.Context(), h.root, disk.Options{Log: slog.New(slog.DiscardHandler)})
+	stored, err := disk.Open(t.Context(), h.root, disk.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	t.Cleanup(func() { require.NoError(t, stored.Close()) })
+	blobs := wrap(stored)
 	events := postgres.NewEventStore(pool, registry, nil)
 	h.files = files.New(postgres.NewFiles(pool, events), blobs, files.Options{})
 	links, err := signedurl.New([]signedurl.Key{{ID: "1", Secret: bytes.Repeat([]byte{7}, 32)}},

@@ -219,6 +219,7 @@ type keyBody struct {
 	Prefix    string          `json:"prefix"`
 	Scopes    []account.Scope `json:"scopes"`
 	RevokedAt *time.Time      `json:"revoked_at,omitempty"`
+	LastUsed  *time.Time      `json:"last_used_at,omitempty"` // within a minute
 	Secret    string          `json:"secret,omitempty"`
 }
 
@@ -230,7 +231,7 @@ func (s *server) listKeys(w http.ResponseWriter, r *http.Request) error {
 	}
 	shown := make([]keyBody, len(keys))
 	for i, k := range keys {
-		shown[i] = keyBody{ID: k.ID, Prefix: k.Prefix, Scopes: k.Scopes, RevokedAt: k.RevokedAt}
+		shown[i] = keyBody{ID: k.ID, Prefix: k.Prefix, Scopes: k.Scopes, RevokedAt: k.RevokedAt, LastUsed: k.LastUsed}
 	}
 	write(w, http.StatusOK, map[string]any{"keys": shown})
 	return nil

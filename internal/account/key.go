@@ -30,6 +30,7 @@ type Key struct {
 	Scopes    []Scope
 	CreatedAt time.Time
 	RevokedAt *time.Time
+	LastUsed  *time.Time // within a minute; nil = never
 }
 
 // NewSecret makes a key and returns it with its shown prefix.

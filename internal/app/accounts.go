@@ -132,17 +132,20 @@ func (s *shell) listKeysCommand(name *string) *cobra.Command {
 				return err
 			}
 			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tKEY\tSCOPES\tCREATED\tREVOKED") //nolint:errcheck // Flush tells
+			fmt.Fprintln(w, "ID\tKEY\tSCOPES\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
 			for _, k := range keys {
-				revoked := "-"
-				if k.RevokedAt != nil {
-					revoked = k.RevokedAt.UTC().Format(time.RFC3339)
-				}
-				fmt.Fprintf(w, "%s\t%s…\t%v\t%s\t%s\n", k.ID, k.Prefix, k.Scopes, k.CreatedAt.UTC().Format(time.RFC3339), revoked) //nolint:errcheck // Flush tells
+				fmt.Fprintf(w, "%s\t%s…\t%v\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Scopes, whenOrDash(&k.CreatedAt), whenOrDash(k.LastUsed), whenOrDash(k.RevokedAt)) //nolint:errcheck // Flush tells
 			}
 			return w.Flush()
 		}),
 	}
+}
+
+func whenOrDash(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 func (s *shell) revokeKeyCommand(name *string) *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -22,14 +23,15 @@ var _ account.Store = (*Accounts)(nil)
 // NewAccounts returns the account store on pool.
 func NewAccounts(pool *pgxpool.Pool) *Accounts { return &Accounts{pool: pool} }
 
-// IdentityByKey implements account.KeyFinder: one query by the unique hash.
+// IdentityByKey implements account.KeyFinder: one query by the unique hash, and once a minute a second one
+// that records the use.
 func (s *Accounts) IdentityByKey(ctx context.Context, hash account.KeyHash) (account.Identity, error) {
 	var id account.Identity
-	var suspended bool
-	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, a.suspended, not a.router, a.router_models, a.router_denied, k.scopes, k.prefix
+	var suspended, noted bool
+	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, a.suspended, not a.router, a.router_models, a.router_denied, k.scopes, k.prefix, coalesce(k.last_used_at > now() - interval '1 minute', false)
 		from api_keys k join accounts a on a.id = k.account
 		where k.hash = $1 and k.revoked_at is null`, hash[:]).
-		Scan(&id.Account, &id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied, &id.Scopes, &id.Key)
+		Scan(&id.Account, &id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied, &id.Scopes, &id.Key, &noted)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.Identity{}, fault.Wrap(err, fault.NotFound, "", "no such key")
 	}
@@ -39,7 +41,19 @@ func (s *Accounts) IdentityByKey(ctx context.Context, hash account.KeyHash) (acc
 	if suspended {
 		return account.Identity{}, account.Suspended()
 	}
+	if !noted {
+		s.noteUse(ctx, hash)
+	}
 	return id, nil
+}
+
+// noteUse records that a key was used. A key is good whether or not that can be written: reads go on from
+// a database that takes none.
+func (s *Accounts) noteUse(ctx context.Context, hash account.KeyHash) {
+	if _, err := s.pool.Exec(ctx, `update api_keys set last_used_at = now() where hash = $1
+		and (last_used_at is null or last_used_at <= now() - interval '1 minute')`, hash[:]); err != nil {
+		slog.WarnContext(ctx, "the use of a key was not recorded", "error", err)
+	}
 }
 
 const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, created_at`
@@ -108,14 +122,14 @@ func addKey(ctx context.Context, db accountDB, key account.Key, hash account.Key
 
 // Keys implements account.Store.
 func (s *Accounts) Keys(ctx context.Context, owner string) ([]account.Key, error) {
-	rows, err := s.pool.Query(ctx, `select id, account, prefix, scopes, created_at, revoked_at from api_keys
+	rows, err := s.pool.Query(ctx, `select id, account, prefix, scopes, created_at, revoked_at, last_used_at from api_keys
 		where account = $1 order by created_at, id`, owner)
 	if err != nil {
 		return nil, fmt.Errorf("list keys of account %s: %w", owner, err)
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Key, error) {
 		var k account.Key
-		err := row.Scan(&k.ID, &k.Account, &k.Prefix, &k.Scopes, &k.CreatedAt, &k.RevokedAt)
+		err := row.Scan(&k.ID, &k.Account, &k.Prefix, &k.Scopes, &k.CreatedAt, &k.RevokedAt, &k.LastUsed)
 		return k, err
 	})
 }

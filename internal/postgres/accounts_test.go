@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/account"
@@ -68,6 +69,38 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	require.Len(t, keys, 2)
 	require.NotNil(t, keys[0].RevokedAt)
 	require.Nil(t, keys[1].RevokedAt)
+}
+
+// The last use of a key is known to the minute, and costs no write for each request.
+func TestTheLastUseOfAKeyIsRecorded(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t, newDatabase(t))
+	store := postgres.NewAccounts(pool)
+	used, _, err := account.Issue(t.Context(), store, account.Key{Account: account.LocalID})
+	require.NoError(t, err)
+	_, _, err = account.Issue(t.Context(), store, account.Key{Account: account.LocalID})
+	require.NoError(t, err)
+	use := func() *time.Time {
+		_, err := account.NewKeys(store).Authenticate(t.Context(), used)
+		require.NoError(t, err)
+		keys, err := store.Keys(t.Context(), account.LocalID)
+		require.NoError(t, err)
+		require.Nil(t, keys[1].LastUsed, "the other was never used")
+		return keys[0].LastUsed
+	}
+	first := use()
+	require.WithinDuration(t, time.Now(), *first, time.Minute)
+	require.Equal(t, first, use(), "noted once a minute")
+	_, err = pool.Exec(t.Context(), `update api_keys set last_used_at = last_used_at - interval '2 minutes'`)
+	require.NoError(t, err)
+	require.False(t, use().Before(*first))
+
+	_, err = pool.Exec(t.Context(), `update api_keys set last_used_at = null`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_read_only = on`)
+	require.NoError(t, err)
+	pool.Reset()
+	require.Nil(t, use(), "a database that takes nothing still tells who may read")
 }
 
 func TestSecretsAreNowhereInTheDatabase(t *testing.T) {

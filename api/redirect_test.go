@@ -1,0 +1,45 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/blob"
+)
+
+// presigning is a store whose backend serves clients itself, as a bucket does.
+type presigning struct{ blob.Store }
+
+func (p presigning) Presign(_ context.Context, ref blob.Ref, h blob.Headers, ttl time.Duration) (string, error) {
+	q := url.Values{"type": {h.ContentType}, "disposition": {h.ContentDisposition}, "ttl": {ttl.String()}}
+	return "https://bucket.example/" + ref.Hex() + "?" + q.Encode(), nil
+}
+
+// On bucket storage content is a redirect to the bucket's own short-lived link, with the headers that keep
+// what users stored from being rendered; what may not be read is refused here, before any link is made.
+func TestContentOnBucketStorageIsARedirect(t *testing.T) {
+	t.Parallel()
+	h := startFilesOver(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return presigning{s} })
+	page := h.post(t, "/api/v2/assets", "key-a", upload("<script>", part{"content_type", "", "text/html"}, part{"file_path", "", "p.html"})...).json(t)
+	target := "/api/v2/assets/" + page["id"].(string)
+	for _, link := range []string{target + "/content", page["url"].(string)} {
+		res := h.get(t, link, "key-a")
+		require.Equal(t, http.StatusFound, res.status, string(res.body))
+		require.Equal(t, "private, no-store", res.header.Get("Cache-Control"))
+		to, err := url.Parse(res.header.Get("Location"))
+		require.NoError(t, err)
+		require.Equal(t, "/"+hashOf("<script>")[len("blake3:"):], to.Path)
+		require.Equal(t, "application/octet-stream", to.Query().Get("type"))
+		require.Equal(t, "attachment; filename=p.html", to.Query().Get("disposition"))
+		require.Equal(t, "15m0s", to.Query().Get("ttl"))
+	}
+	require.Equal(t, http.StatusNotFound, h.get(t, target+"/content", "key-b").status)
+	require.Equal(t, http.StatusNoContent, h.do(t, h.request(t, http.MethodDelete, target, "key-a", nil)).status)
+	require.Equal(t, http.StatusNotFound, h.get(t, page["url"].(string), "").status)
+}
