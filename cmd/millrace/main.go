@@ -13,6 +13,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once; its children follow
 	err := app.Command(os.Stdout, os.Stderr, os.LookupEnv).ExecuteContext(ctx)
 	stop()
 	if err != nil {

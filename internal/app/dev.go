@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -31,12 +32,19 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 			if err != nil {
 				return err
 			}
+			if v, ok := s.lookup("MILLRACE_STOP_AFTER"); !ok || v == "" {
+				s.cfg.StopAfter = devStopAfter
+			}
 			return dev(cmd.Context(), s.cfg, log, s.out)
 		},
 	}
 	s.serverFlags(cmd)
 	return cmd
 }
+
+// devStopAfter is how long local mode waits for what runs when it is stopped and nothing else is set: somebody
+// sits before it, and what is cut off goes on at the next start.
+const devStopAfter = 2 * time.Second
 
 // dev runs the private servers and all roles until ctx ends or something fails for good.
 func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) error {

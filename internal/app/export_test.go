@@ -27,3 +27,6 @@ func RoomIn(dir string, reserve int64) error {
 func Writable(ctx context.Context, pool *pgxpool.Pool) error {
 	return readiness{&instance{pool: pool}}.writable(ctx)
 }
+
+// Banner is what `millrace dev` prints when it is ready.
+var Banner = banner
