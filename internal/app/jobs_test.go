@@ -188,7 +188,7 @@ func TestWrongQuestionsAboutJobsAreOneLine(t *testing.T) {
 		"show aaaa":                            "beginning of several jobs",
 		"show bbbb":                            "there is no job bbbb",
 		"show abc":                             "first 4 or more characters",
-		"show ../../etc":                       "is not a job id",
+		"show ../../etc":                       "is not the id of a job",
 		"show aaaaa --at 5":                    "has 4 versions, not 5",
 		"show aaaaa --at noon":                 "neither a version",
 		"show aaaaa --at 1999-01-01T00:00:00Z": "was submitted later",
