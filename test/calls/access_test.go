@@ -1,7 +1,9 @@
 package calls_test
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -49,4 +51,32 @@ func TestACallIsBoundToWhatItsAccountMayUse(t *testing.T) { // R-14, R-15
 		require.Equal(t, refusal.Type, refused(t, err).Type, name)
 	}
 	require.Empty(t, r.sim.Charges())
+}
+
+// An account whose subscription has lapsed runs nothing new, as a caller and within its jobs (W-63: by this
+// type a node fails with InactiveSubscriptionError), and still gets what was paid for.
+func TestALapsedSubscriptionRunsNothing(t *testing.T) {
+	t.Parallel()
+	var lapsed atomic.Bool
+	s := newStand(t, limits(func(string) call.Limits {
+		return call.Limits{Enabled: true, Lapsed: lapsed.Load(), Steps: []call.Step{{Concurrent: 8}}, Backlog: 8, QueueFor: time.Hour}
+	}))
+	s.work(t)
+	res, err := s.Run(t.Context(), invocation("a", "paid", "fast before"))
+	require.NoError(t, err)
+	require.Equal(t, answerTo("before"), read(t, res))
+	lapsed.Store(true)
+	_, err = s.Run(t.Context(), invocation("a", "new", "fast behind"))
+	require.Equal(t, []any{403, call.Forbidden}, []any{refused(t, err).Status, refused(t, err).Type})
+	_, err = s.Enqueue(t.Context(), invocation("a", "new", "fast behind"))
+	require.Equal(t, call.Forbidden, refused(t, err).Type)
+	_, err = s.RunNode(t.Context(), invocation("a", "new", "fast behind"))
+	require.Equal(t, call.NotEnabled, refused(t, err).Type)
+	require.Zero(t, s.provider.count("behind"))
+	res, err = s.Run(t.Context(), invocation("a", "paid", "fast before"))
+	require.NoError(t, err)
+	require.True(t, res.Replayed)
+	lapsed.Store(false)
+	_, err = s.Run(t.Context(), invocation("a", "new", "fast behind"))
+	require.NoError(t, err, "the refusals have claimed no key")
 }
