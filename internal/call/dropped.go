@@ -15,6 +15,19 @@ const (
 	maxDroppedAll  = 4096 // bytes of the header
 )
 
+// KeptDropped returns what the log keeps of names: no more than the header shows. They come from a caller's body,
+// and a fact that is too large for the log could never be recorded, and the answer with it never be delivered.
+func KeptDropped(names []string) []string {
+	if len(names) > maxDropped {
+		names = names[:maxDropped]
+	}
+	kept := make([]string, len(names))
+	for i, name := range names {
+		kept[i] = strings.ToValidUTF8(name[:min(len(name), maxDroppedName)], "")
+	}
+	return kept
+}
+
 // DroppedParams renders names as the value of the header: one JSON array of strings in ASCII. Names
 // come from callers' bodies, so a long one is cut and what is beyond the bounds is left out. No
 // names give "", which is no header.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
 func TestDroppedParamsStayWithinTheHeadersBounds(t *testing.T) { // router contract, Router-Dropped-Params
@@ -28,6 +29,30 @@ func TestDroppedParamsStayWithinTheHeadersBounds(t *testing.T) { // router contr
 			t.Parallel()
 			checkDropped(t, names)
 		})
+	}
+}
+
+// A call is recorded whatever its body holds: a fact beyond the log's bound would keep a paid answer from being told.
+func TestWhatIsKeptOfDroppedFieldsFitsIntoAFact(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 500_000)
+	for i := range many {
+		many[i] = fmt.Sprintf("unknown_field_%d", i)
+	}
+	types := eventlog.NewRegistry()
+	require.NoError(t, call.Register(types))
+	fact := func(names []string) eventlog.Event {
+		return eventlog.Event{Type: call.TypeAnswered, Data: call.AnsweredV1{Dropped: names}}
+	}
+	_, err := types.Encode(fact(many))
+	require.Error(t, err)
+	for name, names := range map[string][]string{
+		"many": many, "long": {strings.Repeat("x", 8<<20)}, "no UTF-8": {strings.Repeat("\xff", 400) + "a", "b"}, "few": {"a", "b"},
+	} {
+		kept := call.KeptDropped(names)
+		_, err := types.Encode(fact(kept))
+		require.NoError(t, err, name)
+		require.Equal(t, call.DroppedParams(names), call.DroppedParams(kept), "the header says the same: %s", name)
 	}
 }
 

@@ -42,7 +42,9 @@ func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Wr
 		return call.Exchange{}, err
 	}
 	x, err := p.exchange(w, c, out, answer, sink)
-	x.Dropped = dropped
+	if len(dropped) > 0 {
+		x.Dropped = call.KeptDropped(dropped)
+	}
 	return x, err
 }
 
