@@ -18,14 +18,20 @@ var untilItWorks = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
 }
 
+// noEnd is longer than any outage. A local activity that is given no bound in all is bounded by that of one attempt,
+// and its retries end with the first one.
+const noEnd = 10 * 365 * 24 * time.Hour
+
 // bookkeeping is for activities of a few database round trips. Fifteen seconds covers a database
 // that restarts; the attempt after it finds what the first one recorded.
 var bookkeeping = workflow.LocalActivityOptions{
-	StartToCloseTimeout: 15 * time.Second,
-	RetryPolicy:         &untilItWorks,
+	StartToCloseTimeout:    15 * time.Second,
+	ScheduleToCloseTimeout: noEnd,
+	RetryPolicy:            &untilItWorks,
 }
 
-// cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is room for a busy machine.
+// cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is room for a busy machine. What
+// does not come to its end within a minute, retries included, runs as longNodes do.
 var cheapNodes = workflow.LocalActivityOptions{
 	StartToCloseTimeout: 60 * time.Second,
 	RetryPolicy:         &untilItWorks,

@@ -191,8 +191,24 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 	selector.AddFuture(f, func(f workflow.Future) {
 		r.inFlight--
 		var res activities.RunResult
-		r.settle(ctx, b, &res, f.Get(ctx, &res))
+		err := f.Get(ctx, &res)
+		if b.Local && r.outgrown(ctx, err) {
+			workflow.GetLogger(ctx).Warn("a batch that was taken for cheap runs as a long one", "job_id", r.ref.Job, "units", len(b.Units))
+			b.Local = false
+			r.dispatch(ctx, selector, b)
+			return
+		}
+		r.settle(ctx, b, &res, err)
 	})
+}
+
+// outgrown reports a cheap batch that came to no end in its time: it was larger than the planner could know, such as
+// a list of thousands of pictures, or the database was away. Nothing is wrong with its nodes.
+func (r *graphRun) outgrown(ctx workflow.Context, err error) bool {
+	if !temporal.IsTimeoutError(err) || r.over(ctx) {
+		return false
+	}
+	return workflow.GetVersion(ctx, "outgrown-batches-run-long", workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
 // inputs collects the stored values that a batch reads from outside itself.

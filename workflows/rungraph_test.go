@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -292,4 +294,39 @@ func TestReplanningBacksOff(t *testing.T) {
 	require.Equal(t, changes, planned)
 	require.Greater(t, env.Now().Sub(began), 5*time.Second, "by the engine's clock, which the test advances")
 	require.Equal(t, activities.Succeeded, e.finish.Outcome)
+}
+
+// An accepted job outlives a database that is away for longer than one attempt may take.
+func TestARunOutlivesALongOutage(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
+	env := e.environment()
+	began := env.Now()
+	away := func() error {
+		if env.Now().Sub(began) < 10*time.Minute {
+			return errors.New("the database is not available")
+		}
+		return nil
+	}
+	env.OnActivity("Begin", mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.BeginParams) (activities.BeginResult, error) {
+		if err := away(); err != nil {
+			return activities.BeginResult{}, err
+		}
+		return e.begin(p), nil
+	})
+	require.NoError(t, executed(t, env, nil))
+	require.Equal(t, activities.Succeeded, e.finish.Outcome)
+	require.GreaterOrEqual(t, env.Now().Sub(began), 10*time.Minute)
+}
+
+// A batch that is larger than the planner could know is not failed for it.
+func TestABatchThatOutgrowsItsTimeRunsAsALongOne(t *testing.T) {
+	t.Parallel()
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
+	env := e.environment()
+	env.OnActivity("RunCheap", mock.Anything, mock.Anything).Return(activities.RunResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil))
+	require.NoError(t, executed(t, env, nil))
+	require.Equal(t, activities.Succeeded, e.finish.Outcome)
+	require.Nil(t, e.finish.Failure)
+	require.True(t, slices.ContainsFunc(e.log, func(line string) bool { return strings.HasPrefix(line, "long [0") }))
 }

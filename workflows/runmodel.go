@@ -28,14 +28,16 @@ var dispatching = workflow.LocalActivityOptions{
 
 // resolving is for a look at the log, which may wait for a conversation of this process.
 var resolving = workflow.LocalActivityOptions{
-	StartToCloseTimeout: time.Hour,
-	RetryPolicy:         &untilItWorks,
+	StartToCloseTimeout:    time.Hour,
+	ScheduleToCloseTimeout: noEnd,
+	RetryPolicy:            &untilItWorks,
 }
 
 // polling is for one status request, and the answer when it is there.
 var polling = workflow.LocalActivityOptions{
-	StartToCloseTimeout: 10 * time.Minute,
-	RetryPolicy:         &untilItWorks,
+	StartToCloseTimeout:    10 * time.Minute,
+	ScheduleToCloseTimeout: noEnd,
+	RetryPolicy:            &untilItWorks,
 }
 
 // hosting bounds the copying of result assets: videos of hundreds of megabytes. After three attempts
