@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -30,7 +31,8 @@ type LinePage struct {
 }
 
 // Line returns the account's jobs that q selects. Pages are read at different times: a job that moves from
-// one line to the other meanwhile is in both or in none, unless the one that it leaves is read first.
+// one line to the other meanwhile is in both or in none, unless the one that it leaves is read first. A page of
+// very large jobs has fewer than the limit.
 func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, error) {
 	limit := maxLimit
 	if q.Limit > 0 {
@@ -40,29 +42,67 @@ func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, er
 	if err != nil {
 		return LinePage{}, err
 	}
-	sql, args := q.sql(account, fresh.ids, limit+1)
-	rows, err := r.query(ctx, sql, args...)
+	line, err := r.line(ctx, account, q, fresh, limit+1)
 	if err != nil {
 		return LinePage{}, err
 	}
-	for _, f := range fresh.rows {
-		if q.matches(f) {
-			rows = append(rows, f)
-		}
+	places := make([]place, min(limit, len(line)))
+	for i := range places {
+		places[i] = line[i].place
 	}
-	slices.SortFunc(rows, byRunOrder)
-	if len(rows) <= limit {
-		return LinePage{Jobs: jobsOf(rows)}, nil
+	rows, whole, err := r.load(ctx, account, places)
+	if err != nil {
+		return LinePage{}, err
 	}
-	last := rows[limit-1]
-	return LinePage{Jobs: jobsOf(rows[:limit]), Next: &Place{last.job.Number, last.submitted}}, nil
+	var page LinePage
+	switch {
+	case !whole:
+		last := rows[len(rows)-1]
+		page.Next = &Place{last.job.Number, last.submitted}
+	case len(line) > limit:
+		page.Next = &Place{line[limit-1].number, line[limit-1].submitted}
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !q.has(r.job.State) }) // those that moved meanwhile
+	page.Jobs = jobsOf(rows)
+	return page, nil
 }
 
-// sql reads the matching rows of the view but those that except names: waiting ones along the index
+// numbered is a place with the number that orders it.
+type numbered struct {
+	place
+	number float64
+}
+
+// line reads the places of the first jobs that q selects, in order.
+func (r *Reader) line(ctx context.Context, account string, q Line, fresh fresh, limit int) ([]numbered, error) {
+	sql, args := q.sql(account, fresh.ids, limit)
+	found, err := r.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the places of a queue")
+	}
+	line, err := pgx.CollectRows(found, func(found pgx.CollectableRow) (n numbered, err error) {
+		err = found.Scan(&n.number, &n.submitted, &n.id)
+		return n, err
+	})
+	if err != nil {
+		return nil, postgres.Classify(err, "read the places of a queue")
+	}
+	for _, f := range fresh.rows {
+		if q.matches(f) {
+			line = append(line, numbered{placeOf(f), f.job.Number})
+		}
+	}
+	slices.SortFunc(line, func(a, b numbered) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.submitted, b.submitted))
+	})
+	return line, nil
+}
+
+// sql reads the matching places of the view but those that except names: waiting ones along the index
 // jobs_v1_queued, the others, which are few, by their states.
 func (q Line) sql(account string, except []string, limit int) (string, []any) {
 	args := []any{account, except, limit}
-	sql := `select submitted, job from ` + Name + ` where account = $1 and id <> all($2)`
+	sql := `select number, submitted, id from ` + Name + ` where account = $1 and id <> all($2)`
 	if q.Waiting {
 		sql += ` and state = 'queued'`
 	} else {
@@ -75,9 +115,12 @@ func (q Line) sql(account string, except []string, limit int) (string, []any) {
 	return sql + ` order by number, submitted limit $3`, args
 }
 
+// has reports whether a job in that state is in the line.
+func (q Line) has(s job.State) bool { return !s.Final() && q.Waiting == (s == job.Queued) }
+
 // matches reports whether q selects a job that the view does not have yet.
 func (q Line) matches(r row) bool {
-	if r.job.State.Final() || q.Waiting != (r.job.State == job.Queued) {
+	if !q.has(r.job.State) {
 		return false
 	}
 	return q.After == nil || byRunOrder(r, row{job: job.Job{Number: q.After.Number}, submitted: q.After.Submitted}) > 0
