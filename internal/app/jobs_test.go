@@ -191,7 +191,7 @@ func TestWrongQuestionsAboutJobsAreOneLine(t *testing.T) {
 		"show ../../etc":                       "is not the id of a job",
 		"show aaaaa --at 5":                    "has 4 versions, not 5",
 		"show aaaaa --at noon":                 "neither a version",
-		"show aaaaa --at 1999-01-01T00:00:00Z": "was submitted later",
+		"show aaaaa --at 1999-01-01T00:00:00Z": "there was nothing yet",
 		"show aaaaa --workflow":                "TEMPORAL_ADDRESS",
 		"events 00000000":                      "there is no job",
 		"list --status done":                   "queued, running",
