@@ -31,16 +31,9 @@ func (in *instance) openBlobs(ctx context.Context) (blob.Store, error) {
 // linkKeys derives the keys of links to files: that of the secret key signs, those of former ones are
 // still accepted.
 func (in *instance) linkKeys() ([]signedurl.Key, error) {
-	roots := []*secret.Key{in.key}
-	for text := range strings.SplitSeq(in.cfg.FormerKeys, ",") {
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		former, err := secret.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("a former secret key: %w", err)
-		}
-		roots = append(roots, former)
+	roots, err := in.secretKeys()
+	if err != nil {
+		return nil, err
 	}
 	keys := make([]signedurl.Key, len(roots))
 	for i, root := range roots {
@@ -52,4 +45,20 @@ func (in *instance) linkKeys() ([]signedurl.Key, error) {
 		keys[i] = signedurl.Key{ID: hex.EncodeToString(sum[:4]), Secret: derived}
 	}
 	return keys, nil
+}
+
+// secretKeys are the secret key and those before it, the present one first.
+func (in *instance) secretKeys() ([]*secret.Key, error) {
+	roots := []*secret.Key{in.key}
+	for text := range strings.SplitSeq(in.cfg.FormerKeys, ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		former, err := secret.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("a former secret key: %w", err)
+		}
+		roots = append(roots, former)
+	}
+	return roots, nil
 }

@@ -9,19 +9,75 @@ import (
 	"github.com/millrace-dev/millrace/internal/metrics"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/secret"
 	"github.com/millrace-dev/millrace/internal/webhook"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
 // webhookService carries out commands on endpoints.
 func (in *instance) webhookService() (*webhook.Service, error) {
-	sealer, err := in.key.Sealer()
+	sealer, err := in.hookSealer()
 	if err != nil {
 		return nil, err
 	}
 	return webhook.NewService(webhook.Deps{
 		Books: webhooks.NewReader(in.pool, in.types), Store: postgres.NewWebhooks(in.pool, in.events), Sealer: sealer, Allow: in.cfg.Webhooks.Allow,
 	}), nil
+}
+
+// hookSealer seals with the secret key and opens with the former ones too: endpoints outlive keys.
+type hookSealer []*secret.Sealer
+
+func (in *instance) hookSealer() (hookSealer, error) {
+	keys, err := in.secretKeys()
+	if err != nil {
+		return nil, err
+	}
+	all := make(hookSealer, len(keys))
+	for i, key := range keys {
+		if all[i], err = key.Sealer(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Seal implements webhook.Sealer.
+func (s hookSealer) Seal(owner, text string) []byte { return s[0].Seal(owner, text) }
+
+// Open implements webhook.Sealer.
+func (s hookSealer) Open(owner string, sealed []byte) (text string, err error) {
+	for _, one := range s {
+		if text, err = one.Open(owner, sealed); err == nil {
+			return text, nil
+		}
+	}
+	return "", err
+}
+
+// reseal seals with the present key what a former one has sealed, so that the former one can be taken away.
+func (in *instance) reseal(ctx context.Context, service *webhook.Service) error {
+	if in.cfg.FormerKeys == "" {
+		return nil
+	}
+	present, err := in.key.Sealer()
+	if err != nil {
+		return err
+	}
+	accounts, err := postgres.NewWebhooks(in.pool, in.events).Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		n, err := service.Reseal(ctx, account, present)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			in.log.Info("webhooks sealed with the present key", "account", account, "count", n)
+		}
+	}
+	return nil
 }
 
 // webhookDial is shorter than an attempt, so that an address that drops packets says so itself.
@@ -33,6 +89,9 @@ func (in *instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 		service, err := in.webhookService()
 		if err != nil {
 			return err
+		}
+		if err := in.reseal(ctx, service); err != nil && ctx.Err() == nil {
+			in.log.Warn("webhooks stay sealed with a former key until the next start", "error", err)
 		}
 		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})
 		defer wire.Close()

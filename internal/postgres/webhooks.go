@@ -97,6 +97,12 @@ func (s *Webhooks) Sealed(ctx context.Context, account string) (map[webhook.ID][
 	return all, classify(err, "read webhooks")
 }
 
+// Reseal implements webhook.Store.
+func (s *Webhooks) Reseal(ctx context.Context, id webhook.ID, old, fresh []byte) error {
+	_, err := s.pool.Exec(ctx, `update webhook_endpoints set sealed = $3 where id = $1 and sealed = $2`, string(id), old, fresh)
+	return classify(err, "seal webhook "+string(id))
+}
+
 // AccountOf returns whose an endpoint is. Absent is NotFound.
 func (s *Webhooks) AccountOf(ctx context.Context, id webhook.ID) (account string, err error) {
 	err = s.pool.QueryRow(ctx, `select account from webhook_endpoints where id = $1`, string(id)).Scan(&account)

@@ -58,6 +58,7 @@ const (
 	BadTLS      Problem = "tls"                 // the certificate is not good, or it is not TLS
 	Unreachable Problem = "unreachable"         // no connection, or it broke
 	Lost        Problem = "lost"                // the process that tried went away every time
+	Unreadable  Problem = "unreadable"          // its address does not open with the secret keys that we have
 	Off         Problem = "disabled"            // the endpoint was disabled meanwhile
 )
 

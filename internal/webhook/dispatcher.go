@@ -125,17 +125,11 @@ func (d *Dispatcher) prune(ctx context.Context) {
 
 // attempt makes one attempt and records how it ended.
 func (d *Dispatcher) attempt(ctx context.Context, c Claimed) {
-	a, err := d.try(ctx, c)
+	a := d.try(ctx, c)
 	books, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if ctx.Err() != nil && a.Error != "" || err != nil { // broken off by us, or nothing could be sent: no fault of the endpoint
-		if err != nil {
-			d.Log.Error("a webhook cannot be sent", "webhook", c.Webhook, "delivery", c.ID, "error", err)
-		}
-		if err == nil {
-			err = d.Queue.GiveBack(books, c)
-		}
-		if err != nil {
+	if ctx.Err() != nil && a.Error != "" { // broken off by us: no fault of the endpoint
+		if err := d.Queue.GiveBack(books, c); err != nil {
 			d.Log.Warn("a delivery stays with its lease", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		}
 		return
@@ -144,19 +138,24 @@ func (d *Dispatcher) attempt(ctx context.Context, c Claimed) {
 }
 
 // try sends, unless there is nothing to be sent any more.
-func (d *Dispatcher) try(ctx context.Context, c Claimed) (answer, error) {
+func (d *Dispatcher) try(ctx context.Context, c Claimed) answer {
 	now := time.Now().UTC()
 	switch {
 	case c.Disabled:
-		return answer{Try: Try{At: now, Error: Off}}, nil
+		return answer{Try: Try{At: now, Error: Off}}
 	case c.Attempts > len(d.policy.Retries)+1:
-		return answer{Try: Try{At: now, Error: Lost}}, nil
+		return answer{Try: Try{At: now, Error: Lost}}
 	}
 	p, err := openPlace(d.Sealer, c.Webhook, c.Sealed)
-	if err != nil {
-		return answer{}, err
+	var a answer
+	if err == nil {
+		a, err = send(ctx, d.Wire, d.Allow, p, c.Delivery, d.policy.Timeout)
 	}
-	return send(ctx, d.Wire, d.Allow, p, c.Delivery, d.policy.Timeout)
+	if err != nil { // before anything was sent
+		d.Log.Error("a webhook cannot be sent", "webhook", c.Webhook, "delivery", c.ID, "error", err)
+		return answer{Try: Try{At: now, Error: Unreadable}}
+	}
+	return a
 }
 
 func (d *Dispatcher) record(ctx context.Context, c Claimed, a answer) {

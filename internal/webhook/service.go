@@ -70,6 +70,8 @@ type Store interface {
 	Commit(ctx context.Context, c Change) error
 	// Sealed returns what is secret of the endpoints of an account.
 	Sealed(ctx context.Context, account string) (map[ID][]byte, error)
+	// Reseal replaces what is secret of an endpoint, if it is still old.
+	Reseal(ctx context.Context, id ID, old, fresh []byte) error
 	// Replay returns how many deliveries will be attempted again. One that is named and has not ended, or is
 	// not there, is NotFound.
 	Replay(ctx context.Context, r Replaying) (int, error)
@@ -208,6 +210,8 @@ func (s *Service) unused(ctx context.Context, account, url string, but ID) error
 	return nil
 }
 
+// places returns what is secret of the endpoints of an account. One whose secret key is lost is absent: it can be
+// removed and registered anew.
 func (s *Service) places(ctx context.Context, account string) (map[ID]place, error) {
 	sealed, err := s.Store.Sealed(ctx, account)
 	if err != nil {
@@ -215,11 +219,38 @@ func (s *Service) places(ctx context.Context, account string) (map[ID]place, err
 	}
 	places := make(map[ID]place, len(sealed))
 	for id, raw := range sealed {
-		if places[id], err = openPlace(s.Sealer, id, raw); err != nil {
-			return nil, err
+		if p, err := openPlace(s.Sealer, id, raw); err == nil {
+			places[id] = p
 		}
 	}
 	return places, nil
+}
+
+// Reseal seals anew what the present sealer did not seal, and returns how many endpoints that were.
+func (s *Service) Reseal(ctx context.Context, account string, present Sealer) (int, error) {
+	sealed, err := s.Store.Sealed(ctx, account)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for id, old := range sealed {
+		if _, err := openPlace(present, id, old); err == nil {
+			continue
+		}
+		p, err := openPlace(s.Sealer, id, old)
+		if err != nil {
+			continue // by a key that is lost
+		}
+		fresh, err := p.seal(present, id)
+		if err == nil {
+			err = s.Store.Reseal(ctx, id, old, fresh)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // place returns what is secret of an endpoint that exists.

@@ -149,7 +149,8 @@ func TestEachEndIsToldOnceToThoseWhoAskedBefore(t *testing.T) {
 		projectiontest.Apply(t, pool, out, recorded...)
 	}
 	require.Equal(t, [][4]string{
-		{string(first), "job.failed", string(late), "failed"}, {string(second), "job.failed", string(late), "failed"},
+		{string(first), "job.failed", string(late), "failed"},
+		{string(second), "job.failed", string(late), "failed"},
 		{string(third), "job.expired", string(theirs), "expired"},
 	}, told(t, pool))
 	page, err := postgres.NewWebhooks(pool, nil).Deliveries(t.Context(), webhook.Query{Webhook: first, Limit: 1})
