@@ -90,7 +90,8 @@ func assetsOf(e nodecache.Entry) []uuid.UUID {
 // fits into most bytes.
 func (n *NodeCache) Evict(ctx context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error) {
 	rows, err := n.pool.Query(ctx, `with ranked as (
-			select account, key, made_at, sum(bytes) over (order by used_at desc, account, key) as total from node_cache)
+			select account, key, made_at, sum(bytes) filter (where made_at > now() - make_interval(secs => $2))
+				over (order by used_at desc, account, key) as total from node_cache)
 		, doomed as (select account, key from ranked where total > $1 or made_at <= now() - make_interval(secs => $2) limit $3)
 		delete from node_cache c using doomed d where c.account = d.account and c.key = d.key returning c.entry`,
 		most, age.Seconds(), limit)

@@ -54,6 +54,8 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 			"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"a/0","values.a":1}},
 			"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`, "failed"),
 		"run-canceled": s.canceled(long("canceled")),
+		"run-expanded": s.ended(expanding("expanded"), "completed"),
+		"run-cached":   s.ended(expanding("expanded"), "completed"),
 	}
 	target := filepath.Join(dir, "histories")
 	if *record {
@@ -162,4 +164,14 @@ func wide(nodes int) string {
 		fmt.Fprintf(&b, `"a%d":{"class_type":"PrimitiveString","inputs":{"value":"v"}},"b%d":{"class_type":"PreviewAny","inputs":{"source":["a%d",0]}},`, i, i, i)
 	}
 	return `{"prompt":{` + strings.TrimSuffix(b.String(), ",") + `}}`
+}
+
+// expanding is a graph whose node "2" expands to three expensive ones.
+func expanding(prefix string) string {
+	return fmt.Sprintf(`{"prompt":{
+		"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":1,"color":3}},
+		"2":{"class_type":"MillraceRepeat","inputs":{"value":["1",0],"node_class":"ImageBlur","input":"image","times":3,
+			"arguments":"{\"blur_radius\":31,\"sigma\":2.0}"}},
+		"5":{"class_type":"PreviewAny","inputs":{"source":"text"}},
+		"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, prefix)
 }

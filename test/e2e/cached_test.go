@@ -1,6 +1,11 @@
 package e2e_test
 
 import (
+	"bytes"
+	"image"
+	"image/png"
+	"mime/multipart"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -104,4 +109,56 @@ func names(job map[string]any) []string {
 		all = append(all, name)
 	}
 	return all
+}
+
+// The name of a loaded file says nothing: its content does.
+func TestAFileOfTheSameNameWithOtherContentIsLoadedAgain(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	const loading = `{
+		"1":{"class_type":"LoadImage","inputs":{"image":"same.png"}},
+		"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"loaded"}}}`
+	require.Equal(t, 200, c.overwrite("same.png", colored(t, 10)).status)
+	c.await(c.submit(loading), "completed")
+	socket := c.dial("")
+	same := c.submit(loading)
+	_, cached := told(same, socket.until(over(same)))
+	require.Equal(t, []any{"1", "9"}, cached)
+	require.Equal(t, 200, c.overwrite("same.png", colored(t, 200)).status)
+	other := c.submit(loading)
+	messages, cached := told(other, socket.until(over(other)))
+	require.Empty(t, cached)
+	require.Equal(t, []string{
+		"execution_start", "execution_cached", "executing 1", "executing 9", "executed 9", "execution_success", "executing",
+	}, messages)
+	require.Equal(t, []string{"loaded_00002_.png"}, names(c.json("GET", "/api/v2/jobs/"+other, "")))
+}
+
+func colored(t *testing.T, grey uint8) []byte {
+	t.Helper()
+	im := image.NewGray(image.Rect(0, 0, 4, 3))
+	for i := range im.Pix {
+		im.Pix[i] = grey
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, im))
+	return b.Bytes()
+}
+
+// overwrite uploads an input file in place of the one of its name.
+func (c *client) overwrite(name string, data []byte) reply {
+	c.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("image", name)
+	require.NoError(c.t, err)
+	_, err = part.Write(data)
+	require.NoError(c.t, err)
+	require.NoError(c.t, form.WriteField("overwrite", "true"))
+	require.NoError(c.t, form.Close())
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.base+"/api/upload/image", &body)
+	require.NoError(c.t, err)
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("X-API-Key", c.key)
+	return c.send(req)
 }

@@ -19,7 +19,7 @@ const (
 func Classes() []*node.Class {
 	return []*node.Class{
 		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(),
-		MathExpression(), NumberConvert(), ResolutionSelector(), Repeat(),
+		MathExpression(), NumberConvert(), ResolutionSelector(), Repeat(), Gate(),
 	}
 }
 

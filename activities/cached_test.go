@@ -1,0 +1,79 @@
+package activities_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/nodecache"
+)
+
+// shelf is a node cache in memory.
+type shelf struct {
+	nodecache.Store
+	entries map[nodecache.Key]nodecache.Entry
+}
+
+func (s *shelf) Find(_ context.Context, _ string, keys []nodecache.Key, _ time.Duration) (found []nodecache.Entry, err error) {
+	for _, key := range keys {
+		if e, ok := s.entries[key]; ok {
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
+
+func (s *shelf) Save(_ context.Context, _ string, entries []nodecache.Entry) error {
+	for _, e := range entries {
+		s.entries[e.Key] = e
+	}
+	return nil
+}
+
+// started begins the job as a workflow does.
+func (b *bench) started(t *testing.T) activities.BeginResult {
+	t.Helper()
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.Begin)
+	value, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	require.NoError(t, err)
+	var plan activities.BeginResult
+	require.NoError(t, value.Get(&plan))
+	return plan
+}
+
+// What the cache kept of a value may be gone from the store: its node runs then, as without a cache.
+func TestAnEntryWhoseValueIsGoneSparesNothing(t *testing.T) {
+	t.Parallel()
+	dear := func(node.Args, int64) time.Duration { return time.Minute }
+	source, show := step(), step()
+	source.Cost = dear
+	show.Name, show.OutputNode, show.Uncached, show.Cost = "Show", true, true, dear
+	prompt := `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Show","inputs":{"in":["1",0]}}}`
+	cache := &nodecache.Cache{Store: &shelf{entries: map[nodecache.Key]nodecache.Entry{}}}
+	job := func(values *activities.Values) *bench {
+		b := newBench(t, prompt, []string{"2"}, source, show)
+		b.activities.Cache = cache
+		if values != nil {
+			b.activities.Values = values
+		}
+		return b
+	}
+	first := job(nil)
+	plan := first.started(t)
+	require.Empty(t, plan.Spared)
+	res, err := first.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	kept := slices.Clone(res.Units[0].Values)
+	require.Len(t, kept, 1)
+
+	spared := job(first.activities.Values).started(t).Spared
+	require.Equal(t, []activities.Input{{Unit: 0, Values: kept}}, spared)
+	require.NoError(t, first.activities.Values.ForgetCached(t.Context(), kept))
+	require.Empty(t, job(first.activities.Values).started(t).Spared)
+}

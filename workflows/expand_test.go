@@ -1,0 +1,98 @@
+package workflows_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// expanding has a unit between two others that expands to a value and two long units in a row.
+func expanding() (graph.Shape, *graph.Growing) {
+	return graph.Shape{Units: []graph.Unit{{Millis: 1}, {Millis: 1, Deps: []int{0}}, {Millis: 1, Deps: []int{1}, Output: true}}},
+		&graph.Growing{
+			Units: []graph.Unit{{Given: true}, {Millis: long, Deps: []int{0}}, {Millis: long * 100, Deps: []int{1}}},
+			Reads: []int{2}, Refs: []string{"plan", "handed"},
+		}
+}
+
+// expands plays the expansion, at first sight of unit 1.
+func expands(growing *graph.Growing, seen *[]activities.Grown) func(activities.RunParams) (activities.RunResult, error) {
+	return func(p activities.RunParams) (activities.RunResult, error) {
+		*seen = p.Grown
+		if slices.Contains(p.Units, 1) && len(p.Grown) == 0 {
+			return activities.RunResult{Units: []graph.UnitResult{
+				{Unit: 0, Status: graph.Done}, {Unit: 1, Status: graph.Expanded, Grown: growing},
+			}}, nil
+		}
+		return activities.RunResult{}, nil
+	}
+}
+
+func TestAnExpandedUnitEndsBehindItsGraph(t *testing.T) {
+	t.Parallel()
+	shape, growing := expanding()
+	var grown []activities.Grown
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape}), run: expands(growing, &grown)}
+	require.NoError(t, e.execute(t, nil))
+	require.Equal(t, []string{
+		"begin replan=false", "cheap [0 1 2] of p", "long [4] of p", "long [5] of p", "cheap [1 2] of p", "finish succeeded",
+	}, e.log)
+	require.Equal(t, []activities.Grown{{Unit: 1, Ref: "plan", Size: 3}}, grown)
+	require.Subset(t, e.finish.Values, []string{"plan", "handed"}, "what was stored for it is forgotten at the end")
+}
+
+func TestARunThatExpandedContinuesAsANewExecution(t *testing.T) {
+	t.Parallel()
+	shape, growing := expanding()
+	var grown []activities.Grown
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
+	env := e.environment()
+	play := expands(growing, &grown)
+	e.run = func(p activities.RunParams) (activities.RunResult, error) {
+		if slices.Contains(p.Units, 4) {
+			env.SetContinueAsNewSuggested(true)
+		}
+		return play(p)
+	}
+	err := executed(t, env, nil)
+	var next *workflow.ContinueAsNewError
+	require.True(t, errors.As(err, &next), "%v", err)
+	var params workflows.RunGraphParams
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &params))
+
+	rest := &engine{run: expands(growing, &grown)}
+	require.NoError(t, rest.execute(t, params.Resumed))
+	require.Equal(t, []string{"long [5] of p", "cheap [1 2] of p", "finish succeeded"}, rest.log)
+	require.Equal(t, []activities.Grown{{Unit: 1, Ref: "plan", Size: 3}}, grown)
+	require.Subset(t, rest.finish.Values, []string{"plan", "handed"})
+}
+
+// Where what was stored for an expansion is gone, the activities say that the plan is not theirs: the run is
+// planned again and expands anew.
+func TestARunWhoseExpansionIsLostIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	shape, growing := expanding()
+	var grown []activities.Grown
+	lost := false
+	play := expands(growing, &grown)
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
+	e.run = func(p activities.RunParams) (activities.RunResult, error) {
+		if slices.Contains(p.Units, 5) && !lost {
+			lost = true
+			return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", activities.ErrPlanChanged, nil)
+		}
+		return play(p)
+	}
+	require.NoError(t, e.execute(t, nil))
+	require.Equal(t, activities.Succeeded, e.finish.Outcome)
+	require.Contains(t, e.log, "begin replan=true")
+}
