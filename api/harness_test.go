@@ -59,7 +59,7 @@ func (m *memoryJobs) Submit(_ context.Context, sub job.Submission) (job.Submitte
 	if sub.ID == "" {
 		sub.ID = job.NewID()
 	}
-	j := job.Job{ID: sub.ID, Account: sub.Account, State: job.Queued, Version: 1, Number: 7, SubmittedAt: then, UpdatedAt: then, Metadata: sub.Metadata}
+	j := job.Job{ID: sub.ID, Account: sub.Account, State: job.Queued, Surface: sub.Surface, Version: 1, Number: 7, SubmittedAt: then, UpdatedAt: then, Metadata: sub.Metadata}
 	if sub.Number != nil {
 		j.Number = *sub.Number
 	}

@@ -28,6 +28,7 @@ type jobBody struct {
 	Metrics       jobMetrics        `json:"metrics"`
 	Metadata      map[string]string `json:"metadata"`
 	OutputsReused bool              `json:"outputs_reused"`
+	Priority      int               `json:"priority"`
 }
 
 type jobURLs struct {
@@ -81,7 +82,7 @@ func (s *server) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBo
 		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
-		Metadata: j.Metadata, OutputsReused: j.OutputsReused(),
+		Metadata: j.Metadata, OutputsReused: j.OutputsReused(), Priority: priorityOf(j),
 	}
 	if s.Logs != nil {
 		body.URLs.Logs = self + "/logs"

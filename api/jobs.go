@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"unicode/utf8"
 
@@ -145,7 +146,6 @@ func (r jobRequest) labels() (map[string]string, error) {
 // number turns the advisory priority into a queue number. Lower numbers run first and
 // ordinary ones count up from 1, so each step of priority outweighs ten million jobs.
 func (r jobRequest) number() (*float64, error) {
-	const step = 1e7
 	if isNull(r.Priority) {
 		return nil, nil
 	}
@@ -156,8 +156,19 @@ func (r jobRequest) number() (*float64, error) {
 	if priority == 0 {
 		return nil, nil
 	}
-	n := -float64(priority) * step
+	n := -float64(priority) * priorityStep
 	return &n, nil
+}
+
+const priorityStep = 1e7
+
+// priorityOf is the priority that a job of this surface was submitted with, 0 without one.
+func priorityOf(j job.Job) int {
+	steps := -j.Number / priorityStep
+	if j.Surface != job.SurfaceV2 || steps != math.Trunc(steps) {
+		return 0
+	}
+	return int(steps)
 }
 
 // idempotencyKey returns the request's key, "" without one.

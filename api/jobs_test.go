@@ -152,7 +152,7 @@ func TestV2JobHasEveryFieldAndNulls(t *testing.T) {
 		"id": id, "status": "queued", "created_at": "2026-01-02T03:04:05.123Z", "started_at": nil, "completed_at": nil,
 		"expires_at": "2026-01-03T03:04:05.123Z", "queue_position": 0.0, "progress": nil, "outputs": []any{}, "error": nil,
 		"urls":    map[string]any{"self": self, "events": self + "/events", "cancel": self + "/cancel"},
-		"metrics": map[string]any{"queue_ms": nil, "execution_ms": nil}, "metadata": map[string]any{"team": "x"}, "outputs_reused": false,
+		"metrics": map[string]any{"queue_ms": nil, "execution_ms": nil}, "metadata": map[string]any{"team": "x"}, "outputs_reused": false, "priority": 0.0,
 	}, body)
 }
 
@@ -219,7 +219,9 @@ func TestV2Refusals(t *testing.T) {
 			require.Equal(t, c.code, got.json(t)["error"].(map[string]any)["code"])
 		})
 	}
-	require.Equal(t, 201, h.do(t, "POST", "/api/v2/jobs", `{"workflow":{},"extra_data":{},"priority":2}`, "Idempotency-Key", "k").status)
+	got := h.do(t, "POST", "/api/v2/jobs", `{"workflow":{},"extra_data":{},"priority":2}`, "Idempotency-Key", "k")
+	require.Equal(t, 201, got.status)
+	require.InDelta(t, 2, got.json(t)["priority"], 0)
 	sub := h.jobs.last()
 	require.Equal(t, "k", sub.IdempotencyKey)
 	require.Negative(t, *sub.Number, "priority comes before the ordinary queue")
