@@ -54,6 +54,14 @@ postgres:
 	elif command -v brew >/dev/null; then brew install postgresql@16; \
 	else echo "PostgreSQL is missing, and neither apt-get nor brew is here: install PostgreSQL 14 or later" >&2; exit 1; fi
 
+.PHONY: ffmpeg
+ffmpeg: ## install ffmpeg, for the node classes of sound and video; their tests are skipped without it
+	@if command -v ffmpeg >/dev/null; then exit 0; fi; \
+	if command -v apt-get >/dev/null; then \
+	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -q -y --no-install-recommends ffmpeg; \
+	elif command -v brew >/dev/null; then brew install ffmpeg; fi
+
 .PHONY: test
 test: postgres bin/millrace-temporal $(S3SERVER) ## vet and test both modules, with real PostgreSQL, Temporal and S3 server (ARGS="-run …")
 	$(GO) vet ./...

@@ -360,6 +360,22 @@ func TestChannelsAndPreviewsAnswerWithTheImage(t *testing.T) { // W-36
 	require.NoError(t, err)
 }
 
+// Clients upload sounds and videos through the route for images; masks are images.
+func TestSoundsAndVideosAreUploadedByTheirNames(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	for name, want := range map[string]string{"a.WAV": "audio/wav", "b.mp4": "video/mp4", "c.avi": "application/octet-stream"} {
+		res := h.post(t, "/api/upload/image", "key-a", part{"image", name, "sound"})
+		require.Equal(t, http.StatusOK, res.status, string(res.body))
+		got := h.get(t, "/api/view?type=input&filename="+name, "key-a")
+		require.Equal(t, want, h.get(t, got.header.Get("Location"), "").header.Get("Content-Type"), name)
+	}
+	original := h.post(t, "/api/upload/image", "key-a", part{"image", "o.png", picture(t, 8, 8, 1)})
+	require.Equal(t, http.StatusOK, original.status)
+	res := h.post(t, "/api/upload/mask", "key-a", part{"image", "mask.mp4", "no picture"}, part{"original_ref", "", `{"filename":"o.png","subfolder":"","type":"input"}`})
+	require.Equal(t, http.StatusBadRequest, res.status, string(res.body))
+}
+
 func TestUploadRefusals(t *testing.T) { // W-12, W-16
 	t.Parallel()
 	h := startFiles(t, api.Options{MaxImage: 1 << 20})

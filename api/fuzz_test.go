@@ -45,7 +45,7 @@ func FuzzSubmission(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	classes, err := standard.Registry()
+	classes, err := standard.Registry(nil)
 	require.NoError(f, err)
 	handler := http.Handler(nil)
 	startWith(f, api.Options{}, func(d *api.Deps) {

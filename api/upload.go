@@ -59,13 +59,15 @@ func (s *fileServer) uploaded(c *gin.Context, e files.Entry, metadata map[string
 type imageUpload struct {
 	form  *form
 	w     blob.Writer
-	info  codec.Info
+	info  codec.Info // of an image
 	place asset.Place
+
+	contentType string
 }
 
-// postImage takes an image: POST /upload/image.
+// postImage takes an image, a sound or a video: POST /upload/image.
 func (s *fileServer) postImage(c *gin.Context) error {
-	up, err := s.receiveImage(c)
+	up, err := s.receiveImage(c, true)
 	if up.w != nil {
 		defer up.w.Abort()
 	}
@@ -75,7 +77,7 @@ func (s *fileServer) postImage(c *gin.Context) error {
 	overwrite, _ := up.form.get("overwrite")
 	e, err := s.keep(c, up.w, files.Upload{
 		Place: up.place, Overwrite: overwrite == "true" || overwrite == "1",
-		ContentType: "image/" + string(up.info.Format), Width: up.info.Width, Height: up.info.Height,
+		ContentType: up.contentType, Width: up.info.Width, Height: up.info.Height,
 	})
 	if err != nil {
 		return err
@@ -94,8 +96,9 @@ func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.
 	return s.Files.Upload(c.Request.Context(), u)
 }
 
-// receiveImage reads the request and checks that the file is an image within the limits (W-12).
-func (s *fileServer) receiveImage(c *gin.Context) (imageUpload, error) {
+// receiveImage reads the request and checks that the file is an image within the limits (W-12) or, where media is
+// taken too, a sound or a video by its name; what is in one of these shows when a node reads it.
+func (s *fileServer) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
 	var up imageUpload
 	fields := map[string]occurrence{"type": once, "subfolder": once, "overwrite": once, "original_ref": once}
 	fr := formReader{file: "image", limit: s.opts.MaxImage, idle: s.opts.UploadIdle, fields: fields, open: func(map[string][]string) (io.Writer, error) {
@@ -113,7 +116,12 @@ func (s *fileServer) receiveImage(c *gin.Context) (imageUpload, error) {
 	if up.place, err = uploadPlace(up.form); err != nil {
 		return up, err
 	}
+	if kind, ok := node.MediaType(up.form.filename); ok && media { // clients upload sounds and videos here too
+		up.contentType = kind
+		return up, nil
+	}
 	up.info, err = s.inspect(c.Request.Context(), caller(c).Account, up.w, up.form.size)
+	up.contentType = "image/" + string(up.info.Format)
 	return up, err
 }
 
@@ -170,7 +178,7 @@ type originalRef struct {
 
 // postMask takes a mask and stores the original with the mask's alpha: POST /upload/mask.
 func (s *fileServer) postMask(c *gin.Context) error {
-	up, err := s.receiveImage(c)
+	up, err := s.receiveImage(c, false)
 	if up.w != nil {
 		defer up.w.Abort()
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/graph"
 	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/standard"
 	"github.com/millrace-dev/millrace/internal/operated"
@@ -128,7 +129,14 @@ func (in *instance) openStores(ctx context.Context) (err error) {
 	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{
 		InputRetention: in.cfg.AssetRetention, OutputRetention: job.OutputRetention(in.cfg.JobRetention),
 	})
-	in.classes, err = standard.Registry()
+	tool, err := ffmpeg.Find(in.cfg.FFmpeg)
+	if err != nil {
+		return fmt.Errorf("MILLRACE_FFMPEG: %w", err)
+	}
+	if tool == nil {
+		in.log.Info("no ffmpeg here: there are no classes of sound and video")
+	}
+	in.classes, err = standard.Registry(tool)
 	return err
 }
 

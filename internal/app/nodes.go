@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-dev/millrace/internal/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/standard"
 )
@@ -20,7 +21,7 @@ func (s *shell) nodesCommand() *cobra.Command {
 		Use: "nodes [CLASS]", Short: "List the native node classes, or describe one", Args: cobra.MaximumNArgs(1),
 		Example: "  millrace nodes\n  millrace nodes ImageScale",
 		RunE: func(_ *cobra.Command, args []string) error {
-			classes, err := standard.Registry()
+			classes, err := standard.Registry(&ffmpeg.Tool{}) // described also where it is not installed
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,7 @@ func writeNodes(out io.Writer, classes *node.Registry) error {
 		}
 		byCategory[c.Category] = append(byCategory[c.Category], c)
 	}
-	fmt.Fprintf(&b, "\n%d classes.\n", len(classes.Classes()))
+	fmt.Fprintf(&b, "\n%d classes. Those under audio and image/video are there where ffmpeg is (`MILLRACE_FFMPEG`).\n", len(classes.Classes()))
 	for _, category := range order {
 		fmt.Fprintf(&b, "\n## %s\n", category)
 		for _, c := range byCategory[category] {

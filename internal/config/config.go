@@ -70,6 +70,7 @@ type Config struct {
 	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may stop in the middle of an upload
 	ScanCommand   string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
 	ScanTimeout   time.Duration // MILLRACE_SCANNER_TIMEOUT, for one file
+	FFmpeg        string        // MILLRACE_FFMPEG, program that reads and writes sound and video; "" = that of the path, "none" = do without
 	MaxSockets    int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
 	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
 	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status in the raw vocabulary of newer clients
@@ -229,6 +230,7 @@ var generalSettings = []setting{
 	duration("MILLRACE_JOB_ARCHIVE_RETENTION", func(c *Config) *time.Duration { return &c.KeepArchives }),
 	duration("MILLRACE_UPLOAD_IDLE", func(c *Config) *time.Duration { return &c.UploadIdle }),
 	text("MILLRACE_SCANNER", func(c *Config) *string { return &c.ScanCommand }),
+	text("MILLRACE_FFMPEG", func(c *Config) *string { return &c.FFmpeg }),
 	duration("MILLRACE_SCANNER_TIMEOUT", func(c *Config) *time.Duration { return &c.ScanTimeout }),
 	{"MILLRACE_JOB_FACTS", func(c *Config, v string) error {
 		if v != "archive" && v != "erase" {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/raster"
 )
 
@@ -32,6 +33,12 @@ func (r *Reader) Image(name string) *raster.Image { return take[*raster.Image](r
 
 // Mask returns a mask argument.
 func (r *Reader) Mask(name string) *raster.Mask { return take[*raster.Mask](r, name) }
+
+// Sound returns an audio argument.
+func (r *Reader) Sound(name string) *media.Sound { return take[*media.Sound](r, name) }
+
+// Video returns a video argument.
+func (r *Reader) Video(name string) *media.Video { return take[*media.Video](r, name) }
 
 // String returns a string argument.
 func (r *Reader) String(name string) string { return take[string](r, name) }

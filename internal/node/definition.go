@@ -189,7 +189,7 @@ func (o *offered) options(in Input) ([]string, error) {
 		}
 		o.byFolder[in.Folder] = names
 	}
-	return append(append([]string{}, in.Options...), names...), nil
+	return append(append([]string{}, in.Options...), of(in.kinds(), names)...), nil
 }
 
 func (c *Class) define(offers *offered) (Definition, error) {

@@ -50,12 +50,37 @@ func definitions(t *testing.T, files node.Files, names ...string) string {
 	return string(raw)
 }
 
+// A combo for uploads of a kind offers files of that kind.
+func TestCombosOfferFilesOfTheirKind(t *testing.T) {
+	t.Parallel()
+	files := nodetest.NewFiles()
+	files.Saved["SONG.MP3"], files.Saved["film.mp4"], files.Saved["notes"] = nil, nil, nil
+	for extra, want := range map[string]string{
+		"image_upload": `["picture.png","video.gif"]`,
+		"audio_upload": `["SONG.MP3","film.mp4","sound.wav"]`,
+		"video_upload": `["film.mp4"]`,
+		"other":        `["SONG.MP3","film.mp4","notes","picture.png","sound.wav","video.gif"]`,
+	} {
+		r, err := node.NewRegistry(&node.Class{
+			Name: "Loads", Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+			Inputs:  []node.Input{{Name: "file", Type: node.Combo, Folder: node.FolderInput, Extra: map[string]any{extra: true}}},
+			Outputs: []node.Output{{Type: node.Image}}, Module: "nodes",
+		})
+		require.NoError(t, err)
+		defs, err := r.Definitions(t.Context(), files)
+		require.NoError(t, err)
+		raw, err := json.Marshal(defs)
+		require.NoError(t, err)
+		require.Contains(t, string(raw), `"file":[`+want+`,`, extra)
+	}
+}
+
 func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 	t.Parallel()
 	const older = `"Older":{"input":{"required":{` +
 		`"zoom":["FLOAT",{"default":1.0,"display":"slider","max":8,"min":0.0,"round":false,"step":0.25,"tooltip":"How near."}],` +
 		`"count":["INT",{"control_after_generate":true,"default":1,"max":10,"min":0}],` +
-		`"pick":[["a","b"],{"default":"b"}],"file":[["picture.png"],{"image_upload":true}]},` +
+		`"pick":[["a","b"],{"default":"b"}],"file":[["picture.png","video.gif"],{"image_upload":true}]},` +
 		`"optional":{"text":["STRING",{"default":"","dynamicPrompts":true,"multiline":true,"placeholder":"say"}],` +
 		`"late":["IMAGE",{"advanced":true,"forceInput":true,"lazy":true}]},"hidden":{"prompt":"PROMPT"}},` +
 		`"input_order":{"hidden":["prompt"],"optional":["text","late"],"required":["zoom","count","pick","file"]},` +

@@ -20,6 +20,8 @@ type Type string
 const (
 	Image       Type = "IMAGE"
 	Mask        Type = "MASK"
+	Audio       Type = "AUDIO"
+	Video       Type = "VIDEO"
 	Int         Type = "INT"
 	Float       Type = "FLOAT"
 	String      Type = "STRING"
@@ -85,7 +87,7 @@ const (
 	FolderTemp   Folder = "temp"
 )
 
-// Value is what flows over an edge: *raster.Image, *raster.Mask, int64, float64,
+// Value is what flows over an edge: *raster.Image, *raster.Mask, *media.Sound, *media.Video, int64, float64,
 // string, bool, a List of values, decoded JSON (map[string]any, []any), or a Blocker. Values are immutable once returned.
 type Value any
 

@@ -13,12 +13,14 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/raster"
 )
 
 // A stored value is a kind byte and a body: 8 bytes for numbers (little endian), a length as an
 // unsigned varint and that many bytes for strings and JSON, a count and that many values for
-// lists, the raster stream for images and masks, a string's body for blockers, nothing for nil and booleans.
+// lists, the raster stream for images and masks, the stream of a sound, a string's body for blockers, nothing for
+// nil and booleans; of a video its description as JSON, then its frames and its sound as values.
 const (
 	kindNil    = 'n'
 	kindInt    = 'i'
@@ -30,6 +32,8 @@ const (
 	kindList   = 'l'
 	kindRaster = 'r'
 	kindBlock  = 'b'
+	kindSound  = 'a'
+	kindVideo  = 'v'
 )
 
 const (
@@ -75,9 +79,13 @@ func encode(w io.Writer, value Value) error {
 	case List:
 		return encodeList(w, v)
 	case *raster.Image:
-		return encodeRaster(w, v)
+		return encodeStream(w, kindRaster, v)
 	case *raster.Mask:
-		return encodeRaster(w, v)
+		return encodeStream(w, kindRaster, v)
+	case *media.Sound:
+		return encodeStream(w, kindSound, v)
+	case *media.Video:
+		return encodeVideo(w, v)
 	case map[string]any, []any:
 		return encodeJSON(w, v)
 	default:
@@ -104,14 +112,40 @@ func encodeList(w io.Writer, list List) error {
 	return nil
 }
 
-func encodeRaster(w io.Writer, r io.WriterTo) error {
-	if err := put(w, kindRaster, nil); err != nil {
+func encodeStream(w io.Writer, kind byte, v io.WriterTo) error {
+	if err := put(w, kind, nil); err != nil {
 		return err
 	}
-	if _, err := r.WriteTo(w); err != nil {
-		return fmt.Errorf("write a raster: %w", err)
+	if _, err := v.WriteTo(w); err != nil {
+		return fmt.Errorf("write a value: %w", err)
 	}
 	return nil
+}
+
+// storedVideo is what a video is but for its frames and its sound.
+type storedVideo struct {
+	File   string  `json:"file,omitempty"`
+	Start  float64 `json:"start,omitempty"`
+	Length float64 `json:"length,omitempty"`
+	FPS    float64 `json:"fps,omitempty"`
+}
+
+func encodeVideo(w io.Writer, v *media.Video) error {
+	raw, err := json.Marshal(storedVideo{v.File, v.Start, v.Length, v.FPS})
+	if err != nil {
+		return fmt.Errorf("encode a video: %w", err)
+	}
+	if err := put(w, kindVideo, append(binary.AppendUvarint(nil, uint64(len(raw))), raw...)); err != nil {
+		return err
+	}
+	var frames, sound Value
+	if v.Frames != nil {
+		frames = v.Frames
+	}
+	if v.Sound != nil {
+		sound = v.Sound
+	}
+	return errors.Join(encode(w, frames), encode(w, sound))
 }
 
 // encodeJSON keeps the difference between whole floats and integers, which JSON numbers lose.
@@ -212,6 +246,10 @@ func (d *decoder) value(level int) (Value, error) {
 		return d.json()
 	case kindList:
 		return d.list(level)
+	case kindSound:
+		return media.ReadSound(d.r)
+	case kindVideo:
+		return d.video(level)
 	case kindRaster:
 		return raster.Engine{MaxPixels: d.maxBytes}.Read(d.r)
 	default:
@@ -264,6 +302,34 @@ func (d *decoder) json() (Value, error) {
 		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "a stored value is not JSON")
 	}
 	return numbers(value), nil
+}
+
+func (d *decoder) video(level int) (Value, error) {
+	raw, err := d.bytes()
+	if err != nil {
+		return nil, err
+	}
+	var head storedVideo
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "a stored video is not described")
+	}
+	v := &media.Video{File: head.File, Start: head.Start, Length: head.Length, FPS: head.FPS}
+	for range 2 {
+		if level == maxNested {
+			return nil, fault.New(fault.Invalid, "value_damaged", "a stored video is nested too deep")
+		}
+		part, err := d.value(level + 1)
+		if err != nil {
+			return nil, err
+		}
+		switch p := part.(type) {
+		case *raster.Image:
+			v.Frames = p
+		case *media.Sound:
+			v.Sound = p
+		}
+	}
+	return v, nil
 }
 
 func (d *decoder) list(level int) (Value, error) {
@@ -329,6 +395,10 @@ func Describe(value Value) string {
 		return fmt.Sprintf("IMAGE %d×%d×%d×%d", v.Frames(), v.Height(), v.Width(), v.Channels())
 	case *raster.Mask:
 		return fmt.Sprintf("MASK %d×%d×%d", v.Frames(), v.Height(), v.Width())
+	case *media.Sound:
+		return fmt.Sprintf("AUDIO %d × %.3f s at %d Hz", v.Channels(), v.Seconds(), v.Rate())
+	case *media.Video:
+		return describeVideo(v)
 	case List:
 		return describeList(v)
 	case bool:
@@ -351,4 +421,11 @@ func describeList(list List) string {
 		parts = append(parts, Describe(element))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func describeVideo(v *media.Video) string {
+	if v.Frames == nil {
+		return "VIDEO " + v.File
+	}
+	return fmt.Sprintf("VIDEO %d frames of %d×%d, %g a second", v.Frames.Frames(), v.Frames.Width(), v.Frames.Height(), v.FPS)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/raster"
 )
@@ -27,6 +28,13 @@ func picture(t testing.TB) *raster.Image {
 	return im
 }
 
+func sound(t testing.TB) *media.Sound {
+	t.Helper()
+	s, err := media.NewSound(44100, [][]float32{{0, 0.5}, {-1, 1}})
+	require.NoError(t, err)
+	return s
+}
+
 func TestValuesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	values := []node.Value{
@@ -42,6 +50,10 @@ func TestValuesComeBackEqual(t *testing.T) {
 		node.List{node.Blocker{Message: "x"}, int64(1)},
 		picture(t),
 		node.List{picture(t), picture(t)},
+		sound(t),
+		&media.Video{File: "a.mp4", Start: 1.5, Length: 2},
+		&media.Video{Frames: picture(t), FPS: 12.5, Sound: sound(t)},
+		node.List{&media.Video{Frames: picture(t), FPS: 1}, int64(1)},
 	}
 	for _, v := range values {
 		raw := encode(t, v)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/raster"
 )
 
@@ -48,6 +49,10 @@ func bytesOf(value Value) int64 {
 			size *= 4
 		}
 		return size
+	case *media.Sound:
+		return v.Bytes()
+	case *media.Video:
+		return v.Bytes()
 	case string:
 		return int64(len(v))
 	case json.RawMessage:

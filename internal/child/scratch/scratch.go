@@ -1,8 +1,9 @@
 //go:build unix
 
-// Package scratch makes directories for tests that need more than a test's own: shared by a process, or
-// entered by another user. A process that is killed removes nothing; so whoever makes the next directory of
-// the same name removes those whose process is gone. It touches nothing that it did not make.
+// Package scratch makes directories for files that a process needs for a while, and for tests that need more
+// than a test's own: shared by a process, or entered by another user. A process that is killed removes nothing;
+// so whoever makes the next directory of the same name removes those whose process is gone. It touches nothing
+// that it did not make.
 package scratch
 
 import (

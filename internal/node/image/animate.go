@@ -20,7 +20,7 @@ func SaveAnimatedPNG() *node.Class {
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
 			integer("compress_level", 4, 0, 9, "How hard to compress."),
-		}, hiddenMetadata()...),
+		}, HiddenMetadata()...),
 		Outputs:    imageOut(),
 		OutputNode: true,
 		Cost:       encodeCost,
@@ -38,7 +38,7 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 	if !(fps > 0) || level < 0 || level > 9 { // linked values are in no range
 		return node.Result{}, fault.New(fault.Invalid, "animation", "%g frames per second at compression %d cannot be written", fps, level)
 	}
-	text, err := metadata(call)
+	text, err := Metadata(call)
 	if err != nil {
 		return node.Result{}, err
 	}

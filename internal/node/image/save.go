@@ -33,7 +33,7 @@ func SaveImage() *node.Class {
 				Name: "filename_prefix", Type: node.String, Default: "ComfyUI",
 				Tooltip: "How the file names begin. May hold a folder and tokens such as %year% or %width%.",
 			},
-		}, hiddenMetadata()...),
+		}, HiddenMetadata()...),
 		Outputs:    imageOut(),
 		OutputNode: true,
 		Cost:       encodeCost,
@@ -54,7 +54,7 @@ func PreviewImage() *node.Class {
 		Name: "PreviewImage", DisplayName: "Preview Image", Category: "image", Module: moduleNodes,
 		Description:   "Shows the images without keeping them in the output folder.",
 		SearchAliases: []string{"preview", "show image", "view image", "display image"},
-		Inputs:        append([]node.Input{images("images", "The images to show.")}, hiddenMetadata()...),
+		Inputs:        append([]node.Input{images("images", "The images to show.")}, HiddenMetadata()...),
 		Outputs:       imageOut(),
 		OutputNode:    true,
 		Cost:          encodeCost,
@@ -72,10 +72,11 @@ func PreviewImage() *node.Class {
 // ShowFrames returns the image together with temporary files of its frames, as every
 // class that only shows its result does.
 func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Result, error) {
-	return saveFrames(ctx, call, im, target{node.FolderTemp, temporaryPrefix(call), previewLevel})
+	return saveFrames(ctx, call, im, target{node.FolderTemp, TemporaryPrefix(call), previewLevel})
 }
 
-func hiddenMetadata() []node.Input {
+// HiddenMetadata declares the inputs from which saved files get the graph that made them.
+func HiddenMetadata() []node.Input {
 	return []node.Input{
 		{Name: "prompt", Type: "PROMPT", Section: node.Hidden},
 		{Name: "extra_pnginfo", Type: "EXTRA_PNGINFO", Section: node.Hidden},
@@ -87,8 +88,8 @@ func encodeCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*100) + 20*time.Millisecond
 }
 
-// temporaryPrefix is "ComfyUI_temp_" and five letters, the same on every attempt of a call.
-func temporaryPrefix(call *node.Call) string {
+// TemporaryPrefix is "ComfyUI_temp_" and five letters, the same on every attempt of a call.
+func TemporaryPrefix(call *node.Call) string {
 	h := fnv.New64a()
 	io.WriteString(h, call.NodeID)                               //nolint:errcheck // a hash cannot fail
 	io.WriteString(h, call.SubmittedAt.Format(time.RFC3339Nano)) //nolint:errcheck // as above
@@ -107,7 +108,7 @@ type target struct {
 }
 
 func saveFrames(ctx context.Context, call *node.Call, im *raster.Image, t target) (node.Result, error) {
-	text, err := metadata(call)
+	text, err := Metadata(call)
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -132,9 +133,9 @@ func saveFrames(ctx context.Context, call *node.Call, im *raster.Image, t target
 	return node.Result{Outputs: []node.Value{im}, UI: map[string][]any{"images": files}}, nil
 }
 
-// metadata returns the text chunks of a saved file: the graph, then the caller's
+// Metadata returns the text chunks of a saved file: the graph, then the caller's
 // extra keys in alphabetical order.
-func metadata(call *node.Call) ([]codec.Text, error) {
+func Metadata(call *node.Call) ([]codec.Text, error) {
 	var out []codec.Text
 	if len(call.Prompt) > 0 {
 		v, err := asciiJSON(call.Prompt)

@@ -3,9 +3,11 @@ package nodetest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
+	"image/gif"
 	"image/png"
 	"io"
 	"path"
@@ -19,6 +21,12 @@ import (
 
 // PictureName is a PNG with transparency that every Files holds in its input and output folders.
 const PictureName = "picture.png"
+
+// Files of sound and video that every Files holds in its input folder.
+const (
+	SoundName = "sound.wav" // half a second of stereo at 8,000 Hz
+	VideoName = "video.gif" // five frames of 16 × 12 pixels, ten a second
+)
 
 // Files is an account's files in memory, as far as classes use them: one flat namespace of names.
 type Files struct {
@@ -39,7 +47,44 @@ func NewFiles() *Files {
 	if err := png.Encode(&b, im); err != nil {
 		panic(err) // memory takes every write
 	}
-	return &Files{Saved: map[string][]byte{PictureName: b.Bytes()}}
+	return &Files{Saved: map[string][]byte{PictureName: b.Bytes(), SoundName: wave(), VideoName: clip()}}
+}
+
+// wave is a WAV file of 16-bit samples.
+func wave() []byte {
+	const rate, channels, samples = 8000, 2, 4000
+	var b bytes.Buffer
+	b.WriteString("RIFF")
+	put := func(values ...any) {
+		for _, v := range values {
+			if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+				panic(err) // memory takes every write
+			}
+		}
+	}
+	put(uint32(36+samples*channels*2), []byte("WAVEfmt "), uint32(16), uint16(1), uint16(channels), uint32(rate),
+		uint32(rate*channels*2), uint16(channels*2), uint16(16), []byte("data"), uint32(samples*channels*2))
+	for i := range samples {
+		put(int16(i%200*100-10000), int16(i%100*200-10000))
+	}
+	return b.Bytes()
+}
+
+// clip is an animation.
+func clip() []byte {
+	var movie gif.GIF
+	for i := range 5 {
+		frame := image.NewPaletted(image.Rect(0, 0, 16, 12), color.Palette{color.Black, color.Gray{Y: uint8(50 * i)}})
+		for p := range frame.Pix {
+			frame.Pix[p] = 1
+		}
+		movie.Image, movie.Delay = append(movie.Image, frame), append(movie.Delay, 10)
+	}
+	var b bytes.Buffer
+	if err := gif.EncodeAll(&b, &movie); err != nil {
+		panic(err) // memory takes every write
+	}
+	return b.Bytes()
 }
 
 // Open implements node.Files.

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/raster"
 )
@@ -215,6 +216,10 @@ func sample(t *testing.T, in node.Input) node.Value {
 		m, err := raster.NewMask(2, 20, 24, ramp(2*20*24))
 		require.NoError(t, err)
 		return m
+	case node.Audio:
+		return tone(t)
+	case node.Video:
+		return &media.Video{File: VideoName}
 	case node.Int:
 		return int64(1)
 	case node.Float:
@@ -222,7 +227,12 @@ func sample(t *testing.T, in node.Input) node.Value {
 	case node.Boolean:
 		return true
 	case node.Combo:
-		if in.Folder != "" {
+		switch {
+		case in.Extra["audio_upload"] == true:
+			return SoundName
+		case in.Extra["video_upload"] == true:
+			return VideoName
+		case in.Folder != "":
 			return PictureName
 		}
 		return in.Options[0]
@@ -231,6 +241,14 @@ func sample(t *testing.T, in node.Input) node.Value {
 	default:
 		return "text"
 	}
+}
+
+// tone is half a second of stereo.
+func tone(t *testing.T) *media.Sound {
+	t.Helper()
+	s, err := media.NewSound(8000, [][]float32{ramp(4000), ramp(4000)})
+	require.NoError(t, err)
+	return s
 }
 
 func ramp(n int) []float32 {
@@ -307,6 +325,7 @@ func requireOutput(t *testing.T, out node.Output, value node.Value) {
 	}
 	want := map[node.Type]node.Value{
 		node.Image: &raster.Image{}, node.Mask: &raster.Mask{}, node.Int: int64(0), node.Float: 0.0,
+		node.Audio: &media.Sound{}, node.Video: &media.Video{},
 		node.String: "", node.Boolean: false, node.BoundingBox: map[string]any{},
 	}[out.Type]
 	if want != nil {

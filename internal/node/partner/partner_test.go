@@ -39,7 +39,7 @@ func registry(t *testing.T) *node.Registry {
 	classes, err := partner.Classes(c.Snapshot())
 	require.NoError(t, err)
 	require.Len(t, classes, len(c.Snapshot().Models()))
-	r, err := standard.Registry()
+	r, err := standard.Registry(nil)
 	require.NoError(t, err)
 	require.NoError(t, r.Extend(classes...))
 	return r

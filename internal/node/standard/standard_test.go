@@ -11,7 +11,7 @@ import (
 
 func TestEveryFamilyIsListed(t *testing.T) {
 	t.Parallel()
-	classes, err := standard.Registry()
+	classes, err := standard.Registry(nil)
 	require.NoError(t, err)
 	for _, name := range []string{"LoadImage", "InvertMask", "StringConcatenate", "ComfySwitchNode"} {
 		_, ok := classes.Lookup(name)
@@ -21,7 +21,7 @@ func TestEveryFamilyIsListed(t *testing.T) {
 
 func TestClassesConform(t *testing.T) {
 	t.Parallel()
-	classes, err := standard.Registry()
+	classes, err := standard.Registry(nil)
 	require.NoError(t, err)
 	nodetest.Conform(t, classes, nodetest.Example{
 		"StringFormat":        {"f_string": "{a}", "values.a": int64(1)},

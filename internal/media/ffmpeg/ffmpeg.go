@@ -1,0 +1,178 @@
+// Package ffmpeg reads and writes files of sound and video with the programs of that name, as child
+// processes: what others wrote is never parsed here. They get no environment, no network and no
+// file but the one they are to read, are refused containers that point to other files (playlists),
+// and are ended with the context.
+package ffmpeg
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Tool is an installation of ffmpeg, 5.1 or later. The zero value runs nothing.
+type Tool struct {
+	ffmpeg, ffprobe string
+}
+
+// None is what Find is told to do without ffmpeg.
+const None = "none"
+
+// Find looks for ffmpeg, with ffprobe beside it. An empty name is that of the path, where its absence is no
+// error: then, and for None, the tool is nil.
+func Find(name string) (*Tool, error) {
+	if name == None {
+		return nil, nil
+	}
+	program, err := exec.LookPath(orElse(name, "ffmpeg"))
+	if err != nil && name == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find ffmpeg: %w", err)
+	}
+	probe := filepath.Join(filepath.Dir(program), "ffprobe")
+	if _, err := exec.LookPath(probe); err != nil {
+		return nil, fmt.Errorf("find ffprobe beside ffmpeg: %w", err)
+	}
+	return &Tool{ffmpeg: program, ffprobe: probe}, nil
+}
+
+func orElse(text, or string) string {
+	if text == "" {
+		return or
+	}
+	return text
+}
+
+// containers are what is read. Playlists and scripts are not among them: they name other files.
+const containers = "aac,ac3,aiff,amr,ape,asf,avi,caf,flac,flv,gif,matroska,mov,mp3,mpeg,mpegts,ogg,wav,w64,wv"
+
+// guarded are the options in front of an input that others wrote.
+func guarded() []string {
+	return []string{"-protocol_whitelist", "file", "-format_whitelist", containers}
+}
+
+const (
+	maxAlloc   = 1 << 30     // bytes of one allocation of the program
+	wordsBytes = 2000        // of its complaints
+	killWait   = time.Second // that a killed program's output may stay open
+)
+
+// run runs ffmpeg in a directory.
+func (t *Tool) run(ctx context.Context, dir string, in io.Reader, out io.Writer, args ...string) error {
+	first := []string{"-nostdin", "-hide_banner", "-loglevel", "error", "-max_alloc", fmt.Sprint(maxAlloc), "-y"}
+	if in != nil {
+		first = first[1:]
+	}
+	return execute(ctx, dir, t.ffmpeg, in, out, append(first, args...))
+}
+
+// execute runs a program without an environment. Its failure is fault.Invalid: it was given what it cannot use.
+func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writer, args []string) error {
+	said, taken := &words{}, &sink{w: out}
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator's own setting
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, []string{}, in, taken, said, killWait
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case taken.err != nil:
+		return taken.err
+	case errors.As(err, &exit):
+		return fault.Wrap(err, fault.Invalid, "media_unusable", "ffmpeg cannot use it: %s", said.last())
+	default:
+		return fmt.Errorf("run %s: %w", filepath.Base(program), err)
+	}
+}
+
+// sink remembers why its writer took no more: the program itself only sees a closed pipe.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.err = errors.Join(s.err, err)
+	return n, err
+}
+
+// words keeps the beginning of what a program says.
+type words struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (w *words) Write(p []byte) (int, error) {
+	w.Buffer.Write(p[:min(len(p), max(0, wordsBytes-w.Len()))])
+	return len(p), nil
+}
+
+// last returns the last line without names of files.
+func (w *words) last() string {
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(w.String(), "")), "\n")
+	text := lines[len(lines)-1]
+	if text == "" {
+		return "it gives no reason"
+	}
+	return strings.ReplaceAll(text, inputName, "the file")
+}
+
+// The names of files in a working directory.
+const (
+	inputName  = "input"
+	soundName  = "sound.f32"
+	tagsName   = "tags.txt"
+	outputName = "output"
+)
+
+// within runs f in a directory of its own, which is then removed; that of a killed process is removed by a
+// later one.
+func within(f func(dir string) error) (err error) {
+	dir, err := scratch.New("millrace-media")
+	if err != nil {
+		return fmt.Errorf("make a working directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	return f(dir.Path)
+}
+
+// spool writes what r gives to a file of a working directory.
+func spool(dir, name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("make a working file: %w", err)
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// copyOf writes r until the context ends.
+func copyOf(ctx context.Context, r io.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, readerFunc(func(p []byte) (int, error) {
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			return r.Read(p)
+		}))
+		return err
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
