@@ -162,3 +162,47 @@ func (c *client) overwrite(name string, data []byte) reply {
 	req.Header.Set("X-API-Key", c.key)
 	return c.send(req)
 }
+
+// A retry from a node runs that node and what reads it anew, whatever the cache holds.
+func TestARetryFromANodeRunsItAnew(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	id := c.submit(dear)
+	c.await(id, "completed")
+	socket := c.dial("")
+	status, made := c.admin("POST", "/jobs/"+id+"/retry", `{"actor":"kim","reason":"look again","from_node":"2"}`)
+	require.Less(t, status, 300, made)
+	var again string
+	frames := socket.until(func(f frame) bool {
+		if f.Type == "execution_start" {
+			again, _ = f.Data["prompt_id"].(string)
+		}
+		return again != "" && over(again)(f)
+	})
+	messages, cached := told(again, frames)
+	require.NotContains(t, cached, "2")
+	require.NotContains(t, cached, "9")
+	require.Contains(t, messages, "executing 2")
+	require.Contains(t, messages, "executing 9")
+	require.Equal(t, []string{"kept_00002_.png"}, names(c.json("GET", "/api/v2/jobs/"+again, "")))
+}
+
+// Of a switch that another node turns, the branch that it does not choose never runs, and is not said to be
+// cached.
+func TestTheBranchThatIsNotChosenNeverRuns(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	socket := c.dial("")
+	id := c.submit(`{
+		"1":{"class_type":"PrimitiveString","inputs":{"value":"yes"}},
+		"2":{"class_type":"PrimitiveString","inputs":{"value":"no"}},
+		"3":{"class_type":"PrimitiveBoolean","inputs":{"value":true}},
+		"4":{"class_type":"ComfySwitchNode","inputs":{"switch":["3",0],"on_true":["1",0],"on_false":["2",0]}},
+		"9":{"class_type":"PreviewAny","inputs":{"source":["4",0]}}}`)
+	messages, cached := told(id, socket.until(over(id)))
+	require.Empty(t, cached)
+	require.Equal(t, []string{
+		"execution_start", "execution_cached", "executing 3", "executing 1", "executing 4", "executing 9", "executed 9", "execution_success", "executing",
+	}, messages)
+	require.Equal(t, "yes", c.shownText(id))
+}
