@@ -60,9 +60,11 @@ type Deps struct {
 	Kicker    Kicker
 	Stops     *Stops
 	MaxPixels int64
-	FusedFor  time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
-	Worker    string        // name of this process in facts
-	Log       *slog.Logger
+	// NodeTimeout bounds the run of one node; 0 = no bound.
+	NodeTimeout time.Duration
+	FusedFor    time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
+	Worker      string        // name of this process in facts
+	Log         *slog.Logger
 }
 
 // RunAssets replaces the asset references in the graph of an accepted job by file names.

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -177,12 +178,32 @@ func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocat
 	ctx, span := telemetry.Begin(ctx, "node "+pn.Class, trace.SpanKindInternal,
 		attribute.String("millrace.job", string(c.params.Job)), attribute.Int("millrace.run", c.params.Run),
 		attribute.String("millrace.node", pn.ID), attribute.String("millrace.class", pn.Class))
-	res, err := inv.Run(ctx, c.call(ctx, pn, files))
+	res, err := c.inTime(ctx, func(ctx context.Context) (node.Result, error) { return inv.Run(ctx, c.call(ctx, pn, files)) })
 	failure := ""
 	if err != nil {
 		failure = "failed"
 	}
 	telemetry.End(span, failure)
+	return res, err
+}
+
+// errTooLong is why the context of a node ends.
+var errTooLong = errors.New("the node ran too long")
+
+// codeNodeTimeout is that of a node which ran longer than the operator allows.
+const codeNodeTimeout = "node_timeout"
+
+// inTime runs a node for as long as the operator allows.
+func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Result, error)) (node.Result, error) {
+	if c.g.NodeTimeout <= 0 {
+		return run(ctx)
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, c.g.NodeTimeout, errTooLong)
+	defer cancel()
+	res, err := run(timed)
+	if err != nil && errors.Is(context.Cause(timed), errTooLong) && ctx.Err() == nil {
+		return res, fault.Wrap(err, fault.Exhausted, codeNodeTimeout, "the node ran longer than %s, which is the most it may take", c.g.NodeTimeout)
+	}
 	return res, err
 }
 

@@ -51,7 +51,7 @@ func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure 
 
 // exceptionType maps a failure to the cloud contract's vocabulary (W-62 to W-64).
 func exceptionType(cause error) string {
-	switch fault.CodeOf(cause) { // of partner nodes
+	switch fault.CodeOf(cause) { // most are of partner nodes
 	case call.InsufficientCredits:
 		return "InsufficientFundsError"
 	case call.NotEnabled:
@@ -60,7 +60,7 @@ func exceptionType(cause error) string {
 		return "ModelDownloadError"
 	case partner.CodeFetch:
 		return "ImageDownloadError"
-	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.CancelledType, partner.CodeAnswer:
+	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.CancelledType, partner.CodeAnswer, codeNodeTimeout:
 		return "ServiceError"
 	}
 	switch fault.KindOf(cause) {

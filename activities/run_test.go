@@ -228,6 +228,26 @@ func TestANodeThatKeepsLosingItsWorkerFails(t *testing.T) {
 	require.Contains(t, failed.Failure.Message, "lost 5 times")
 }
 
+// A node has the time that the operator allows; an interrupted worker is something else.
+func TestANodeThatRunsTooLongHasFailed(t *testing.T) {
+	t.Parallel()
+	slow, _ := waiting()
+	b := newBench(t, `{"1":{"class_type":"Wait","inputs":{}}}`, []string{"1"}, slow)
+	b.activities.NodeTimeout = 10 * time.Millisecond
+	plan := b.begin(t)
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Equal(t, "1", res.Failed)
+	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
+	require.NoError(t, err)
+	last, err := b.log.Decode(recorded[len(recorded)-1])
+	require.NoError(t, err)
+	failed, ok := last.(job.NodeFailedV1)
+	require.True(t, ok)
+	require.Equal(t, "ServiceError", failed.Failure.ExceptionType)
+	require.Contains(t, failed.Failure.Message, "longer than 10ms")
+}
+
 // A chain that takes longer than it was planned to ends early, but goes on until a node is done, and
 // stores what the rest of it reads.
 func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {

@@ -79,6 +79,7 @@ func (s *shell) serverFlags(cmd *cobra.Command) {
 	f.IntVar(&c.QueueDepth, "queue-depth", c.QueueDepth, "jobs of one account that may wait (MILLRACE_QUEUE_DEPTH)")
 	f.IntVar(&c.MaxNodes, "max-nodes", c.MaxNodes, "nodes of one graph (MILLRACE_MAX_NODES)")
 	f.Int64Var(&c.MaxPixels, "max-pixels", c.MaxPixels, "pixels of one value, width × height × batch (MILLRACE_MAX_PIXELS)")
+	f.DurationVar(&c.NodeTimeout, "node-timeout", c.NodeTimeout, "time of one node, 0 for no bound (MILLRACE_NODE_TIMEOUT)")
 	f.Int64Var(&c.MaxUpload, "max-upload", c.MaxUpload, "bytes of one upload (MILLRACE_MAX_UPLOAD)")
 }
 

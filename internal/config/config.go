@@ -43,16 +43,17 @@ type Config struct {
 	TracesTo          string // OTEL_EXPORTER_OTLP_ENDPOINT, URL of an OTLP collector; "" = no traces
 	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
 
-	Slots      int           // MILLRACE_SLOTS, jobs of the local account that run at once
-	TierSlots  account.Slots // MILLRACE_TIER_SLOTS, jobs that run at once by tier; absent ones have their default
-	QueueDepth int           // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
-	MaxNodes   int           // MILLRACE_MAX_NODES, nodes of one graph
-	NodeCache  int64         // MILLRACE_NODE_CACHE, bytes of results of nodes that later jobs use again; 0 = none
-	CacheAge   time.Duration // MILLRACE_NODE_CACHE_AGE, after which a result is not used again
-	CacheFrom  time.Duration // MILLRACE_NODE_CACHE_FROM, run time from which what a node hands on is kept, not only what it shows
-	MaxPixels  int64         // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
-	MaxBody    int64         // MILLRACE_MAX_BODY, bytes of a JSON request body
-	MaxUpload  int64         // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
+	Slots       int           // MILLRACE_SLOTS, jobs of the local account that run at once
+	TierSlots   account.Slots // MILLRACE_TIER_SLOTS, jobs that run at once by tier; absent ones have their default
+	QueueDepth  int           // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
+	MaxNodes    int           // MILLRACE_MAX_NODES, nodes of one graph
+	NodeCache   int64         // MILLRACE_NODE_CACHE, bytes of results of nodes that later jobs use again; 0 = none
+	CacheAge    time.Duration // MILLRACE_NODE_CACHE_AGE, after which a result is not used again
+	CacheFrom   time.Duration // MILLRACE_NODE_CACHE_FROM, run time from which what a node hands on is kept, not only what it shows
+	MaxPixels   int64         // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
+	NodeTimeout time.Duration // MILLRACE_NODE_TIMEOUT, for the run of one node; 0 = none
+	MaxBody     int64         // MILLRACE_MAX_BODY, bytes of a JSON request body
+	MaxUpload   int64         // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
 
 	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
 	Router         Router        // the model router
@@ -121,7 +122,8 @@ func Default() Config {
 		TemporalNamespace: "default", TaskQueue: "millrace",
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
-		MaxPixels: 256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
+		NodeTimeout: time.Hour,
+		MaxPixels:   256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(),
 	}
@@ -211,6 +213,7 @@ var generalSettings = []setting{
 	number("MILLRACE_NODE_CACHE", func(c *Config) *int64 { return &c.NodeCache }),
 	duration("MILLRACE_NODE_CACHE_AGE", func(c *Config) *time.Duration { return &c.CacheAge }),
 	duration("MILLRACE_NODE_CACHE_FROM", func(c *Config) *time.Duration { return &c.CacheFrom }),
+	duration("MILLRACE_NODE_TIMEOUT", func(c *Config) *time.Duration { return &c.NodeTimeout }),
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
