@@ -60,6 +60,13 @@ func Readable(document []byte) bool {
 	return true
 }
 
+// Unambiguous reports whether no object of a document that is known to be JSON has two members of one name,
+// however they are escaped. Of two members readers take the first, the last or none, and each rightly so.
+func Unambiguous(document []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(true))
+	return d.SkipValue() == nil
+}
+
 func decode(d reader) (any, error) {
 	value, err := d.value(0)
 	if err != nil {

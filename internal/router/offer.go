@@ -151,13 +151,17 @@ func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (
 	return inv, nil
 }
 
-// object refuses a body that is not one JSON object.
+// object refuses a body that is not one JSON object, and one with two members of a name: its provider could read
+// another one than was checked and priced.
 func object(body []byte) error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
 		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
 	}
 	if !jsondoc.Readable(body) {
 		return call.Refuse(400, call.InvalidInput, "the body is nested deeper than %d", jsondoc.MaxDepth)
+	}
+	if !jsondoc.Unambiguous(body) {
+		return call.Refuse(400, call.InvalidInput, "an object of the body has two members of one name")
 	}
 	return nil
 }

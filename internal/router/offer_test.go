@@ -46,6 +46,30 @@ func TestNoBodyHidesItsPrice(t *testing.T) {
 	}
 }
 
+// Readers of JSON differ on which of two members of one name counts, so what is checked and priced could be another
+// one than the provider runs. Such a body goes nowhere.
+func TestABodyWithTwoMembersOfOneNameIsRefused(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	const model = "elevenlabs/text-to-dialogue"
+	text := func(members string) []byte { return []byte(`{"inputs":[{"voice_id":"v",` + members + `}]}`) }
+	_, err = offers.Offer(t.Context(), call.Invocation{Model: model, Body: text(`"text":"x"`)})
+	require.NoError(t, err)
+	for name, body := range map[string][]byte{
+		"at the top": []byte(`{"inputs":[{"voice_id":"v","text":"xxxx"}],"inputs":[{"voice_id":"v","text":"x"}]}`),
+		"further in": text(`"text":"xxxx","text":"x"`),
+		"escaped":    text(`"text":"xxxx","te\u0078t":"x"`),
+	} {
+		_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: body})
+		require.Error(t, err, name)
+		refusal := call.RefusalOf(err)
+		require.Equal(t, 400, refusal.Status, name)
+		require.Equal(t, call.InvalidInput, refusal.Type, name)
+	}
+}
+
 // Expressions see the beginning of long texts only; what is paid by its length is counted whole all the same.
 func TestALongTextIsPaidByItsWholeLength(t *testing.T) {
 	t.Parallel()
