@@ -17,7 +17,12 @@ const (
 // maxPhases bounds the table of filters; rates with more phases compute them as they go.
 const maxPhases = 4096
 
-// Resample returns the sound at another rate.
+// samplesAt is the length of the sound at another rate.
+func (s *Sound) samplesAt(rate int) int64 {
+	return (int64(s.Samples())*int64(rate) + int64(s.rate) - 1) / int64(s.rate)
+}
+
+// Resample returns the sound at another rate. The memory grows with the rate; Matched bounds it.
 func (s *Sound) Resample(ctx context.Context, rate int) (*Sound, error) {
 	if rate == s.rate {
 		return s, nil

@@ -116,9 +116,24 @@ func (s *Sound) spread(channels int) (*Sound, error) {
 	return nil, fault.New(fault.Invalid, "sound_channels", "sounds of %d and %d channels do not go together", len(s.channels), channels)
 }
 
-// Matched returns both sounds at the higher of their rates.
-func Matched(ctx context.Context, a, b *Sound) (*Sound, *Sound, error) {
+// fits refuses a sound that would take more than most bytes: two short files at rates far apart, or a sound that is
+// put behind itself over and over, would fill any memory.
+func fits(channels int, samples, most int64) error {
+	if samples > most/4/int64(channels) {
+		return fault.New(fault.Exhausted, "sound_too_long", "a sound of %d channels and %d samples is more than a value may hold", channels, samples)
+	}
+	return nil
+}
+
+// Matched returns both sounds at the higher of their rates. Like all that put sounds together it gives
+// fault.Exhausted where one would take more than most bytes.
+func Matched(ctx context.Context, a, b *Sound, most int64) (*Sound, *Sound, error) {
 	rate := max(a.rate, b.rate)
+	for _, s := range []*Sound{a, b} {
+		if err := fits(len(s.channels), s.samplesAt(rate), most); err != nil {
+			return nil, nil, err
+		}
+	}
 	a, err := a.Resample(ctx, rate)
 	if err != nil {
 		return nil, nil, err
@@ -128,12 +143,15 @@ func Matched(ctx context.Context, a, b *Sound) (*Sound, *Sound, error) {
 }
 
 // Concat returns a and then b, at the higher of their rates. Single channels become two.
-func Concat(ctx context.Context, a, b *Sound) (*Sound, error) {
-	a, b, err := Matched(ctx, a, b)
+func Concat(ctx context.Context, a, b *Sound, most int64) (*Sound, error) {
+	a, b, err := Matched(ctx, a, b, most)
 	if err != nil {
 		return nil, err
 	}
 	channels := max(2, len(a.channels), len(b.channels))
+	if err := fits(channels, int64(a.Samples())+int64(b.Samples()), most); err != nil {
+		return nil, err
+	}
 	if a, err = a.spread(channels); err != nil {
 		return nil, err
 	}
@@ -148,8 +166,8 @@ func Concat(ctx context.Context, a, b *Sound) (*Sound, error) {
 }
 
 // Join returns the first channels of two sounds as left and right, as long as the shorter.
-func Join(ctx context.Context, left, right *Sound) (*Sound, error) {
-	left, right, err := Matched(ctx, left, right)
+func Join(ctx context.Context, left, right *Sound, most int64) (*Sound, error) {
+	left, right, err := Matched(ctx, left, right, most)
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +177,15 @@ func Join(ctx context.Context, left, right *Sound) (*Sound, error) {
 
 // Mix returns f of the samples of a and b, as long as a: b is cut, or silent behind its end. What is
 // louder than 1 is made as much softer, all of it.
-func Mix(ctx context.Context, a, b *Sound, f func(x, y float32) float32) (*Sound, error) {
-	a, b, err := Matched(ctx, a, b)
+func Mix(ctx context.Context, a, b *Sound, most int64, f func(x, y float32) float32) (*Sound, error) {
+	a, b, err := Matched(ctx, a, b, most)
 	if err != nil {
 		return nil, err
 	}
 	channels := max(len(a.channels), len(b.channels))
+	if err := fits(channels, int64(a.Samples()), most); err != nil {
+		return nil, err
+	}
 	if a, err = a.spread(channels); err != nil {
 		return nil, err
 	}

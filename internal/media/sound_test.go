@@ -19,6 +19,9 @@ func sound(t *testing.T, rate int, channels ...[]float32) *media.Sound {
 	return s
 }
 
+// enough is a bound in bytes that is in nobody's way.
+const enough = 1 << 20
+
 // tone is a second of a sine.
 func tone(t *testing.T, rate int, hertz float64) *media.Sound {
 	t.Helper()
@@ -71,23 +74,46 @@ func TestPartsOfSounds(t *testing.T) {
 func TestSoundsTogether(t *testing.T) {
 	t.Parallel()
 	mono, stereo := sound(t, 10, []float32{0.5, 0.25}), sound(t, 10, []float32{1}, []float32{-1})
-	both, err := media.Concat(t.Context(), mono, stereo)
+	both, err := media.Concat(t.Context(), mono, stereo, enough)
 	require.NoError(t, err)
 	require.Equal(t, []float32{0.5, 0.25, 1}, both.Channel(0))
 	require.Equal(t, []float32{0.5, 0.25, -1}, both.Channel(1))
 
 	sum := func(x, y float32) float32 { return x + y }
-	mixed, err := media.Mix(t.Context(), mono, stereo, sum)
+	mixed, err := media.Mix(t.Context(), mono, stereo, enough, sum)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float32{1, 0.25 / 1.5}, mixed.Channel(0), 1e-6, "1.5 is the peak")
 	require.InDeltaSlice(t, []float32{-0.5 / 1.5, 0.25 / 1.5}, mixed.Channel(1), 1e-6)
 
-	joined, err := media.Join(t.Context(), mono, stereo)
+	joined, err := media.Join(t.Context(), mono, stereo, enough)
 	require.NoError(t, err)
 	require.Equal(t, [][]float32{{0.5}, {1}}, [][]float32{joined.Channel(0), joined.Channel(1)})
 
-	_, err = media.Concat(t.Context(), stereo, sound(t, 10, []float32{0}, []float32{0}, []float32{0}))
+	_, err = media.Concat(t.Context(), stereo, sound(t, 10, []float32{0}, []float32{0}, []float32{0}), enough)
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+// A sound at one sample a second is 192,000 times as long at the rate of studios.
+func TestSoundsTogetherStayWithinTheirBound(t *testing.T) {
+	t.Parallel()
+	slow, fast := sound(t, 1, make([]float32, 1000)), sound(t, 192_000, make([]float32, 1000))
+	first := func(x, _ float32) float32 { return x }
+	for name, try := range map[string]func(a, b *media.Sound, most int64) error{
+		"concat": func(a, b *media.Sound, most int64) error { _, err := media.Concat(t.Context(), a, b, most); return err },
+		"join":   func(a, b *media.Sound, most int64) error { _, err := media.Join(t.Context(), a, b, most); return err },
+		"mix":    func(a, b *media.Sound, most int64) error { _, err := media.Mix(t.Context(), a, b, most, first); return err },
+	} {
+		require.Equal(t, fault.Exhausted, fault.KindOf(try(slow, fast, enough)), name)
+		require.Equal(t, fault.Exhausted, fault.KindOf(try(fast, slow, enough)), name)
+	}
+	const most = 2 * 2000 * 4 // of the result: two channels
+	_, err := media.Concat(t.Context(), fast, fast, most)
+	require.NoError(t, err)
+	_, err = media.Concat(t.Context(), fast, fast, most-1)
+	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+	stereo := sound(t, 192_000, make([]float32, 3), make([]float32, 3))
+	_, err = media.Mix(t.Context(), fast, stereo, 1000*4*2-1, first)
+	require.Equal(t, fault.Exhausted, fault.KindOf(err), "mono becomes stereo")
 }
 
 func TestSoundsAreStored(t *testing.T) {

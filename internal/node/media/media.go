@@ -72,6 +72,9 @@ func most(call *node.Call) int64 {
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
+// mostSound is how many bytes a sound of a call may take.
+func mostSound(call *node.Call) int64 { return most(call) * bytesPerPixel }
+
 // checkFile refuses a constant that names no file of the account. What says "audio" or "video".
 func checkFile(input, what string) func(context.Context, node.Files, node.Args) error {
 	return func(ctx context.Context, files node.Files, constants node.Args) error {
