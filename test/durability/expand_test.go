@@ -2,6 +2,7 @@ package durability_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,15 +14,10 @@ import (
 func TestWorkersMayBeKilledInsideAnExpansion(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	id := c.submit(expanding("killed"))
-	c.until(2*time.Minute, "a node of the expansion runs", func() bool {
-		_, body := c.call("GET", "/api/v2/jobs/"+id, "")
-		var job struct {
-			Progress *struct {
-				Node *string `json:"current_node"`
-			}
-		}
-		return json.Unmarshal([]byte(body), &job) == nil && job.Progress != nil && job.Progress.Node != nil && len(*job.Progress.Node) > 2
+	long := strings.NewReplacer("2048", "4096", `"times":3`, `"times":8`).Replace(expanding("killed"))
+	id := c.submit(long)
+	c.until(2*time.Minute, "a node of the expansion has begun", func() bool {
+		return strings.Contains(c.command("jobs", "events", id, "--json"), `"node": "2.0.0.1"`)
 	})
 	c.workers[0].kill()
 	c.workers[1].kill()

@@ -92,9 +92,9 @@ func (c *cluster) ofCall() (types []string) {
 		return nil
 	}
 	require.Len(c.t, found, 1)
-	var facts []struct{ Type string }
-	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &facts))
-	for _, f := range facts {
+	var told struct{ Facts []struct{ Type string } }
+	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &told))
+	for _, f := range told.Facts {
 		types = append(types, f.Type)
 	}
 	return types
