@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/nodecache"
 	"github.com/millrace-dev/millrace/internal/raster"
@@ -191,6 +192,10 @@ func typeOf(value node.Value) node.Type {
 		return node.Image
 	case *raster.Mask:
 		return node.Mask
+	case *media.Sound:
+		return node.Audio
+	case *media.Video:
+		return node.Video
 	}
 	return node.Any
 }

@@ -101,7 +101,10 @@ func TestSoundsTogetherStayWithinTheirBound(t *testing.T) {
 	for name, try := range map[string]func(a, b *media.Sound, most int64) error{
 		"concat": func(a, b *media.Sound, most int64) error { _, err := media.Concat(t.Context(), a, b, most); return err },
 		"join":   func(a, b *media.Sound, most int64) error { _, err := media.Join(t.Context(), a, b, most); return err },
-		"mix":    func(a, b *media.Sound, most int64) error { _, err := media.Mix(t.Context(), a, b, most, first); return err },
+		"mix": func(a, b *media.Sound, most int64) error {
+			_, err := media.Mix(t.Context(), a, b, most, first)
+			return err
+		},
 	} {
 		require.Equal(t, fault.Exhausted, fault.KindOf(try(slow, fast, enough)), name)
 		require.Equal(t, fault.Exhausted, fault.KindOf(try(fast, slow, enough)), name)

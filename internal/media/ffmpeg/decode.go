@@ -39,17 +39,27 @@ func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 6, 64) }
 type description struct {
 	Streams []stream `json:"streams"`
 	Format  struct {
+		Name     string `json:"format_name"`
 		Duration string `json:"duration"`
 	} `json:"format"`
 }
 
+// described are the fields of a description. Others may be as long as the file: its tags.
+const described = "stream=codec_type,codec_name,width,height,sample_rate,channels,avg_frame_rate,r_frame_rate" +
+	":stream_side_data=rotation:stream_disposition=attached_pic:format=format_name,duration"
+
+// maxDescription bounds a description in bytes: of the thousand streams that ffprobe reads at most.
+const maxDescription = 1 << 20
+
 type stream struct {
 	Kind     string `json:"codec_type"`
+	Codec    string `json:"codec_name"`
 	Width    int    `json:"width"`
 	Height   int    `json:"height"`
 	Rate     string `json:"sample_rate"`
 	Channels int    `json:"channels"`
 	FPS      string `json:"avg_frame_rate"`
+	BaseFPS  string `json:"r_frame_rate"`
 	Sides    []struct {
 		Rotation float64 `json:"rotation"`
 	} `json:"side_data_list"`
@@ -78,21 +88,25 @@ func (s stream) size() (width, height int) {
 	return s.Width, s.Height
 }
 
+// fps is the frame rate on average, or the one that the file's times suggest, where its length is not known. One
+// that tells neither has one frame a second.
 func (s stream) fps() float64 {
-	r, ok := new(big.Rat).SetString(s.FPS)
-	if !ok {
-		return 0
+	for _, text := range []string{s.FPS, s.BaseFPS} {
+		if r, ok := new(big.Rat).SetString(text); ok && r.Sign() > 0 {
+			f, _ := r.Float64()
+			return f
+		}
 	}
-	f, _ := r.Float64()
-	return f
+	return 1
 }
 
 // describe asks what is in the input of a working directory.
 func (t *Tool) describe(ctx context.Context, dir string) (description, error) {
 	var d description
 	var out bytes.Buffer
-	args := append([]string{"-v", "error", "-of", "json", "-show_streams", "-show_format"}, guarded()...)
-	if err := execute(ctx, dir, t.ffprobe, nil, &out, append(args, "-i", "file:"+inputName)); err != nil {
+	args := append([]string{"-v", "error", "-of", "json", "-show_entries", described}, guarded()...)
+	kept := &bounded{left: maxDescription, take: func(p []byte) { out.Write(p) }}
+	if err := execute(ctx, dir, t.ffprobe, nil, kept, append(args, "-i", "file:"+inputName)); err != nil {
 		return d, err
 	}
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
@@ -151,7 +165,8 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 	channels := make([][]float32, found.Channels)
 	out := &bounded{left: maxBytes, take: planes(channels)}
 	args := append(part.options(), guarded()...)
-	args = append(args, "-i", "file:"+inputName, "-map", "0:a:0", "-f", "f32le", "-c:a", "pcm_f32le", "pipe:1")
+	args = append(args, "-i", "file:"+inputName, "-map", "0:a:0", "-f", "f32le", "-c:a", "pcm_f32le")
+	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1") // whatever else is in the stream
 	if err := t.run(ctx, dir, nil, out, args...); err != nil {
 		return nil, err
 	}
@@ -200,7 +215,7 @@ func (t *Tool) video(ctx context.Context, dir string, d description, part Part, 
 		return nil, fault.New(fault.Invalid, "no_video", "the file has no video")
 	}
 	width, height := found.size()
-	if width < 1 || height < 1 || int64(width)*int64(height) > maxPixels {
+	if width < 1 || height < 1 || int64(width)*int64(height) > min(maxPixels, maxFrame) {
 		return nil, fault.New(fault.Exhausted, "pixel_limit", "frames of %d × %d are too large", width, height)
 	}
 	frames, err := t.frames(ctx, dir, part, width, height, maxPixels)

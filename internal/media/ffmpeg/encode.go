@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,26 @@ type Format struct {
 	Muxer []string
 	Video []string
 	Audio []string
+
+	// Keeps are codecs that Rewrite does not write anew: what a whole file of the container Container, as
+	// ffprobe calls it, holds of them is kept as it is.
+	Keeps     []string
+	Container string
+}
+
+// kept returns the format for a file that is rewritten whole.
+func (f Format) kept(d description) Format {
+	if f.Container == "" || !slices.Contains(strings.Split(d.Format.Name, ","), f.Container) {
+		return f
+	}
+	if v, ok := d.first("video"); !ok || !slices.Contains(f.Keeps, v.Codec) {
+		return f
+	}
+	f.Video = []string{"-c:v", "copy"}
+	if a, ok := d.first("audio"); ok && slices.Contains(f.Keeps, a.Codec) {
+		f.Audio = []string{"-c:a", "copy"}
+	}
+	return f
 }
 
 // WriteSound writes a file of sound.
@@ -73,11 +94,18 @@ func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Fo
 	})
 }
 
-// Rewrite writes a part of a file, as f says: "-c copy" keeps what it holds.
+// Rewrite writes a part of a file as f says.
 func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part, f Format, tags []Tag) error {
 	return within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
 			return err
+		}
+		if part == (Part{}) && f.Container != "" {
+			d, err := t.describe(ctx, dir)
+			if err != nil {
+				return err
+			}
+			f = f.kept(d)
 		}
 		args := append(append(part.options(), guarded()...), "-i", "file:"+inputName)
 		tagged, err := tagInput(dir, tags, 1)
@@ -140,8 +168,9 @@ func tagInput(dir string, tags []Tag, n int) ([]string, error) {
 	return []string{"-f", "ffmetadata", "-i", "file:" + tagsName, "-map_metadata", strconv.Itoa(n)}, err
 }
 
+// escapedTag keeps a text within its line, and from being the head of a section.
 func escapedTag(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "=", `\=`, ";", `\;`, "#", `\#`, "\n", "\\\n").Replace(text)
+	return strings.NewReplacer(`\`, `\\`, "=", `\=`, ";", `\;`, "#", `\#`, "[", `\[`, "\n", "\\\n", "\x00", "").Replace(text)
 }
 
 // frameReader gives the frames of an image one after the other, as they are saved.

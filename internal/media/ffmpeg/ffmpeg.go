@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,9 +59,13 @@ func orElse(text, or string) string {
 // containers are what is read. Playlists and scripts are not among them: they name other files.
 const containers = "aac,ac3,aiff,amr,ape,asf,avi,caf,flac,flv,gif,matroska,mov,mp3,mpeg,mpegts,ogg,wav,w64,wv"
 
+// maxFrame bounds the pixels of a frame, a little above 8K. A small file may say that it has far larger ones, also
+// behind its first, and decoders hold dozens of them.
+const maxFrame = 1 << 25
+
 // guarded are the options in front of an input that others wrote.
 func guarded() []string {
-	return []string{"-protocol_whitelist", "file", "-format_whitelist", containers}
+	return []string{"-protocol_whitelist", "file", "-format_whitelist", containers, "-max_pixels", strconv.Itoa(maxFrame)}
 }
 
 const (

@@ -156,6 +156,44 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
+// A stream may change its rate and its channels on its way; the sound has one of each.
+func TestAStreamThatChangesIsOneSound(t *testing.T) {
+	t.Parallel()
+	tool := find(t)
+	var file bytes.Buffer
+	for _, s := range []*media.Sound{tone(t, 44100, 2, 1), tone(t, 24000, 1, 1)} {
+		how := ffmpeg.Format{Muxer: []string{"-f", "mp3", "-id3v2_version", "0", "-write_xing", "0"}, Audio: []string{"-c:a", "libmp3lame"}}
+		require.NoError(t, tool.WriteSound(t.Context(), &file, s, how, nil))
+	}
+	got, err := tool.Sound(t.Context(), &file, ffmpeg.Part{}, 1<<20)
+	require.NoError(t, err)
+	require.InDelta(t, 2, got.Seconds(), 0.25, "%d channels at %d Hz", got.Channels(), got.Rate())
+}
+
+// TestFramesBeyondTheBoundAreRefused: what decoding takes is not what the value takes.
+func TestFramesBeyondTheBoundAreRefused(t *testing.T) {
+	t.Parallel()
+	tool := find(t)
+	var file bytes.Buffer
+	how := ffmpeg.Format{Muxer: []string{"-f", "matroska"}, Video: []string{"-vf", "scale=8200:4100", "-c:v", "png"}}
+	require.NoError(t, tool.WriteVideo(t.Context(), &file, &media.Video{Frames: frames(t, 1, 16, 16, 3), FPS: 1}, how, nil, nil))
+	_, err := tool.Video(t.Context(), bytes.NewReader(file.Bytes()), ffmpeg.Part{}, 1<<40)
+	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+	err = tool.Rewrite(t.Context(), io.Discard, &file, ffmpeg.Part{}, mp4, nil)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+// Tags are the caller's own words: none of them ends the list.
+func TestTagsStayTags(t *testing.T) {
+	t.Parallel()
+	var file bytes.Buffer
+	tags := []ffmpeg.Tag{{Key: "[STREAM]", Value: "a"}, {Key: "[CHAPTER]", Value: "b"}, {Key: "x\x00", Value: "c\x00"}, {Key: "workflow", Value: "{}"}}
+	require.NoError(t, find(t).WriteSound(t.Context(), &file, tone(t, 8000, 1, 0.1), flac, tags))
+	for _, want := range []string{"[STREAM]=a", "[CHAPTER]=b", "x=c", "workflow={}"} {
+		require.Contains(t, file.String(), want)
+	}
+}
+
 func TestAnEndedContextEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	tool := find(t)

@@ -136,6 +136,57 @@ func TestAVideoIsTakenApartAndMade(t *testing.T) {
 	require.Contains(t, string(a.files.Saved["from_00001_.mp4"][:32]), "ftyp")
 }
 
+// Pictures that already are as they are to be written are not encoded again; a part of them is.
+func TestASavedVideoLosesNothing(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	sound := a.first("EmptyAudio", node.Args{"duration": 0.5, "sample_rate": int64(44100), "channels": int64(2)})
+	frames := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": nodetest.VideoName})}).Outputs[0]
+	made := a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0, "audio": sound})
+	save := func(video node.Value, name string) {
+		a.run("SaveVideo", node.Args{"video": video, "filename_prefix": name, "format": "auto", "codec": "auto"})
+	}
+	pictures := func(name string) *raster.Image {
+		video := a.first("LoadVideo", node.Args{"file": name + "_00001_.mp4"})
+		return a.run("GetVideoComponents", node.Args{"video": video}).Outputs[0].(*raster.Image)
+	}
+	save(made, "one")
+	one := a.first("LoadVideo", node.Args{"file": "one_00001_.mp4"})
+	save(one, "two")
+	require.Equal(t, pictures("one"), pictures("two"))
+	require.Contains(t, string(a.files.Saved["two_00001_.mp4"]), `{"7": {}}`)
+	save(a.first("Video Slice", node.Args{"video": one, "start_time": 0.2, "duration": 0.2, "strict_duration": true}), "part")
+	require.Equal(t, 2, pictures("part").Frames())
+	require.Len(t, bytes.Split(a.files.Saved["two_00001_.mp4"], []byte("x264 - core")), 2, "written once")
+}
+
+// WebM has odd sizes, MP4 has not: there a row and a column are cut off.
+func TestOddSizes(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	frames, err := raster.NewImage8(2, 17, 33, 3, make([]byte, 2*17*33*3))
+	require.NoError(t, err)
+	a.run("SaveWEBM", node.Args{"images": frames, "filename_prefix": "odd", "codec": "vp9", "fps": 10.0, "crf": 32.0})
+	video := a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0})
+	a.run("SaveVideo", node.Args{"video": video, "filename_prefix": "odd", "format": "auto", "codec": "auto"})
+	for name, want := range map[string][2]int{"odd_00001_.webm": {33, 17}, "odd_00001_.mp4": {32, 16}} {
+		got := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": name})}).Outputs[0].(*raster.Image)
+		require.Equal(t, want, [2]int{got.Width(), got.Height()}, name)
+	}
+}
+
+// A silent video has a sound of no length, which goes into another one as it came.
+func TestASilentVideoStaysSilent(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	parts := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": nodetest.VideoName})}).Outputs
+	made := a.first("CreateVideo", node.Args{"images": parts[0], "fps": parts[2], "audio": parts[1]})
+	a.run("SaveVideo", node.Args{"video": made, "filename_prefix": "silent", "format": "auto", "codec": "auto"})
+	again := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": "silent_00001_.mp4"})}).Outputs
+	require.Equal(t, 5, again[0].(*raster.Image).Frames())
+	require.Zero(t, again[1].(*media.Sound).Samples())
+}
+
 // A part of a file and the same part of its frames show the same.
 func TestPartsOfAVideo(t *testing.T) {
 	t.Parallel()

@@ -115,7 +115,7 @@ func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error)
 func (f family) SaveVideo() *node.Class {
 	return &node.Class{
 		Name: "SaveVideo", DisplayName: "Save Video", Category: "image/video", Module: moduleVideo,
-		Description:   "Writes the video as an MP4 file into the output folder. What already is H.264 in a file is kept as it is.",
+		Description:   "Writes the video as an MP4 file into the output folder. What already is H.264 in a whole MP4 file is kept as it is.",
 		SearchAliases: []string{"export video", "write video"},
 		Inputs: append([]node.Input{
 			{Name: "video", Type: node.Video, Tooltip: "The video to write."},
@@ -132,7 +132,10 @@ func (f family) SaveVideo() *node.Class {
 				return node.Result{}, err
 			}
 			save := node.Save{Prefix: prefix, Suffix: "_.mp4", ContentType: "video/mp4"}
-			return f.saveVideo(ctx, call, video, save, ffmpeg.Format{Muxer: mp4(), Video: h264(), Audio: []string{"-c:a", "aac", "-b:a", "192k"}})
+			return f.saveVideo(ctx, call, video, save, ffmpeg.Format{
+				Muxer: mp4(), Video: h264(), Audio: []string{"-c:a", "aac", "-b:a", "192k"},
+				Container: "mp4", Keeps: []string{"h264", "aac", "mp3"},
+			})
 		},
 	}
 }
@@ -212,7 +215,7 @@ func (f family) SaveWEBM() *node.Class {
 			}
 			how := ffmpeg.Format{
 				Muxer: []string{"-f", "webm"},
-				Video: append(encoder, "-b:v", "0", "-crf", strconv.Itoa(int(crf)), "-pix_fmt", "yuv420p", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2"),
+				Video: append(encoder, "-b:v", "0", "-crf", strconv.Itoa(int(crf)), "-pix_fmt", "yuv420p"),
 			}
 			return f.saveVideo(ctx, call, video, node.Save{Prefix: prefix, Suffix: "_.webm", ContentType: "video/webm"}, how)
 		},
