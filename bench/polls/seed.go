@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 // seed appends the whole life of finished jobs to the log and waits until the view has them.
@@ -74,7 +73,7 @@ func life(id job.ID, number float64) eventlog.Append {
 	return a
 }
 
-// folded waits until the view of jobs has come to the end of the log.
+// folded waits until all that follows the log has come to its end, so that none of it is measured.
 func folded(ctx context.Context, pool *pgxpool.Pool, store *postgres.EventStore) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -84,8 +83,8 @@ func folded(ctx context.Context, pool *pgxpool.Pool, store *postgres.EventStore)
 	}
 	for {
 		var at int64
-		if err := pool.QueryRow(ctx, `select position from checkpoints where name like $1`, jobs.Name+"%").Scan(&at); err != nil {
-			return fmt.Errorf("read the checkpoint of %s: %w", jobs.Name, err)
+		if err := pool.QueryRow(ctx, `select min(position) from checkpoints`).Scan(&at); err != nil {
+			return fmt.Errorf("read the checkpoints: %w", err)
 		}
 		if at >= head {
 			return nil
