@@ -108,7 +108,7 @@ lint: $(GOLANGCI) $(WORKFLOWCHECK) ## format check, linters, import rules, workf
 	$(WORKFLOWCHECK) ./workflows/...
 
 .PHONY: generate
-generate: ## write what is generated: docs/nodes.md
+generate: ## write what is generated: docs/nodes.md, docs/nodes/*.md
 	$(GO) generate ./...
 
 .PHONY: verify

@@ -3,6 +3,8 @@ package app
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -13,10 +15,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/node/standard"
 )
 
-//go:generate sh -c "go run ../../cmd/millrace nodes --markdown > ../../docs/nodes.md.new && mv ../../docs/nodes.md.new ../../docs/nodes.md || { rm -f ../../docs/nodes.md.new; exit 1; }"
+//go:generate go run ../../cmd/millrace nodes --markdown ../../docs
 
 func (s *shell) nodesCommand() *cobra.Command {
-	markdown := false
+	markdown := ""
 	cmd := &cobra.Command{
 		Use: "nodes [CLASS]", Short: "List the native node classes, or describe one", Args: cobra.MaximumNArgs(1),
 		Example: "  millrace nodes\n  millrace nodes ImageScale",
@@ -25,8 +27,8 @@ func (s *shell) nodesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if markdown {
-				return writeNodes(s.out, classes)
+			if markdown != "" {
+				return writePages(markdown)
 			}
 			if len(args) == 1 {
 				c, ok := classes.Lookup(args[0])
@@ -38,7 +40,7 @@ func (s *shell) nodesCommand() *cobra.Command {
 			return listNodes(s.out, classes)
 		},
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", markdown, "write the reference page (docs/nodes.md)")
+	cmd.Flags().StringVar(&markdown, "markdown", markdown, "write the reference pages (nodes.md, nodes/*.md) into this directory")
 	return cmd
 }
 
@@ -55,35 +57,38 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(sentence, ".")
 }
 
-// writeNodes writes the reference page of all classes by category.
-func writeNodes(out io.Writer, classes *node.Registry) error {
-	var b strings.Builder
-	b.WriteString("# Native node classes\n\nGenerated from the definitions by `make generate`; `GET /api/object_info` serves the same.\n")
-	var order []string
-	byCategory := map[string][]*node.Class{}
-	for _, c := range classes.Classes() {
-		if byCategory[c.Category] == nil {
-			order = append(order, c.Category)
-		}
-		byCategory[c.Category] = append(byCategory[c.Category], c)
+// writePages writes a page for each family of classes, and one that leads there.
+func writePages(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, "nodes"), 0o755); err != nil { //nolint:gosec // documentation
+		return err
 	}
-	fmt.Fprintf(&b, "\n%d classes. Those under audio and image/video are there where ffmpeg is (`MILLRACE_FFMPEG`).\n", len(classes.Classes()))
-	for _, category := range order {
-		fmt.Fprintf(&b, "\n## %s\n", category)
-		for _, c := range byCategory[category] {
-			if err := writeNode(&b, c); err != nil {
+	var index strings.Builder
+	index.WriteString("# Native node classes\n\nGenerated from the definitions by `make generate`; `GET /api/object_info` serves the same.\n" +
+		"Those of sound and video are there where ffmpeg is (`MILLRACE_FFMPEG`). What results are held against is said with each class.\n")
+	for _, family := range standard.Families(&ffmpeg.Tool{}) { // described also where it is not installed
+		fmt.Fprintf(&index, "\n## [%s](nodes/%s.md)\n\n%d classes.\n\n| Class | Category | Does | Results |\n|---|---|---|---|\n", family.Title, family.Name, len(family.Classes))
+		var page strings.Builder
+		fmt.Fprintf(&page, "# %s\n\nGenerated from the definitions by `make generate`. All families: [nodes.md](../nodes.md).\n", family.Title)
+		for _, c := range family.Classes {
+			fmt.Fprintf(&index, "| [%s](nodes/%s.md#%s) | %s | %s | %s |\n", c.Name, family.Name, anchor(c.Name), c.Category, cell(firstSentence(c.Description)), standard.ReferenceOf(c.Name))
+			if err := writeNode(&page, c); err != nil {
 				return err
 			}
 		}
+		if err := os.WriteFile(filepath.Join(dir, "nodes", family.Name+".md"), []byte(page.String()), 0o644); err != nil { //nolint:gosec // documentation
+			return err
+		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return os.WriteFile(filepath.Join(dir, "nodes.md"), []byte(index.String()), 0o644) //nolint:gosec // documentation
 }
+
+// anchor is the name of a heading in a link.
+func anchor(heading string) string { return strings.ToLower(strings.ReplaceAll(heading, " ", "-")) }
 
 // writeNode describes one class in Markdown.
 func writeNode(out io.Writer, c *node.Class) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### %s\n\n%s\n", c.Name, c.Description)
+	fmt.Fprintf(&b, "\n## %s\n\n%s\n\nCategory %s. Results: %s.\n", c.Name, c.Description, c.Category, standard.ReferenceOf(c.Name).Describe())
 	if c.OutputNode {
 		b.WriteString("\nAn output node: a graph needs at least one.\n")
 	}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,11 +23,21 @@ func run(t *testing.T, args ...string) (stdout string, err error) {
 
 func TestTheReferenceOfNodesIsCurrent(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/nodes.md")
+	dir := t.TempDir()
+	_, err := run(t, "nodes", "--markdown", dir)
 	require.NoError(t, err)
-	current, err := run(t, "nodes", "--markdown")
+	pages, err := filepath.Glob(filepath.Join(dir, "nodes", "*.md"))
 	require.NoError(t, err)
-	require.Equal(t, current, string(page), "run: make generate")
+	require.Len(t, pages, 5, "a page for each family")
+	for _, page := range append(pages, filepath.Join(dir, "nodes.md")) {
+		name, err := filepath.Rel(dir, page)
+		require.NoError(t, err)
+		current, err := os.ReadFile(page)
+		require.NoError(t, err)
+		committed, err := os.ReadFile(filepath.Join("../../docs", name))
+		require.NoError(t, err)
+		require.Equal(t, string(current), string(committed), "%s: run: make generate", name)
+	}
 }
 
 func TestCommandsTeach(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/node/standard"
 )
@@ -28,4 +29,16 @@ func TestClassesConform(t *testing.T) {
 		"ComfyNumberConvert":  {"value": " 3.5 "},
 		"ComfyMathExpression": {"expression": "a + b", "values.a": int64(1), "values.b": 0.5},
 	})
+}
+
+func TestReferencesNameClassesThatExist(t *testing.T) {
+	t.Parallel()
+	classes, err := standard.Registry(&ffmpeg.Tool{})
+	require.NoError(t, err)
+	for _, name := range standard.Referenced() {
+		_, ok := classes.Lookup(name)
+		require.True(t, ok, name)
+	}
+	require.Equal(t, standard.Pillow, standard.ReferenceOf("LoadImage"))
+	require.Equal(t, standard.Exact, standard.ReferenceOf("ImageFlip"))
 }

@@ -1,0 +1,59 @@
+package standard
+
+// Reference says what the results of a class are held against in the tests.
+type Reference string
+
+// The references, from the strictest on.
+const (
+	Exact       Reference = "exact"       // it moves, counts or makes values; there is nothing to come near to
+	Pillow      Reference = "Pillow"      // equal to golden files that Pillow made, byte for byte
+	Python      Reference = "Python"      // equal to what Python's own functions gave for the same arguments
+	Formula     Reference = "formula"     // within rounding of the documented formula, done in NumPy or in the test
+	Approximate Reference = "approximate" // by a codec or a library of another version than the original's
+)
+
+// references is by class.
+var references = map[string]Reference{
+	"LoadImage": Pillow, "LoadImageMask": Pillow, "LoadImageOutput": Pillow, "ImageQuantize": Pillow,
+
+	"StringReplace": Python, "StringTrim": Python, "CaseConverter": Python, "StringFormat": Python, "RegexReplace": Python,
+	"ComfyMathExpression": Python, "ComfyNumberConvert": Python, "ResolutionSelector": Python,
+
+	// Of the scaling classes lanczos is Pillow's, byte for byte; the other methods follow their formulas.
+	"ImageScale": Formula, "ImageScaleBy": Formula, "ImageScaleToTotalPixels": Formula, "ImageScaleToMaxDimension": Formula,
+	"ResizeAndPadImage": Formula, "ImageStitch": Formula,
+	"SaveImage": Formula, "PreviewImage": Formula, "SaveAnimatedPNG": Formula, "MaskPreview": Formula,
+	"ImageBlend": Formula, "ImageBlur": Formula, "ImageSharpen": Formula, "ImageInvert": Formula, "Morphology": Formula,
+	"ImageCompositeMasked": Formula, "PorterDuffImageComposite": Formula, "SplitImageWithAlpha": Formula, "JoinImageWithAlpha": Formula,
+	"ImagePadForOutpaint": Formula, "ImageBatch": Formula, "BatchImagesNode": Formula,
+	"MaskComposite": Formula, "FeatherMask": Formula, "GrowMask": Formula, "ThresholdMask": Formula, "ImageColorToMask": Formula,
+	"InvertMask":  Formula,
+	"AudioConcat": Formula, "AudioMerge": Formula, "AudioAdjustVolume": Formula, "JoinAudioChannels": Formula,
+
+	"LoadAudio": Approximate, "SaveAudioMP3": Approximate, "SaveAudioOpus": Approximate, "GetVideoComponents": Approximate,
+	"SaveVideo": Approximate, "SaveWEBM": Approximate,
+}
+
+// ReferenceOf returns what a class is held against.
+func ReferenceOf(class string) Reference {
+	if r, ok := references[class]; ok {
+		return r
+	}
+	return Exact
+}
+
+// Describe tells it to users.
+func (r Reference) Describe() string {
+	switch r {
+	case Pillow:
+		return "equal to what Pillow gives, byte for byte"
+	case Python:
+		return "equal to what Python's own functions give"
+	case Formula:
+		return "formula, within rounding"
+	case Approximate:
+		return "approximate: the codec decides"
+	case Exact:
+	}
+	return "exact"
+}
