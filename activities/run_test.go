@@ -202,6 +202,17 @@ func TestFactsOfNodesThatRunAgainMayStandBehindNewOnes(t *testing.T) {
 	require.Len(t, b.facts(t), 6)
 }
 
+// lastFailure is the newest fact, which tells that a node failed.
+func (b *bench) lastFailure(t *testing.T) job.NodeFailedV1 {
+	t.Helper()
+	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
+	require.NoError(t, err)
+	last, err := b.log.Decode(recorded[len(recorded)-1])
+	require.NoError(t, err)
+	require.IsType(t, job.NodeFailedV1{}, last)
+	return last.(job.NodeFailedV1)
+}
+
 // A node that takes its worker down with it must not take all of them: after a few beginnings without
 // an end it has failed.
 func TestANodeThatKeepsLosingItsWorkerFails(t *testing.T) {
@@ -218,12 +229,7 @@ func TestANodeThatKeepsLosingItsWorkerFails(t *testing.T) {
 	res, err := b.run(t.Context(), plan, 0)
 	require.NoError(t, err)
 	require.Equal(t, "1", res.Failed)
-	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
-	require.NoError(t, err)
-	last, err := b.log.Decode(recorded[len(recorded)-1])
-	require.NoError(t, err)
-	failed, ok := last.(job.NodeFailedV1)
-	require.True(t, ok)
+	failed := b.lastFailure(t)
 	require.Equal(t, "OOMError", failed.Failure.ExceptionType)
 	require.Contains(t, failed.Failure.Message, "lost 5 times")
 }
@@ -238,12 +244,7 @@ func TestANodeThatRunsTooLongHasFailed(t *testing.T) {
 	res, err := b.run(t.Context(), plan, 0)
 	require.NoError(t, err)
 	require.Equal(t, "1", res.Failed)
-	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
-	require.NoError(t, err)
-	last, err := b.log.Decode(recorded[len(recorded)-1])
-	require.NoError(t, err)
-	failed, ok := last.(job.NodeFailedV1)
-	require.True(t, ok)
+	failed := b.lastFailure(t)
 	require.Equal(t, "ServiceError", failed.Failure.ExceptionType)
 	require.Contains(t, failed.Failure.Message, "longer than 10ms")
 }

@@ -52,24 +52,8 @@ type CallSweeper struct {
 
 // Run sweeps until ctx ends. Several sweepers may run at once.
 func (s *CallSweeper) Run(ctx context.Context) error {
-	if s.Every == 0 {
-		s.Every = 15 * time.Second
-	}
-	if s.Age == 0 {
-		s.Age = 30 * time.Second
-	}
-	tick := time.NewTicker(s.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.Log.Warn("sweep of calls not finished", "error", err)
-			}
-		}
-	}
+	s.Age = orElse(s.Age, 30*time.Second)
+	return everySo(ctx, orElse(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
 }
 
 // Sweep does one round.
@@ -78,28 +62,11 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 	return errors.Join(s.revive(ctx), s.stopStray(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
 }
 
-// revive looks at all calls in flight, page by page: hundreds that take their time must not keep a lost one
-// behind them from being found.
+// revive looks at all calls in flight.
 func (s *CallSweeper) revive(ctx context.Context) error {
-	var failed []error
-	for after := call.ID(""); ; {
-		held, err := s.Calls.HeldAfter(ctx, after, s.Age, sweepLimit)
-		if err != nil {
-			return errors.Join(append(failed, err)...)
-		}
-		for _, r := range held {
-			after = r.Call
-			if err := s.check(ctx, r); err != nil { // must not keep those behind it waiting
-				failed = append(failed, fmt.Errorf("look after call %s: %w", r.Call, err))
-			}
-			if ctx.Err() != nil || len(failed) == sweepFailures {
-				return errors.Join(failed...)
-			}
-		}
-		if len(held) < sweepLimit {
-			return errors.Join(failed...)
-		}
-	}
+	return walk(ctx, func(after call.ID) ([]call.Run, error) {
+		return s.Calls.HeldAfter(ctx, after, s.Age, sweepLimit)
+	}, func(r call.Run) call.ID { return r.Call }, func(r call.Run) error { return s.check(ctx, r) })
 }
 
 func (s *CallSweeper) check(ctx context.Context, r call.Run) error {

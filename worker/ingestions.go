@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -37,47 +36,15 @@ type IngestSweeper struct {
 
 // Run sweeps until ctx ends. Several sweepers may run at once.
 func (s *IngestSweeper) Run(ctx context.Context) error {
-	if s.Every == 0 {
-		s.Every = time.Minute
-	}
-	if s.Age == 0 {
-		s.Age = 2 * time.Minute
-	}
-	tick := time.NewTicker(s.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.Log.Warn("sweep of ingestions not finished", "error", err)
-			}
-		}
-	}
+	s.Age = orElse(s.Age, 2*time.Minute)
+	return everySo(ctx, orElse(s.Every, time.Minute), s.Log, "ingestions", s.Sweep)
 }
 
-// Sweep does one round, page by page.
+// Sweep does one round.
 func (s *IngestSweeper) Sweep(ctx context.Context) error {
-	var failed []error
-	for after := asset.ID(""); ; {
-		page, err := s.Assets.Uningested(ctx, after, s.Age, sweepLimit)
-		if err != nil {
-			return errors.Join(append(failed, err)...)
-		}
-		for _, ref := range page {
-			after = ref.Asset
-			if err := s.check(ctx, ref); err != nil { // must not keep those behind it waiting
-				failed = append(failed, fmt.Errorf("look after asset %s: %w", ref.Asset, err))
-			}
-			if ctx.Err() != nil || len(failed) == sweepFailures {
-				return errors.Join(failed...)
-			}
-		}
-		if len(page) < sweepLimit {
-			return errors.Join(failed...)
-		}
-	}
+	return walk(ctx, func(after asset.ID) ([]asset.IngestRef, error) {
+		return s.Assets.Uningested(ctx, after, s.Age, sweepLimit)
+	}, func(ref asset.IngestRef) asset.ID { return ref.Asset }, func(ref asset.IngestRef) error { return s.check(ctx, ref) })
 }
 
 func (s *IngestSweeper) check(ctx context.Context, ref asset.IngestRef) error {

@@ -54,58 +54,21 @@ type Sweeper struct {
 	Age    time.Duration // of a slot before it is looked at; default 30 s
 }
 
-// sweepLimit is how many rows one query reads.
-const sweepLimit = 200
-
-// sweepFailures ends a round: so many mean that the engine or the database is away.
-const sweepFailures = 10
-
 // Run sweeps until ctx ends. Several sweepers may run at once: ending a job twice changes nothing.
 func (s *Sweeper) Run(ctx context.Context) error {
-	if s.Every == 0 {
-		s.Every = 30 * time.Second
+	s.Age = orElse(s.Age, 30*time.Second)
+	both := func(ctx context.Context) error { return errors.Join(s.Sweep(ctx), s.Admit(ctx)) }
+	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker was there
+		s.Log.Warn("queues not looked at", "error", err)
 	}
-	if s.Age == 0 {
-		s.Age = 30 * time.Second
-	}
-	tick := time.NewTicker(s.Every)
-	defer tick.Stop()
-	err := s.Admit(ctx) // at once: queues may have been opened while no worker was there
-	for {
-		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("sweep not finished", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			err = errors.Join(s.Sweep(ctx), s.Admit(ctx))
-		}
-	}
+	return everySo(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", both)
 }
 
-// Sweep does one round over all held slots, page by page: those that are looked at first do not keep
-// later ones from ever being looked at, however many there are.
+// Sweep does one round over all held slots.
 func (s *Sweeper) Sweep(ctx context.Context) error {
-	var failed []error
-	for after := job.ID(""); ; {
-		held, err := s.Slots.HeldAfter(ctx, after, s.Age, sweepLimit)
-		if err != nil {
-			return errors.Join(append(failed, err)...)
-		}
-		for _, ref := range held {
-			after = ref.Job
-			if err := s.check(ctx, ref); err != nil { // must not keep those behind it waiting
-				failed = append(failed, fmt.Errorf("look after job %s: %w", ref.Job, err))
-			}
-			if ctx.Err() != nil || len(failed) == sweepFailures {
-				return errors.Join(failed...)
-			}
-		}
-		if len(held) < sweepLimit {
-			return errors.Join(failed...)
-		}
-	}
+	return walk(ctx, func(after job.ID) ([]job.RunRef, error) {
+		return s.Slots.HeldAfter(ctx, after, s.Age, sweepLimit)
+	}, func(ref job.RunRef) job.ID { return ref.Job }, func(ref job.RunRef) error { return s.check(ctx, ref) })
 }
 
 // Admit hands free slots to jobs that wait, account by account.
