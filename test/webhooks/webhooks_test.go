@@ -240,11 +240,8 @@ func TestFailedAndCancelledJobsAreToldToThoseWhoAskedForThem(t *testing.T) {
 	c.register(failed.url, "job.failed")
 	c.register(cancelled.url, "job.cancelled")
 	c.register(calls.url, "call.*")
-	broken := `{"workflow":{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":1}},
-		"2":{"class_type":"ImageCrop","inputs":{"image":["1",0],"width":8,"height":8,"x":64,"y":0}},
-		"3":{"class_type":"ImageScale","inputs":{"image":["2",0],"upscale_method":"area","width":16384,"height":16384,"crop":"disabled"}},
-		"4":{"class_type":"RepeatImageBatch","inputs":{"image":["3",0],"amount":64}},
-		"5":{"class_type":"SaveImage","inputs":{"images":["4",0],"filename_prefix":"x"}}}}`
+	broken := `{"workflow":{"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"1 / a","values.a":0}},
+		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`
 	id, _ := c.json("POST", "/api/v2/jobs", broken)["id"].(string)
 	kind, data := failed.next(t).told(t)
 	require.Equal(t, "job.failed", kind)
