@@ -15,13 +15,13 @@ func (g *Graph) Downstream(id string) []string {
 		}
 	}
 	reached := map[string]bool{id: true}
-	for todo := []string{id}; len(todo) > 0; {
-		next := todo[0]
-		todo = todo[1:]
+	for pending := []string{id}; len(pending) > 0; {
+		next := pending[0]
+		pending = pending[1:]
 		for _, reader := range readers[next] {
 			if !reached[reader] {
 				reached[reader] = true
-				todo = append(todo, reader)
+				pending = append(pending, reader)
 			}
 		}
 	}

@@ -311,15 +311,15 @@ func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	}
 	out := make(map[string][]string, len(w.order))
 	for _, output := range bad {
-		for todo := []string{output}; len(todo) > 0; {
-			id := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
+		for pending := []string{output}; len(pending) > 0; {
+			id := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
 			known := out[id]
 			if len(known) == limit || len(known) > 0 && known[len(known)-1] == output {
 				continue
 			}
 			out[id] = append(known, output)
-			todo = append(todo, needs[id]...)
+			pending = append(pending, needs[id]...)
 		}
 	}
 	return out
@@ -345,12 +345,12 @@ func (w *walk) needs(id string) []string {
 // reachable is the set of nodes that the given ones need, themselves included.
 func (w *walk) reachable(ids []string) map[string]bool {
 	seen := map[string]bool{}
-	for todo := slices.Clone(ids); len(todo) > 0; {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for pending := slices.Clone(ids); len(pending) > 0; {
+		id := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if _, ok := w.g.byID[id]; ok && !seen[id] {
 			seen[id] = true
-			todo = append(todo, w.needs(id)...)
+			pending = append(pending, w.needs(id)...)
 		}
 	}
 	return seen
