@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -138,8 +139,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return false, err
 	}
 	if begun >= maxBegun {
-		return c.failed(ctx, unit, pn, inv, fault.New(fault.Exhausted, "worker_lost",
-			"workers were lost %d times while they ran this node; it may need more memory than they have", begun))
+		return c.failed(ctx, unit, pn, inv, endless(inv.Class, begun))
 	}
 	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.within[unit].expansion(),
@@ -215,6 +215,14 @@ const (
 	// would otherwise take all of them, in turn and for ever.
 	maxBegun = 5
 )
+
+// endless is why a node that began so often without an end is not begun again.
+func endless(class *node.Class, begun int) error {
+	if class.Partner { // it waits rather than works
+		return fault.New(fault.Conflict, call.ServiceUnavailable, "in %d attempts the model of this node could not be reached, or the worker that waited for it was lost", begun)
+	}
+	return fault.New(fault.Exhausted, "worker_lost", "workers were lost %d times while they ran this node; it may need more memory than they have", begun)
+}
 
 // begun counts how often the log says that the node began, 0 for a cheap one.
 func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {

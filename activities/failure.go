@@ -60,7 +60,7 @@ func exceptionType(cause error) string {
 		return "ModelDownloadError"
 	case partner.CodeFetch:
 		return "ImageDownloadError"
-	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.CancelledType, partner.CodeAnswer, codeNodeTimeout:
+	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.ServiceUnavailable, call.CancelledType, partner.CodeAnswer, codeNodeTimeout:
 		return "ServiceError"
 	}
 	switch fault.KindOf(cause) {
