@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // patience is how long anything may take; far more than it does.
@@ -68,7 +68,7 @@ func startService() *service {
 	if err != nil {
 		return &service{err: err}
 	}
-	addr, err := freeAddress()
+	addr, err := served.FreeAddress()
 	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), err: err}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -93,52 +93,16 @@ func startService() *service {
 	stopMu.Lock()
 	stops = append(stops, func() { cancel(); <-ended; dir.Remove() }) //nolint:errcheck // the next run removes it
 	stopMu.Unlock()
-	s.err = s.awaitReady(ended)
+	s.err = served.AwaitReady(s.base, 2*patience, ended)
 	return s
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// awaitReady waits until submissions are accepted and workers would run them.
-func (s *service) awaitReady(ended <-chan error) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(2 * patience)
-	for {
-		select {
-		case err := <-ended:
-			return fmt.Errorf("the service ended: %w", err)
-		case <-timeout:
-			return fmt.Errorf("the service at %s did not get ready", s.base)
-		case <-tick.C:
-			res, err := http.Get(s.base + "/readyz")
-			if err != nil {
-				continue
-			}
-			raw, err := io.ReadAll(res.Body)
-			res.Body.Close()
-			if err == nil && res.StatusCode == http.StatusOK && !bytes.Contains(raw, []byte(`"ok":false`)) {
-				return nil
-			}
-		}
-	}
 }
 
 // run executes a command of the service's own command line and returns its last line.
 func (s *service) run(t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	cmd := app.Command(&out, &out, os.LookupEnv)
-	cmd.SetArgs(append(args, "--data", s.data))
-	require.NoError(t, cmd.ExecuteContext(t.Context()), out.String())
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	return lines[len(lines)-1]
+	out, err := served.Command(t.Context(), os.LookupEnv, append(args, "--data", s.data)...)
+	require.NoError(t, err, out)
+	return served.LastLine(out)
 }
 
 // client calls the service with the key of an account of its own.

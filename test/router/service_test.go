@@ -4,12 +4,10 @@
 package router_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 const (
@@ -43,26 +42,8 @@ type service struct {
 	base, data string
 	catalog    string // directory of catalog files
 	probe      *probe
-	log        logs
+	log        served.Log
 	err        error
-}
-
-// logs is a log that several goroutines write.
-type logs struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 var (
@@ -110,12 +91,8 @@ func startService() *service {
 	if err != nil {
 		return &service{err: err}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return &service{err: err}
-	}
-	addr := l.Addr().String()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), catalog: filepath.Join(dir.Path, "catalog"), err: l.Close()}
+	addr, err := served.FreeAddress()
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), catalog: filepath.Join(dir.Path, "catalog"), err: err}
 	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
 	providers := httptest.NewServer(simulator)
 	s.probe = newProbe()
@@ -141,7 +118,7 @@ func startService() *service {
 		simulator.Close()
 		dir.Remove() //nolint:errcheck // the next run removes it
 	}
-	s.err = errors.Join(s.err, s.awaitReady(ended))
+	s.err = errors.Join(s.err, served.AwaitReady(s.base, 2*patience, ended))
 	return s
 }
 
@@ -151,30 +128,6 @@ func withSettings(own map[string]string) func(string) (string, bool) {
 			return v, true
 		}
 		return os.LookupEnv(name)
-	}
-}
-
-func (s *service) awaitReady(ended <-chan error) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(2 * patience)
-	for {
-		select {
-		case err := <-ended:
-			return fmt.Errorf("the service ended: %w: %s", err, s.log.String())
-		case <-timeout:
-			return fmt.Errorf("the service at %s did not get ready", s.base)
-		case <-tick.C:
-			res, err := http.Get(s.base + "/readyz")
-			if err != nil {
-				continue
-			}
-			raw, err := io.ReadAll(res.Body)
-			res.Body.Close()
-			if err == nil && res.StatusCode == http.StatusOK && !bytes.Contains(raw, []byte(`"ok":false`)) {
-				return nil
-			}
-		}
 	}
 }
 
@@ -196,12 +149,9 @@ func newClient(t *testing.T) *client {
 // run executes a command of the service's own command line and returns its last line.
 func (s *service) run(t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	cmd := app.Command(&out, &out, os.LookupEnv)
-	cmd.SetArgs(append(args, "--data", s.data))
-	require.NoError(t, cmd.ExecuteContext(t.Context()), out.String())
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	return lines[len(lines)-1]
+	out, err := served.Command(t.Context(), os.LookupEnv, append(args, "--data", s.data)...)
+	require.NoError(t, err, out)
+	return served.LastLine(out)
 }
 
 // bearer is the value of an Authorization header with a token that names the account.

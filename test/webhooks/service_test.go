@@ -4,13 +4,11 @@
 package webhooks_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,8 +22,10 @@ import (
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // patience is how long anything may take; far more than it does.
@@ -43,26 +43,8 @@ const (
 // service is the one running service of this package.
 type service struct {
 	base, data, databaseURL, temporal string
-	log                               *lockedBuffer
+	log                               *served.Log
 	err                               error
-}
-
-// lockedBuffer is a log that is written and read at once.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 var (
@@ -98,33 +80,30 @@ func atEnd(stop func()) {
 }
 
 func startService() *service {
-	s := &service{log: &lockedBuffer{}}
+	s := &service{log: &served.Log{}}
 	s.err = s.start()
 	return s
 }
 
 func (s *service) start() error {
-	dir, err := os.MkdirTemp("/var/tmp", "mr-webhooks-")
+	dir, err := scratch.NewIn("/var/tmp", "mr-webhooks")
 	if err != nil {
 		return err
 	}
-	atEnd(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil { // root's PostgreSQL runs as another user
-		return err
-	}
-	ui, err := freeAddress()
+	atEnd(func() { dir.Remove() }) // or the next run does
+	ui, err := served.FreeAddress()
 	if err != nil {
 		return err
 	}
 	stack, err := localstack.Start(context.Background(), localstack.Options{
-		DataDir: dir, TemporalBinary: binary, UIAddress: ui, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		DataDir: dir.Path, TemporalBinary: binary, UIAddress: ui, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
 		return err
 	}
 	atEnd(func() { stack.Close(context.Background()) })
-	s.databaseURL, s.temporal, s.data = stack.DatabaseURL, stack.TemporalAddress, filepath.Join(dir, "data")
-	addr, err := freeAddress()
+	s.databaseURL, s.temporal, s.data = stack.DatabaseURL, stack.TemporalAddress, filepath.Join(dir.Path, "data")
+	addr, err := served.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -142,39 +121,7 @@ func (s *service) start() error {
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	atEnd(func() { cancel(); <-ended })
-	return s.awaitReady(ended)
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-func (s *service) awaitReady(ended <-chan error) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(2 * patience)
-	for {
-		select {
-		case err := <-ended:
-			return fmt.Errorf("the service ended: %w\n%s", err, s.log)
-		case <-limit:
-			return fmt.Errorf("the service at %s did not get ready", s.base)
-		case <-tick.C:
-			res, err := http.Get(s.base + "/readyz")
-			if err != nil {
-				continue
-			}
-			raw, err := io.ReadAll(res.Body)
-			res.Body.Close()
-			if err == nil && res.StatusCode == http.StatusOK && !bytes.Contains(raw, []byte(`"ok":false`)) {
-				return nil
-			}
-		}
-	}
+	return served.AwaitReady(s.base, 2*patience, ended)
 }
 
 // run executes a command of the program's own command line and returns what it writes.
@@ -188,16 +135,8 @@ func (s *service) run(t *testing.T, args ...string) string {
 func (s *service) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	env := map[string]string{"DATABASE_URL": s.databaseURL, "TEMPORAL_ADDRESS": s.temporal, "MILLRACE_WEBHOOK_ALLOW": theReceivers().addr}
-	var out bytes.Buffer
-	cmd := app.Command(&out, &out, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
-	cmd.SetArgs(append(args, "--data", s.data))
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
-
-func lastLine(out string) string {
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	return lines[len(lines)-1]
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	return served.Command(t.Context(), lookup, append(args, "--data", s.data)...)
 }
 
 // client calls the service with the key of an account of its own.
@@ -211,8 +150,8 @@ func newClient(t *testing.T) *client {
 	t.Helper()
 	s := start(t)
 	name := strings.ReplaceAll(t.Name(), "/", "-") + fmt.Sprint(time.Now().UnixNano())
-	id := lastLine(s.run(t, "accounts", "create", name, "--tier", "pro"))
-	return &client{t: t, s: s, base: s.base, name: name, number: id, key: lastLine(s.run(t, "keys", "create", "--account", name))}
+	id := served.LastLine(s.run(t, "accounts", "create", name, "--tier", "pro"))
+	return &client{t: t, s: s, base: s.base, name: name, number: id, key: served.LastLine(s.run(t, "keys", "create", "--account", name))}
 }
 
 // reply is an answer that was read whole.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 func TestAnEndpointIsToldOnceOfEachJobAndCanCheckWhoTellsIt(t *testing.T) {
@@ -119,7 +121,7 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 	added := c.s.run(t, "webhooks", "add", r.url, "--account", c.name, "--event", "job.completed", "--reason", "asked by phone")
 	list, _ := c.json("GET", "/api/v2/webhooks", "")["webhooks"].([]any)
 	require.Len(t, list, 1)
-	e := endpoint{id: list[0].(map[string]any)["id"].(string), secret: lastLine(added)}
+	e := endpoint{id: list[0].(map[string]any)["id"].(string), secret: served.LastLine(added)}
 	c.submit()
 	c.submit()
 	c.until("two dead letters", func() bool { return len(c.deliveries(e, "?status=dead")) == 2 })
@@ -388,7 +390,7 @@ func TestAKeyThatOnlyReadsChangesNoWebhook(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	e := c.register("https://hooks.invalid/x")
-	c.key = lastLine(c.s.run(t, "keys", "create", "--account", c.name, "--scope", "read"))
+	c.key = served.LastLine(c.s.run(t, "keys", "create", "--account", c.name, "--scope", "read"))
 	require.Equal(t, http.StatusOK, c.do("GET", e.path(), "").status)
 	for _, call := range [][2]string{{"POST", "/api/v2/webhooks"}, {"DELETE", e.path()}, {"PATCH", e.path()}, {"POST", e.path() + "/secret"}, {"POST", e.path() + "/test"}, {"POST", e.path() + "/replay"}} {
 		require.Equal(t, http.StatusForbidden, c.do(call[0], call[1], `{}`).status, call)
