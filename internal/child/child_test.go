@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,8 @@ func TestMain(m *testing.M) {
 		beParent(child.Command{Path: "/bin/cat", Tether: true})
 	case "watch":
 		beWatcher()
+	case "run":
+		beRunner()
 	default: // the path of a lock
 		holdLock(mode)
 	}
@@ -47,6 +50,17 @@ func beParent(c child.Command) {
 	}
 	fmt.Println(p.PID())
 	select {}
+}
+
+// beRunner runs a command that tells its own id, on a goroutine among others that end their threads.
+func beRunner() {
+	for range 20 {
+		go runtime.LockOSThread() // ends with the lock, and so ends the thread
+	}
+	cmd := exec.Command("/bin/sh", "-c", "echo $$; exec sleep 3600")
+	cmd.Stdout = os.Stdout
+	fmt.Println("error", child.Run(cmd))
+	os.Exit(1)
 }
 
 // beWatcher leaves a process that does nothing by itself to the shell's watch.
@@ -113,7 +127,7 @@ func awaitEnd(t *testing.T, pid int) {
 
 func TestChildEndsWithItsKilledParent(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"orphan", "tether", "watch"} {
+	for _, mode := range []string{"orphan", "tether", "watch", "run"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			parent, pid := startParent(t, mode)
@@ -170,6 +184,34 @@ func TestOutputStopsWithItsContext(t *testing.T) {
 	cancel()
 	_, err := child.Output(ctx, child.Command{Path: "/bin/cat", Tether: true})
 	require.ErrorContains(t, err, "terminated")
+}
+
+func TestRunKeepsWhatTheCommandIsTold(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	cmd := exec.Command("/bin/sh", "-c", "read -r line; echo $line twice; exit 3")
+	cmd.Stdin, cmd.Stdout = strings.NewReader("once\n"), &out
+	require.EqualError(t, child.Run(cmd), "exit status 3")
+	require.Equal(t, "once twice\n", out.String())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd = exec.CommandContext(ctx, "/bin/sh", "-c", "echo begun; read -r _ <&3")
+	hold, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	defer hold.Close()
+	cmd.ExtraFiles, cmd.Stdout = []*os.File{hold}, starter(cancel)
+	require.ErrorContains(t, child.Run(cmd), "killed", "with its context")
+	require.ErrorIs(t, child.Run(exec.Command("/nonexistent")), os.ErrNotExist)
+}
+
+// starter tells when something was written.
+type starter func()
+
+// Write implements io.Writer.
+func (s starter) Write(p []byte) (int, error) {
+	s()
+	return len(p), nil
 }
 
 func TestMissingProgramIsAnError(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/child"
 )
 
 // Scanner is one look into content.
@@ -20,7 +21,7 @@ type Scanner interface {
 
 // Command asks a program beside the built-in look: the file comes on its standard input, exit code 0 is
 // clean, 1 rejects with what it printed as the reason, and anything else, a hanging program too, is no
-// verdict. The program gets no environment.
+// verdict. The program gets no environment, and is killed where this process is.
 type Command struct {
 	First   Scanner // asked first; a file it rejects is not shown to the program
 	Args    []string
@@ -60,7 +61,7 @@ func (c Command) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker)
 	said := &prefix{limit: reasonBytes}
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...) //nolint:gosec // the operator's own setting
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = []string{}, content, said, said, killWait
-	err = cmd.Run()
+	err = child.Run(cmd)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -1,7 +1,7 @@
 // Package ffmpeg reads and writes files of sound and video with the programs of that name, as child
 // processes: what others wrote is never parsed here. They get no environment, no network and no
 // file but the one they are to read, are refused containers that point to other files (playlists),
-// and are ended with the context.
+// and are ended with the context, and with this process if that is killed.
 package ffmpeg
 
 import (
@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -88,7 +89,7 @@ func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writ
 	said, taken := &words{}, &sink{w: out}
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator's own setting
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, []string{}, in, taken, said, killWait
-	err := cmd.Run()
+	err := child.Run(cmd)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
