@@ -119,6 +119,60 @@ func TestAnotherAttemptGetsTheSameNameAndRecordsNothing(t *testing.T) {
 	require.Equal(t, "ComfyUI_00002_.png", third.Filename, "another run is another call")
 }
 
+// The worker may die between saving a file and telling of it; what is deleted meanwhile stays deleted, and the next
+// attempt tells of it as the first would have.
+func TestADeletedFileStaysDeletedWhenItsNodeRunsAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, files.Options{OutputRetention: time.Hour})
+	assets := postgres.NewAssets(b.pool, b.events)
+	for name, end := range map[string]func(t *testing.T, id asset.ID) asset.State{
+		"deleted": func(t *testing.T, id asset.ID) asset.State {
+			require.NoError(t, assets.Delete(t.Context(), "a1", id, "r"))
+			return asset.Deleted
+		},
+		"expired": func(t *testing.T, id asset.ID) asset.State {
+			_, err := b.pool.Exec(t.Context(), `update files set expires_at = now() - interval '1 hour' where asset_id = $1`, string(id))
+			require.NoError(t, err)
+			ended, failed, err := assets.Expire(t.Context(), 10, nil)
+			require.NoError(t, err)
+			require.Empty(t, failed)
+			require.Equal(t, 1, ended)
+			return asset.Expired
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := newRun("a1")
+			save := png(0)
+			save.Prefix = name
+			lost := b.files.ForNode(run, "9")
+			first, err := lost.Save(t.Context(), save, content("one"))
+			require.NoError(t, err)
+			id := asset.ID(lost.Saved()[0].Asset)
+			state := end(t, id)
+
+			again := b.files.ForNode(run, "9")
+			second, err := again.Save(t.Context(), save, content("another"))
+			require.NoError(t, err, "the run goes on")
+			require.Equal(t, first, second)
+			told, before := again.Saved()[0], lost.Saved()[0]
+			require.WithinDuration(t, before.SavedAt, told.SavedAt, time.Minute)
+			told.SavedAt = before.SavedAt
+			require.Equal(t, before, told)
+			require.Equal(t, state, b.asset(t, id).State)
+			_, err = b.files.Lookup(t.Context(), "a1", asset.Place{Folder: string(first.Folder), Filename: first.Filename})
+			require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+			var rows int
+			require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) from files where asset_id = $1`, string(id)).Scan(&rows))
+			require.Zero(t, rows)
+
+			save.Index = 1
+			next, err := again.Save(t.Context(), save, content("two"))
+			require.NoError(t, err)
+			require.Equal(t, name+"_00002_.png", next.Filename, "no number was spent on what was not saved")
+		})
+	}
+}
+
 // A worker that was taken for dead may still be at work when its job has ended, or begun again.
 func TestAnAttemptThatOutlivedItsRunSavesNothing(t *testing.T) {
 	t.Parallel()

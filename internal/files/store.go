@@ -77,7 +77,8 @@ type Store interface {
 	// Names lists the paths below a folder in order, at most limit.
 	Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error)
 	// Save allots the name "<prefix>_<counter><suffix>" and records the asset, once per
-	// producer: a repeat returns what the first call recorded.
+	// producer: a repeat returns what the first call recorded, also where that was deleted
+	// or expired since, and does not bring it back.
 	Save(ctx context.Context, s Saving) (Entry, error)
 	// Upload records the asset under a free name, or returns the file of that name that holds
 	// the same bytes.

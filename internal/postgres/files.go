@@ -177,6 +177,8 @@ func (f *Files) Save(ctx context.Context, s files.Saving) (files.Entry, error) {
 	for attempt := 1; ; attempt++ {
 		e, err := f.trySave(ctx, s)
 		switch taken := violated(err); {
+		case errors.Is(err, errEnded):
+			return f.ended(ctx, s)
 		case taken == "" || attempt == saveAttempts:
 			return e, classify(err, "save a file")
 		case taken == "files_name":
@@ -204,7 +206,7 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 		if e, fresh, err = f.allot(ctx, tx, s); err != nil || !fresh {
 			return err
 		}
-		if err := mayProduce(ctx, tx, s.Producer); err != nil {
+		if err := mayProduce(ctx, tx, s); err != nil {
 			return err
 		}
 		if err := f.advance(ctx, tx, e.Account, e.Place, s.Prefix); err != nil {
@@ -220,22 +222,51 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 	return e, err
 }
 
+// errEnded says that what is to be saved was saved by an earlier attempt, and deleted or expired since.
+var errEnded = errors.New("the file was saved before and is gone")
+
 // mayProduce refuses an attempt that outlived its job or its run: what it saves would belong to nobody. The
-// stream stays locked, so that the job ends after what it saved, or before.
-func mayProduce(ctx context.Context, tx pgx.Tx, p asset.Producer) error {
-	var over bool
-	err := tx.QueryRow(ctx, `select s.closed or coalesce(j.run <> $3, false)
-		from streams s left join job_slots j on j.job_id = $2
-		where s.id = $1 for share of s`, job.ID(p.Job).Stream(), p.Job, p.Run).Scan(&over)
+// stream stays locked, so that the job ends after what it saved, or before. It also refuses to bring back a file
+// that an earlier attempt saved and that has ended since: the new row is written, so no other attempt can
+// write one, and a stream that is there by now is that of a file without a row.
+func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) error {
+	var over, ended bool
+	p := s.Producer
+	err := tx.QueryRow(ctx, `select coalesce((select s.closed or coalesce(j.run <> $3, false)
+			from streams s left join job_slots j on j.job_id = $2
+			where s.id = $1 for share of s), false), exists (select from streams where id = $4)`,
+		job.ID(p.Job).Stream(), p.Job, p.Run, s.Asset.Stream()).Scan(&over, &ended)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil
 	case err != nil:
 		return fmt.Errorf("look whether the job goes on: %w", err)
 	case over:
 		return fault.New(fault.Conflict, "run_over", "run %d of job %s is over", p.Run, p.Job)
+	case ended:
+		return errEnded
 	}
 	return nil
+}
+
+// ended returns a file that is gone as it was recorded. A user who deletes an output of a job that still runs wants
+// the file gone and the job finished, whether the attempt that saved it lives to tell of it or not.
+func (f *Files) ended(ctx context.Context, s files.Saving) (files.Entry, error) {
+	recorded, err := ReadStream(ctx, f.pool, s.Asset.Stream(), 0, 1)
+	if err != nil {
+		return files.Entry{}, err
+	}
+	for _, rec := range recorded {
+		data, err := f.events.Decode(rec)
+		if err != nil {
+			return files.Entry{}, err
+		}
+		if e, ok := data.(asset.CreatedV1); ok && e.Place != nil && rec.Account == s.Account {
+			return files.Entry{
+				Asset: s.Asset, Account: s.Account, Place: *e.Place, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType,
+				Width: e.Width, Height: e.Height, CreatedAt: rec.RecordedAt, ExpiresAt: e.ExpiresAt,
+			}, nil
+		}
+	}
+	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not say how it was saved", s.Asset)
 }
 
 func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
