@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/nodecache"
@@ -71,32 +69,6 @@ func (b *bench) executed(t *testing.T) map[string]job.NodeExecutedV1 {
 	return out
 }
 
-// drive runs a plan to its end as the workflow does and returns how many batches that took.
-func (b *bench) drive(t *testing.T, plan activities.BeginResult) int {
-	t.Helper()
-	sched, values, batches := graph.NewScheduler(plan.Shape), map[int][]string{}, 0
-	for next := sched.Next(); len(next) > 0; next = sched.Next() {
-		params := activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: next[0].Units, Keep: next[0].Keep}
-		for _, unit := range next[0].Needs {
-			params.Inputs = append(params.Inputs, activities.Input{Unit: unit, Values: values[unit]})
-		}
-		env := environment(t.Context())
-		env.RegisterActivity(b.activities.RunCheap)
-		value, err := env.ExecuteActivity(b.activities.RunCheap, params)
-		require.NoError(t, err)
-		var res activities.RunResult
-		require.NoError(t, value.Get(&res))
-		require.Empty(t, res.Failed)
-		for _, u := range res.Units {
-			values[u.Unit] = u.Values
-		}
-		sched.Done(next[0].ID, res.Units)
-		batches++
-	}
-	require.True(t, sched.Finished())
-	return batches
-}
-
 // Blockers travel in memory within a batch and as stored values between batches.
 func TestWhoReadsABlockerDoesNotRunAndTheRestDoes(t *testing.T) {
 	t.Parallel()
@@ -121,7 +93,10 @@ func TestWhoReadsABlockerDoesNotRunAndTheRestDoes(t *testing.T) {
 			cache := &kept{}
 			b.activities.Cache = &nodecache.Cache{Store: cache, Bytes: 1 << 20, Age: time.Hour}
 			b.activities.FusedFor = c.fused
-			require.Equal(t, c.batches, b.drive(t, b.begin(t)))
+			sched, batches, failed := b.drive(t, b.begin(t), b.once)
+			require.Empty(t, failed)
+			require.True(t, sched.Finished())
+			require.Equal(t, c.batches, batches)
 			facts := b.executed(t)
 			require.Len(t, facts, 4)
 			require.Empty(t, facts["1"].Blocked)

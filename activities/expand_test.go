@@ -2,7 +2,6 @@ package activities_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 )
@@ -41,79 +39,6 @@ func unfold(expand func(value node.Value) (*node.Expansion, node.Value)) *node.C
 }
 
 const unfoldPrompt = `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Unfold","inputs":{"in":["1",0]}}}`
-
-// whole runs a job as its workflow does. Every batch runs twice, as after a worker that was lost before it
-// could say what it did.
-func (b *bench) whole(t *testing.T) (sched *graph.Scheduler, failed string) {
-	t.Helper()
-	plan, values := b.begin(t), map[int][]string{}
-	sched = graph.NewScheduler(plan.Shape)
-	for next := sched.Next(); len(next) > 0 && failed == ""; next = sched.Next() {
-		params := b.params(sched, next[0], plan.PlanHash, values)
-		once, err := b.batch(t, params)
-		require.NoError(t, err)
-		again, err := b.batch(t, params)
-		require.NoError(t, err)
-		require.Equal(t, b.untimed(t, once), b.untimed(t, again), "another attempt comes to the same")
-		for _, u := range again.Units {
-			if len(u.Values) > 0 {
-				values[u.Unit] = u.Values
-			}
-		}
-		failed = again.Failed
-		sched.Done(next[0].ID, again.Units)
-	}
-	return sched, failed
-}
-
-// attempt is what a batch came to, but for how long its nodes took.
-type attempt struct {
-	activities.RunResult
-	expansions []map[string]any // as they were stored
-}
-
-func (b *bench) untimed(t *testing.T, res activities.RunResult) attempt {
-	t.Helper()
-	out := attempt{RunResult: res}
-	out.Units = slices.Clone(res.Units)
-	for i, u := range out.Units {
-		if u.Grown == nil {
-			continue
-		}
-		raw, err := b.activities.Values.Doc(t.Context(), u.Grown.Refs[0])
-		require.NoError(t, err)
-		var doc map[string]any
-		require.NoError(t, json.Unmarshal(raw, &doc))
-		delete(doc, "millis")
-		out.expansions = append(out.expansions, doc)
-		grown := *u.Grown
-		grown.Refs, out.Units[i].Grown = grown.Refs[1:], &grown
-	}
-	return out
-}
-
-func (b *bench) params(sched *graph.Scheduler, next graph.Batch, hash string, values map[int][]string) activities.RunParams {
-	p := activities.RunParams{RunRef: b.ref, PlanHash: hash, Units: next.Units, Keep: next.Keep}
-	for _, unit := range next.Needs {
-		p.Inputs = append(p.Inputs, activities.Input{Unit: unit, Values: values[unit]})
-	}
-	for _, g := range sched.Grown() {
-		p.Grown = append(p.Grown, activities.Grown{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
-	}
-	return p
-}
-
-func (b *bench) batch(t *testing.T, params activities.RunParams) (activities.RunResult, error) {
-	t.Helper()
-	env := environment(t.Context())
-	env.RegisterActivity(b.activities.RunCheap)
-	value, err := env.ExecuteActivity(b.activities.RunCheap, params)
-	if err != nil {
-		return activities.RunResult{}, err
-	}
-	var res activities.RunResult
-	return res, value.Get(&res)
-}
 
 func chainOfSteps(n int) func(node.Value) (*node.Expansion, node.Value) {
 	return func(value node.Value) (*node.Expansion, node.Value) {

@@ -277,23 +277,8 @@ func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {
 		"3":{"class_type":"Next","inputs":{"in":["2",0]}}}`, []string{"1", "2", "3"}, class)
 	b.activities.FusedFor = -time.Second
 	plan := b.begin(t)
-	sched, values, batches := graph.NewScheduler(plan.Shape), map[int][]string{}, 0
-	for next := sched.Next(); len(next) > 0; next = sched.Next() {
-		params := activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: next[0].Units, Keep: next[0].Keep}
-		for _, unit := range next[0].Needs {
-			params.Inputs = append(params.Inputs, activities.Input{Unit: unit, Values: values[unit]})
-		}
-		env := environment(t.Context())
-		env.RegisterActivity(b.activities.RunCheap)
-		value, err := env.ExecuteActivity(b.activities.RunCheap, params)
-		require.NoError(t, err)
-		var res activities.RunResult
-		require.NoError(t, value.Get(&res))
-		require.Len(t, res.Units, 1)
-		values[res.Units[0].Unit] = res.Units[0].Values
-		sched.Done(next[0].ID, res.Units)
-		batches++
-	}
+	sched, batches, failed := b.drive(t, plan, b.once)
+	require.Empty(t, failed)
 	require.True(t, sched.Finished())
 	require.Equal(t, 3, batches)
 	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2", "started 3", "executed 3"}, b.facts(t))

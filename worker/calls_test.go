@@ -12,34 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/worker"
 )
-
-// callEngine knows the status of workflows by the call they are of.
-type callEngine struct {
-	client.Client
-	status map[call.ID]enums.WorkflowExecutionStatus
-	broken call.ID
-}
-
-func (e callEngine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	if strings.Contains(id, string(e.broken)) {
-		return nil, errors.New("a history that cannot be read")
-	}
-	for known, status := range e.status {
-		if strings.Contains(id, string(known)) {
-			return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status}}, nil
-		}
-	}
-	return nil, serviceerror.NewNotFound("no such workflow")
-}
 
 // records are calls in flight, and what was done about them.
 type callRecords struct {
@@ -100,20 +77,18 @@ func (*callRecords) CallLimits(context.Context, string) (call.Limits, error) {
 
 func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 	t.Parallel()
-	running, terminated, absent, broken := call.NewID(), call.NewID(), call.NewID(), call.NewID()
+	goesOn, ended, absent, broken := call.NewID(), call.NewID(), call.NewID(), call.NewID()
 	r := &callRecords{waiting: []string{"a", "b"}}
-	for _, id := range []call.ID{running, broken, terminated, absent} {
+	for _, id := range []call.ID{goesOn, broken, ended, absent} {
 		r.held = append(r.held, call.Run{Call: id, Account: "a", Run: 1})
 	}
 	kicked := 0
 	s := worker.CallSweeper{
-		Client: callEngine{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{
-			running: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, terminated: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
-		}},
-		Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Client: engine[call.ID]{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{goesOn: running, ended: terminated}},
+		Calls:  r, Tiers: r, Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken))
-	require.ElementsMatch(t, []call.ID{terminated, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
+	require.ElementsMatch(t, []call.ID{ended, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
 	require.Equal(t, []string{"a", "b"}, r.admitted)
 	require.Equal(t, 4, kicked)
 	require.True(t, r.forgot)
@@ -122,14 +97,13 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 func TestALostCallIsFoundBehindHundredsThatGoOn(t *testing.T) {
 	t.Parallel()
 	r := &callRecords{}
-	engine := callEngine{broken: "none", status: map[call.ID]enums.WorkflowExecutionStatus{}}
+	var ids []call.ID
 	for i := range 450 {
-		id := call.ID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
-		r.held, engine.status[id] = append(r.held, call.Run{Call: id, Account: "a", Run: 1}), enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		ids = append(ids, call.ID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i)))
+		r.held = append(r.held, call.Run{Call: ids[i], Account: "a", Run: 1})
 	}
-	lost := r.held[449].Call
-	delete(engine.status, lost)
-	s := worker.CallSweeper{Client: engine, Calls: r, Tiers: r, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+	lost := ids[449]
+	s := worker.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, s.Sweep(t.Context()))
 	require.Equal(t, []call.ID{lost}, r.restarted)
 }
@@ -144,7 +118,7 @@ func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
 	}}
 	var kicked []outbox.Intent
 	s := worker.CallSweeper{
-		Client: callEngine{}, Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked = append(kicked, in...) }, Log: slog.New(slog.DiscardHandler),
+		Client: engine[call.ID]{}, Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked = append(kicked, in...) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")
 	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be told keeps no other waiting")

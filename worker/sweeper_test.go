@@ -2,42 +2,16 @@ package worker_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/worker"
 )
-
-// engine answers what it is asked about a workflow; nothing else of it is used.
-type engine struct {
-	client.Client
-	broken job.ID
-	absent job.ID
-}
-
-func (e engine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	if strings.Contains(id, string(e.broken)) {
-		return nil, errors.New("a history that cannot be read")
-	}
-	if e.absent != "" && strings.Contains(id, string(e.absent)) {
-		return nil, serviceerror.NewNotFound("no such workflow")
-	}
-	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
-		Status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
-	}}, nil
-}
 
 // slots are the runs that hold one, and those that were ended.
 type slots struct {
@@ -100,9 +74,11 @@ func (*slots) Bounds(context.Context, string) (job.Bounds, error) { return job.B
 func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
 	t.Parallel()
 	broken, lost := job.NewID(), job.NewID()
+	looked := all(terminated, lost)
+	looked.broken = broken
 	s := &slots{held: []job.RunRef{{Job: broken, Account: "a", Run: 1}, {Job: lost, Account: "a", Run: 1}}}
 	sweeper := worker.Sweeper{
-		Client: engine{broken: broken}, Slots: s, Ender: s, Tiers: s, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		Client: looked, Slots: s, Ender: s, Tiers: s, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, sweeper.Sweep(t.Context()), string(broken))
 	require.Equal(t, []job.ID{lost}, s.ended)
@@ -113,13 +89,14 @@ func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
 func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
 	t.Parallel()
 	const many = 1001
-	s, kicked := &slots{}, 0
+	s, ids, kicked := &slots{}, []job.ID{}, 0
 	for range many {
-		s.held = append(s.held, job.RunRef{Job: job.NewID(), Account: "a", Run: 1})
+		ids = append(ids, job.NewID())
+		s.held = append(s.held, job.RunRef{Job: ids[len(ids)-1], Account: "a", Run: 1})
 	}
-	forgotten := s.held[many-1].Job
+	forgotten := ids[many-1]
 	sweeper := worker.Sweeper{
-		Client: engine{broken: "none", absent: forgotten}, Slots: s, Ender: s, Tiers: s,
+		Client: all(terminated, ids[:many-1]...), Slots: s, Ender: s, Tiers: s,
 		Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
