@@ -5,17 +5,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/bench/stand"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
 // What the log must reach.
@@ -40,61 +39,31 @@ func main() {
 	flag.DurationVar(&o.round, "round", time.Second, "length of a round")
 	flag.IntVar(&o.samples, "samples", 500, "events whose way to a handler is timed")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ok, err := run(ctx, os.Stdout, o)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench/append:", err)
-		os.Exit(1)
-	}
-	if !ok {
-		os.Exit(2)
-	}
+	stand.Main("append", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
 }
 
-// run measures and prints; it reports whether the targets were reached.
-func run(ctx context.Context, out io.Writer, o options) (bool, error) {
-	dsn, stop, err := database(ctx, o.dsn)
-	if err != nil {
-		return false, err
+func run(ctx context.Context, out io.Writer, o options) (err error) {
+	dsn := o.dsn
+	if dsn == "" {
+		var server *stand.Database
+		if server, err = stand.StartDatabase(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, server.Close(ctx)) }()
+		dsn = server.URL("postgres")
 	}
-	defer stop()
 	if err := postgres.Migrate(ctx, dsn, nil); err != nil {
-		return false, err
+		return err
 	}
 	ratio, err := throughput(ctx, out, dsn, o)
 	if err != nil {
-		return false, err
+		return err
 	}
 	fast, err := latency(ctx, out, dsn, o)
-	if err != nil {
-		return false, err
+	if err == nil && (ratio < targetRatio || !fast) {
+		err = stand.ErrMissed
 	}
-	return ratio >= targetRatio && fast, nil
-}
-
-// database returns the connection string of a server, private unless one is given.
-func database(ctx context.Context, given string) (dsn string, stop func(), err error) {
-	if given != "" {
-		return given, func() {}, nil
-	}
-	dir, err := os.MkdirTemp("", "millrace-bench-")
-	if err != nil {
-		return "", nil, err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server may run as another user
-		return "", nil, err
-	}
-	server, err := localcluster.Start(ctx, filepath.Join(dir, "c"), localcluster.Options{})
-	if err != nil {
-		return "", nil, err
-	}
-	return server.URL("postgres"), func() {
-		if err := server.Stop(context.WithoutCancel(ctx)); err != nil {
-			fmt.Fprintln(os.Stderr, "bench/append: stop PostgreSQL:", err)
-		}
-		_ = os.RemoveAll(dir)
-	}, nil
+	return err
 }
 
 // throughput runs pairs of rounds, with and without subscribers, each pair in the other order than the

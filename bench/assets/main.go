@@ -8,8 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/stand"
@@ -20,18 +18,12 @@ func main() {
 	records := flag.Int("records", 1_000_000, "asset records to seed for the last part, 0 = leave it out")
 	rounds := flag.Int("rounds", 3, "rounds of each kind, in turn; 0 = leave them out")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := error(nil)
-	if *bare != "" {
-		err = serveBare(ctx, *bare)
-	} else {
-		err = run(ctx, *rounds, *records)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench/assets: "+err.Error())
-		os.Exit(1)
-	}
+	stand.Main("assets", func(ctx context.Context) error {
+		if *bare != "" {
+			return serveBare(ctx, *bare)
+		}
+		return run(ctx, *rounds, *records)
+	})
 }
 
 const mb = 1 << 20

@@ -14,8 +14,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/signal"
 	"sync"
 	"time"
 
@@ -25,14 +23,7 @@ import (
 // target is how long the median answer may take (issue: object_info).
 const target = 2 * time.Millisecond
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/catalog: "+err.Error())
-		os.Exit(1)
-	}
-}
+func main() { stand.Main("catalog", run) }
 
 func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 5*time.Second, "length of a measurement")

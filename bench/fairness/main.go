@@ -8,21 +8,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/stand"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/fairness: "+err.Error())
-		os.Exit(1)
-	}
-}
+func main() { stand.Main("fairness", run) }
 
 func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 8*time.Second, "length of a measurement of shares")

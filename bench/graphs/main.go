@@ -8,22 +8,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/stand"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/graphs: "+err.Error())
-		os.Exit(1)
-	}
-}
+func main() { stand.Main("graphs", run) }
 
 // The sizes that are compared.
 const few, many = 20, 200

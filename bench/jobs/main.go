@@ -9,13 +9,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -32,14 +28,7 @@ func graph() string {
 
 var graphs atomic.Int64
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/jobs: "+err.Error())
-		os.Exit(1)
-	}
-}
+func main() { stand.Main("jobs", run) }
 
 func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
@@ -54,11 +43,11 @@ func run(ctx context.Context) (err error) {
 	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296"); err != nil {
 		return err
 	}
-	bare, err := newBare(s.TemporalAddress)
+	bare, err := stand.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
 	if err != nil {
 		return err
 	}
-	defer bare.close()
+	defer bare.Close()
 	jobs, err := stand.NewPlatform(ctx, s.Base)
 	if err != nil {
 		return err
@@ -66,7 +55,7 @@ func run(ctx context.Context) (err error) {
 	defer jobs.Close()
 	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
 	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", *clients, *rounds, *span)
-	for _, side := range []func(context.Context) error{bare.one, job} { // warm both
+	for _, side := range []func(context.Context) error{bare.One, job} { // warm both
 		if _, err := stand.Measure(ctx, *span/2, *clients, side); err != nil {
 			return err
 		}
@@ -74,7 +63,7 @@ func run(ctx context.Context) (err error) {
 	var bareRates, jobRates, ratios []float64
 	var bareCost, jobCost []float64
 	for i := range *rounds {
-		b, bc, err := rateAndCost(ctx, *span, *clients, bare.one)
+		b, bc, err := rateAndCost(ctx, *span, *clients, bare.One)
 		if err != nil {
 			return err
 		}
@@ -104,12 +93,12 @@ func rateAndCost(ctx context.Context, span time.Duration, clients int, one func(
 }
 
 // alone measures latency with one client.
-func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *stand.Platform) error {
+func alone(ctx context.Context, s *stand.Stand, bare *stand.Engine, jobs *stand.Platform) error {
 	const samples = 150
 	var workflows, polled []time.Duration
 	for range samples {
 		began := time.Now()
-		if err := bare.one(ctx); err != nil {
+		if err := bare.One(ctx); err != nil {
 			return err
 		}
 		workflows = append(workflows, time.Since(began))
@@ -127,54 +116,9 @@ func alone(ctx context.Context, s *stand.Stand, bare *bare, jobs *stand.Platform
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
 
-// bare is the engine alone.
-type bare struct {
-	client client.Client
-	worker worker.Worker
-	next   atomic.Int64
-}
-
-const bareQueue = "bare"
-
 func nothing(context.Context) error { return nil }
 
 func bareWorkflow(ctx workflow.Context) error {
 	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
 	return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
 }
-
-func newBare(address string) (*bare, error) {
-	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}})
-	if err != nil {
-		return nil, err
-	}
-	w := worker.New(c, bareQueue, worker.Options{MaxConcurrentWorkflowTaskPollers: 4})
-	w.RegisterWorkflow(bareWorkflow)
-	w.RegisterActivity(nothing)
-	return &bare{client: c, worker: w}, w.Start()
-}
-
-func (b *bare) one(ctx context.Context) error {
-	run, err := b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: fmt.Sprintf("bare-%d", b.next.Add(1)), TaskQueue: bareQueue, EnableEagerStart: true,
-	}, bareWorkflow)
-	if err != nil {
-		return err
-	}
-	return run.Get(ctx, nil)
-}
-
-func (b *bare) close() {
-	b.worker.Stop()
-	b.client.Close()
-}
-
-// silent drops the SDK's log.
-type silent struct{}
-
-var _ sdklog.Logger = silent{}
-
-func (silent) Debug(string, ...any) {}
-func (silent) Info(string, ...any)  {}
-func (silent) Warn(string, ...any)  {}
-func (silent) Error(string, ...any) {}

@@ -6,18 +6,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/bench/stand"
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
 // What operators are promised.
@@ -37,47 +36,32 @@ func main() {
 	flag.IntVar(&o.few, "few", 100, "jobs in the small one")
 	flag.IntVar(&o.rounds, "rounds", 40, "pairs of jobs show")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ok, err := run(ctx, os.Stdout, o)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench/operate:", err)
-		os.Exit(1)
-	}
-	if !ok {
-		os.Exit(2)
-	}
+	stand.Main("operate", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
 }
 
-// run measures and prints; it reports whether the targets were reached.
-func run(ctx context.Context, out io.Writer, o options) (bool, error) {
-	dir, err := os.MkdirTemp("", "millrace-bench-")
+func run(ctx context.Context, out io.Writer, o options) (err error) {
+	server, err := stand.StartDatabase(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer os.RemoveAll(dir)                      //nolint:errcheck // a temporary directory
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server may run as another user
-		return false, err
-	}
-	server, err := localcluster.Start(ctx, filepath.Join(dir, "c"), localcluster.Options{})
-	if err != nil {
-		return false, err
-	}
-	defer server.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is kept
+	defer func() { err = errors.Join(err, server.Close(ctx)) }()
 	few, err := seeded(ctx, server.URL("postgres"), "few", server.URL("few"), o.few)
 	if err != nil {
-		return false, err
+		return err
 	}
 	many, err := seeded(ctx, server.URL("postgres"), "many", server.URL("many"), o.jobs)
 	if err != nil {
-		return false, err
+		return err
 	}
 	ratio, err := show(ctx, out, few, many, o.rounds)
 	if err != nil {
-		return false, err
+		return err
 	}
 	rate, err := rebuild(ctx, out, many, o.jobs*perJob)
-	return ratio <= targetRatio && rate >= targetRate, err
+	if err == nil && (ratio > targetRatio || rate < targetRate) {
+		err = stand.ErrMissed
+	}
+	return err
 }
 
 // seeded makes a database of jobs that have succeeded, as far as the log and the checkpoints tell.

@@ -5,29 +5,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"os/signal"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/stand"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/polls: "+err.Error())
-		os.Exit(1)
-	}
-}
+func main() { stand.Main("polls", run) }
 
 const running = 50
 
@@ -157,25 +145,5 @@ func (b *bench) stop(ctx context.Context) error {
 }
 
 func (b *bench) call(ctx context.Context, method, path, body string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, b.base+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := b.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, raw)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(raw, into)
+	return stand.Call(ctx, b.http, method, b.base+path, body, into)
 }

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,14 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/bench/stand"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/router: "+err.Error())
-		os.Exit(1)
-	}
-}
+func main() { stand.Main("router", run) }
 
 func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
@@ -54,7 +45,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer bare.close()
+	defer bare.Close()
 	r := newRouter(s.Base, *clients)
 	if err := guarantees(ctx, s); err != nil {
 		return err
@@ -121,22 +112,22 @@ func alone(ctx context.Context, p *provider, r *router) error {
 }
 
 // together measures throughput with many clients, beside the bare workflow.
-func together(ctx context.Context, rounds int, span time.Duration, clients int, bare *bare, p *provider, r *router) error {
-	sides := []func(context.Context) error{bare.one, r.one}
+func together(ctx context.Context, rounds int, span time.Duration, clients int, bare *stand.Engine, p *provider, r *router) error {
+	sides := []func(context.Context) error{bare.One, r.one}
 	for _, side := range sides { // warm both
-		if _, err := measure(ctx, span/2, clients, side); err != nil {
+		if _, err := stand.Measure(ctx, span/2, clients, side); err != nil {
 			return err
 		}
 	}
 	var ratios [][]float64
 	for i := range rounds {
-		b, err := measure(ctx, span, clients, bare.one)
+		b, err := stand.Measure(ctx, span, clients, bare.One)
 		if err != nil {
 			return err
 		}
 		before := p.answered.Load()
 		began := time.Now()
-		routed, err := measure(ctx, span, clients, r.one)
+		routed, err := stand.Measure(ctx, span, clients, r.one)
 		if err != nil {
 			return err
 		}
@@ -211,27 +202,3 @@ func large(ctx context.Context, s *stand.Stand, p *provider, r *router) error {
 const largeAnswer = 20_000_000
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-
-// measure runs one on several clients until span has passed and returns how many finished a second.
-func measure(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (float64, error) {
-	var done atomic.Int64
-	var failure atomic.Pointer[error]
-	var group sync.WaitGroup
-	began := time.Now()
-	for range clients {
-		group.Go(func() {
-			for time.Since(began) < span && failure.Load() == nil && ctx.Err() == nil {
-				if err := one(ctx); err != nil {
-					failure.CompareAndSwap(nil, &err)
-					return
-				}
-				done.Add(1)
-			}
-		})
-	}
-	group.Wait()
-	if err := failure.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
-}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/bench/stand"
 )
 
 // request is what both sides send.
@@ -128,52 +128,14 @@ func (r *router) bytes(ctx context.Context, size int64) error {
 	return err
 }
 
-// bare is the engine alone: a workflow with one activity that makes the same call.
-type bare struct {
-	client client.Client
-	worker worker.Worker
-	next   atomic.Int64
-}
-
-const bareQueue = "bare"
-
+// callWorkflow is what the engine alone runs: one activity that makes the same call.
 func callWorkflow(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	return workflow.ExecuteActivity(ctx, "call").Get(ctx, nil)
 }
 
-func newBare(address string, p *provider) (*bare, error) {
-	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}})
-	if err != nil {
-		return nil, err
-	}
-	w := worker.New(c, bareQueue, worker.Options{MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4})
-	w.RegisterWorkflow(callWorkflow)
-	w.RegisterActivityWithOptions(p.call, activity.RegisterOptions{Name: "call"})
-	return &bare{client: c, worker: w}, w.Start()
+func newBare(address string, p *provider) (*stand.Engine, error) {
+	return stand.NewEngine(address, callWorkflow, func(w worker.Registry) {
+		w.RegisterActivityWithOptions(p.call, activity.RegisterOptions{Name: "call"})
+	})
 }
-
-func (b *bare) one(ctx context.Context) error {
-	run, err := b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: fmt.Sprintf("bare-%d", b.next.Add(1)), TaskQueue: bareQueue, EnableEagerStart: true,
-	}, callWorkflow)
-	if err != nil {
-		return err
-	}
-	return run.Get(ctx, nil)
-}
-
-func (b *bare) close() {
-	b.worker.Stop()
-	b.client.Close()
-}
-
-// silent drops the SDK's log.
-type silent struct{}
-
-var _ sdklog.Logger = silent{}
-
-func (silent) Debug(string, ...any) {}
-func (silent) Info(string, ...any)  {}
-func (silent) Warn(string, ...any)  {}
-func (silent) Error(string, ...any) {}

@@ -29,11 +29,8 @@ type Stand struct {
 
 // Start starts PostgreSQL, with fsync as in local mode, and Temporal.
 func Start(ctx context.Context) (*Stand, error) {
-	dir, err := os.MkdirTemp("/var/tmp", "millrace-bench-")
+	dir, err := privateDir()
 	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // the database's own user walks through it
 		return nil, err
 	}
 	stack, err := localstack.Start(ctx, localstack.Options{

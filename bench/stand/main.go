@@ -1,0 +1,27 @@
+package stand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+// ErrMissed says that a target was not reached; what was measured is printed.
+var ErrMissed = errors.New("a target was missed")
+
+// Main runs a benchmark until it ends or is interrupted, and ends the program: with 1 when it could not be
+// measured, with 2 when a target was missed.
+func Main(name string, run func(context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	switch {
+	case errors.Is(err, ErrMissed):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench/%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
