@@ -23,11 +23,22 @@ func (s *server) editorRoutes() []route {
 		route{method: http.MethodGet, path: "/experiment/models/:folder", access: public, handle: s.getExperimentModels},
 		route{method: http.MethodGet, path: "/experiment/models/preview/:folder/:index/:name", access: public, handle: noPreview},
 		route{method: http.MethodGet, path: "/embeddings", access: public, handle: s.getEmbeddings},
+		route{method: http.MethodGet, path: "/users", access: public, handle: always(userConfig{Storage: "server", Migrated: true})},
+		route{method: http.MethodGet, path: "/i18n", access: public, handle: always(struct{}{})},
+		route{method: http.MethodGet, path: "/internal/files/:folder", handle: s.getFolderFiles},
+		route{method: http.MethodGet, path: "/internal/folder_paths", handle: s.getFolderPaths},
 		route{method: http.MethodGet, path: "/extensions", access: public, handle: always([]string{})},
 		route{method: http.MethodGet, path: "/workflow_templates", access: public, handle: always(struct{}{})},
 		route{method: http.MethodGet, path: "/global_subgraphs", access: public, handle: always(struct{}{})},
 		route{method: http.MethodGet, path: "/global_subgraphs/:id", access: public, handle: noSubgraph},
 	)
+}
+
+// userConfig tells an editor that its settings are kept here and not in the browser, for the one user that
+// the credential stands for.
+type userConfig struct {
+	Storage  string `json:"storage"`
+	Migrated bool   `json:"migrated"`
 }
 
 // always answers with the same body: an editor's extensions, of which there are none here.
@@ -77,6 +88,41 @@ func (s *server) collectModels(ctx context.Context, account string, folders map[
 		}
 	}
 	return err
+}
+
+// maxFolderFiles bounds how many files of a folder are listed.
+const maxFolderFiles = 10_000
+
+// getFolderFiles lists the files that stand directly in a folder: GET /internal/files/{folder}.
+func (s *server) getFolderFiles(c *gin.Context) error {
+	folder := node.Folder(c.Param("folder"))
+	if folder != node.FolderInput && folder != node.FolderOutput && folder != node.FolderTemp {
+		return invalidf("the folders are input, output and temp")
+	}
+	found := []string{}
+	if s.NodeFiles != nil {
+		names, err := s.NodeFiles.ForAccount(caller(c).Account).List(c.Request.Context(), folder, maxFolderFiles)
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(append(found, names...), func(name string) bool { return strings.Contains(name, "/") })
+	}
+	c.PureJSON(http.StatusOK, found)
+	return nil
+}
+
+// getFolderPaths tells where the model files of each folder stand: GET /internal/folder_paths.
+func (s *server) getFolderPaths(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	paths := map[string][]string{}
+	for name := range models {
+		paths[name] = []string{modelsPrefix + name}
+	}
+	c.PureJSON(http.StatusOK, paths)
+	return nil
 }
 
 func foldersOf(models map[string][]string) []string {

@@ -136,6 +136,7 @@ func TestWhatEditorsAskForWhenTheyOpen(t *testing.T) {
 	for path, want := range map[string]string{
 		"/extensions": `[]`, "/workflow_templates": `{}`, "/global_subgraphs": `{}`,
 		"/models": `["checkpoints","embeddings"]`, "/models/checkpoints": `["m.safetensors"]`, "/embeddings": `["style"]`,
+		"/internal/folder_paths":         `{"checkpoints":["models/checkpoints"],"embeddings":["models/embeddings"]}`,
 		"/experiment/models/checkpoints": `[{"name":"m.safetensors","pathIndex":0}]`,
 		"/experiment/models":             `[{"name":"checkpoints","folders":["models/checkpoints"]},{"name":"embeddings","folders":["models/embeddings"]}]`,
 	} {

@@ -38,7 +38,7 @@ func (s *server) routes() []route {
 		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.logRoutes(), s.eventRoutes(),
-		s.fileRoutes(), s.userdataRoutes(), s.editorRoutes(), s.consoleRoutes(),
+		s.fileRoutes(), s.userdataRoutes(), s.settingRoutes(), s.editorRoutes(), s.consoleRoutes(),
 		s.routerRoutes(), s.webhookRoutes(),
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -23,6 +24,9 @@ type Userdata interface {
 	Save(ctx context.Context, account string, p userdata.Path, data []byte, overwrite bool) (userdata.File, error)
 	// Delete ends a file.
 	Delete(ctx context.Context, account string, p userdata.Path) error
+	// Settings returns the settings of the account's editor; ChangeSettings keeps values beside them.
+	Settings(ctx context.Context, account string) (userdata.Settings, error)
+	ChangeSettings(ctx context.Context, account string, values userdata.Settings) error
 	// Move renames a file.
 	Move(ctx context.Context, account string, from, to userdata.Path, overwrite bool) (userdata.File, error)
 }
@@ -134,21 +138,22 @@ func isTrue(text string) bool { return strings.EqualFold(text, "true") || text =
 
 // getUserdata: GET /userdata/{file}.
 func (s *server) getUserdata(c *gin.Context) error {
-	path, _, moving, err := userPath(c)
+	file, _, moving, err := userPath(c)
 	if moving {
 		return methodNotAllowed(c)
 	}
 	if err != nil {
 		return err
 	}
-	f, r, err := s.Userdata.Open(c.Request.Context(), caller(c).Account, path)
+	f, r, err := s.Userdata.Open(c.Request.Context(), caller(c).Account, file)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	h := c.Writer.Header()
-	h.Set("Content-Type", "application/octet-stream") // nothing of a user's is shown in place (X-41)
-	h.Set("Content-Disposition", contentDisposition("attachment", f.Base()))
+	contentType, disposition := userdataPresentation(c.Request, f)
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Disposition", contentDisposition(disposition, f.Base()))
 	h.Set("ETag", `"`+f.Hash.Hex()+`"`)
 	h.Set("Cache-Control", "private, no-cache")
 	w := &contentWriter{ResponseWriter: c.Writer}
@@ -157,6 +162,15 @@ func (s *server) getUserdata(c *gin.Context) error {
 		return unsatisfiable(c)
 	}
 	return nil
+}
+
+// userdataPresentation shows nothing of a user's in place (X-41) but a style sheet to the page that applies
+// it: editors load user.css so. A browser that opens it as a page saves it.
+func userdataPresentation(r *http.Request, f userdata.File) (contentType, disposition string) {
+	if r.Header.Get("Sec-Fetch-Dest") == "style" && path.Ext(f.Base()) == ".css" {
+		return "text/css; charset=utf-8", "inline"
+	}
+	return octetStream, "attachment"
 }
 
 // postUserdata keeps the body, or renames a file: POST /userdata/{file}[/move/{dest}].

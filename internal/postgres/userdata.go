@@ -86,9 +86,28 @@ func (u *Userdata) Find(ctx context.Context, account string, p userdata.Path) (u
 
 // Put implements userdata.Store. A file that is also a directory of others is refused, as a file
 // system would.
-func (u *Userdata) Put(ctx context.Context, account string, f userdata.File, overwrite bool, most int) (kept userdata.File, err error) {
+func (u *Userdata) Put(ctx context.Context, account string, f userdata.File, overwrite bool, most int) (userdata.File, error) {
+	return u.put(ctx, account, f, most, func(tx pgx.Tx) error { return free(ctx, tx, account, f.Path, overwrite) })
+}
+
+// Swap implements userdata.Store.
+func (u *Userdata) Swap(ctx context.Context, account string, f userdata.File, was *blob.Ref, most int) (userdata.File, error) {
+	return u.put(ctx, account, f, most, func(tx pgx.Tx) error {
+		held, err := u.one(ctx, tx, f.Path, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, f.Path)
+		switch absent := fault.Is(err, fault.NotFound); {
+		case err != nil && !absent:
+			return err
+		case absent != (was == nil), was != nil && held.Hash != *was:
+			return userdata.ErrChanged
+		}
+		return free(ctx, tx, account, f.Path, true)
+	})
+}
+
+// put keeps a file where check agrees.
+func (u *Userdata) put(ctx context.Context, account string, f userdata.File, most int, check func(pgx.Tx) error) (kept userdata.File, err error) {
 	err = u.change(ctx, account, func(tx pgx.Tx) error {
-		if err := free(ctx, tx, account, f.Path, overwrite); err != nil {
+		if err := check(tx); err != nil {
 			return err
 		}
 		kept, err = u.one(ctx, tx, f.Path, `insert into userdata (account, path, hash, size, created_at, modified_at)

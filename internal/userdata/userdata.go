@@ -78,11 +78,16 @@ type Store interface {
 	// Put records bytes under a path. With overwrite false a path in use is Conflict; an account with
 	// max files already is Exhausted.
 	Put(ctx context.Context, account string, f File, overwrite bool, max int) (File, error)
+	// Swap is Put where the path still holds the bytes was names, nil = nothing; else ErrChanged.
+	Swap(ctx context.Context, account string, f File, was *blob.Ref, max int) (File, error)
 	// Delete ends a file; absent is NotFound.
 	Delete(ctx context.Context, account string, p Path) error
 	// Move renames a file; absent is NotFound. With overwrite false a path in use is Conflict.
 	Move(ctx context.Context, account string, from, to Path, overwrite bool) (File, error)
 }
+
+// ErrChanged says that a file is not what it was when it was read.
+var ErrChanged = fault.New(fault.Conflict, "changed", "the file was changed in between")
 
 // Service keeps files of accounts: records in a Store, bytes as blobs.
 type Service struct {

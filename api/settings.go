@@ -1,0 +1,90 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/userdata"
+)
+
+// maxSettingID bounds the id of a setting.
+const maxSettingID = 256
+
+// settingRoutes keep what people set in their editor. They stand in a file beside their other ones
+// (userdata.SettingsPath), as the self-hosted runtime has it.
+func (s *server) settingRoutes() []route {
+	if s.Userdata == nil {
+		return nil
+	}
+	return cloud(
+		route{method: http.MethodGet, path: "/settings", handle: s.getSettings},
+		route{method: http.MethodPost, path: "/settings", access: bringing, limit: userdata.MaxSettings, handle: s.postSettings},
+		route{method: http.MethodGet, path: "/settings/:id", handle: s.getSetting},
+		route{method: http.MethodPost, path: "/settings/:id", access: bringing, limit: userdata.MaxSettings, handle: s.postSetting},
+	)
+}
+
+// getSettings: GET /settings.
+func (s *server) getSettings(c *gin.Context) error {
+	settings, err := s.Userdata.Settings(c.Request.Context(), caller(c).Account)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusOK, settings)
+	return nil
+}
+
+// getSetting: GET /settings/{id}. One that was never set is null.
+func (s *server) getSetting(c *gin.Context) error {
+	settings, err := s.Userdata.Settings(c.Request.Context(), caller(c).Account)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusOK, settings[c.Param("id")])
+	return nil
+}
+
+// postSettings keeps the settings of the body beside the others: POST /settings.
+func (s *server) postSettings(c *gin.Context) error {
+	raw, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	var values userdata.Settings
+	if err := decodeJSON(raw, &values); err != nil {
+		return err
+	}
+	if values == nil {
+		return invalidf("the body must be an object of settings by their ids")
+	}
+	return s.changeSettings(c, values)
+}
+
+// postSetting keeps one setting: POST /settings/{id}. The body is its value.
+func (s *server) postSetting(c *gin.Context) error {
+	raw, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	var value userdata.Value
+	if err := decodeJSON(raw, &value); err != nil {
+		return err
+	}
+	return s.changeSettings(c, userdata.Settings{c.Param("id"): value})
+}
+
+func (s *server) changeSettings(c *gin.Context, values userdata.Settings) error {
+	for id := range values {
+		if id == "" || len(id) > maxSettingID {
+			return invalidf("the id of a setting has 1 to %d bytes", maxSettingID)
+		}
+	}
+	if err := s.Userdata.ChangeSettings(c.Request.Context(), caller(c).Account, values); err != nil {
+		return err
+	}
+	c.Status(http.StatusOK)
+	return nil
+}
