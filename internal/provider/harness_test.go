@@ -53,7 +53,13 @@ func (r *record) String() string {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	server := sim.New(sim.Options{Delay: 20 * time.Millisecond})
+	return worldOf(t, 20*time.Millisecond)
+}
+
+// worldOf is a world in which a generation takes so long.
+func worldOf(t *testing.T, generation time.Duration) *world {
+	t.Helper()
+	server := sim.New(sim.Options{Delay: generation})
 	t.Cleanup(server.Close)
 	listener := httptest.NewServer(server)
 	t.Cleanup(listener.Close)

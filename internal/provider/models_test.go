@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
@@ -216,7 +217,7 @@ func TestVeoPassesItsClipsThrough(t *testing.T) {
 
 func TestCancelReachesTheProvider(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := worldOf(t, time.Hour)
 	for _, id := range []string{"sim/image", "byteplus/seedance-1-0-pro-250528", "replicate/flux-schnell", "fal/flux-schnell", "higgsfield/soul-standard"} {
 		m := w.model(t, id)
 		var sink bytes.Buffer

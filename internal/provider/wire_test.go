@@ -33,10 +33,11 @@ base: https://api.acme.example
 auth: {kind: header, header: x-key, env: [ACME_KEY]}
 defaults:
   price: {exact: "1", as_of: 2026-01-01}
-  limits: {answer: 500ms, stall: 300ms, bytes: 1MiB, first_poll: 1ms, poll_every: 1ms}
+  limits: {answer: 1m, stall: 30s, bytes: 1MiB, first_poll: 1ms, poll_every: 1ms}
   idempotency_header: Idempotency-Key
 models:
   - {model: whole, protocol: sync, submit: {url: /run}}
+  - {model: hurried, protocol: sync, submit: {url: /run}, limits: {answer: 500ms, stall: 300ms}}
   - {model: audio, protocol: bytes, submit: {url: /run}}
   - {model: later, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, cancel: {url: "{handle}", method: DELETE}, done: body.done == true}
   - {model: form, protocol: sync, encoding: multipart, submit: {url: /run}}
@@ -170,7 +171,7 @@ func TestAProviderThatIsLateTimesOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, c, _ := acme(t, h)
-			out, err := c.Dispatch(t.Context(), request(find(t, s, "acme/whole"), `{}`), io.Discard)
+			out, err := c.Dispatch(t.Context(), request(find(t, s, "acme/hurried"), `{}`), io.Discard)
 			require.NoError(t, err)
 			require.Equal(t, "provider_timeout", out.Failure.Type)
 			require.Equal(t, catalog.ChargesUnknown, out.Failure.Charged)
