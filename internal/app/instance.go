@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
@@ -102,7 +103,7 @@ func (in *instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventTypes(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize}); err != nil {
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence}); err != nil {
 		return err
 	}
 	in.wake = postgres.NewWake(in.cfg.DatabaseURL, in.log)
@@ -115,6 +116,10 @@ func (in *instance) openLog(ctx context.Context) (err error) {
 
 // poolSize serves the requests and activities of one process; more connections only queue inside PostgreSQL.
 const poolSize = 24
+
+// statementSilence bounds how long a statement of the service waits for a word of the server. None takes nearly
+// as long; a connection of which only our end is left would otherwise be waited for for ever.
+const statementSilence = time.Minute
 
 func (in *instance) openStores(ctx context.Context) (err error) {
 	if in.key, err = in.secretKey(); err != nil {

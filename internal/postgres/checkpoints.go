@@ -27,7 +27,8 @@ type Checkpoints struct {
 	dsn  string
 	log  *slog.Logger
 
-	work chan struct{} // tells Run that something below changed
+	silence time.Duration // of one end of the session, after which the other takes it for gone
+	work    chan struct{} // tells Run that something below changed
 
 	mu      sync.Mutex // guards all below
 	wanted  []*want    // in order of asking
@@ -46,18 +47,23 @@ var _ eventlog.Checkpoints = (*Checkpoints)(nil)
 // NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a
 // transaction pooler; pool serves reads and saves.
 func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoints {
-	return &Checkpoints{pool: pool, dsn: dsn, log: log, work: make(chan struct{}, 1), held: map[string]*held{}}
+	return &Checkpoints{pool: pool, dsn: dsn, log: log, silence: silent, work: make(chan struct{}, 1), held: map[string]*held{}}
 }
 
+// Patience sets how long each end of the session bears the other's silence, by default 10 s. The session
+// says something every two seconds.
+func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
+
 // Run keeps the session whose locks hold the groups, until ctx ends. When the session is lost,
-// so are the groups; they are asked for again over the next one.
+// so are the groups; they are asked for again over the next one. A holder that cannot be heard loses them at
+// the server, too, so that another one goes on; what it still writes is refused, since its checkpoint has moved.
 func (c *Checkpoints) Run(ctx context.Context) error {
 	keepTrying(ctx, c.log, "checkpoints", c.session)
 	return nil
 }
 
 func (c *Checkpoints) session(ctx context.Context) error {
-	conn, err := connect(ctx, c.dsn, "checkpoints", nil)
+	conn, err := connect(ctx, c.dsn, "checkpoints", c.silence, map[string]string{"idle_session_timeout": millis(c.silence)})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type PoolOptions struct {
 	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may hold up the log
 	LockTimeout     time.Duration // default 10 s: waiting longer for a row is Unavailable
 	ConnectTimeout  time.Duration // default 5 s
+	Silence         time.Duration // how long a statement may go without a word of the server; 0 = any time, for statements of operators
 	Name            string        // application_name, default "millrace"
 }
 
@@ -52,7 +53,10 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	}
 	opts = opts.withDefaults()
 	cfg.MaxConns = opts.MaxConns
+	cfg.PingTimeout = opts.ConnectTimeout // of a connection that was not used for a while
 	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
+	noticeDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
+	setDefaults(cfg.ConnConfig, serverKeepsAlive)
 	setDefaults(cfg.ConnConfig, map[string]string{
 		"application_name":                    opts.Name,
 		"idle_in_transaction_session_timeout": millis(opts.IdleTransaction),
@@ -85,14 +89,21 @@ func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
+// silent is how long a connection of our own waits for the answer to one of its statements, none of which
+// takes longer than milliseconds.
+const silent = 10 * time.Second
+
 // connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
-// migrations, which must not pass through a pool. Server-side waits have no limit on it.
-func connect(ctx context.Context, dsn, name string, params map[string]string) (*pgx.Conn, error) {
+// migrations, which must not pass through a pool. Server-side waits have no limit on it, but a server
+// that says nothing for as long as silence is taken for gone; 0 = never.
+func connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
 	}
 	cfg.ConnectTimeout = 5 * time.Second
+	noticeDeadPeers(&cfg.Config, silence)
+	setDefaults(cfg, serverKeepsAlive)
 	setDefaults(cfg, map[string]string{"application_name": "millrace " + name})
 	setDefaults(cfg, params)
 	conn, err := pgx.ConnectConfig(ctx, cfg)

@@ -22,6 +22,7 @@ type TailerOptions struct {
 	RingBytes  int           // default 32 MiB of event data in the ring
 	Poll       time.Duration // default 1 s: the longest an event waits when its wake-up is lost
 	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
+	Silence    time.Duration // default 10 s: a server that does not answer for longer is taken for gone
 	OnSlowGap  func(Gap)     // told once of each slow gap, beside the log; may be nil
 	Log        *slog.Logger  // default: discard
 }
@@ -38,6 +39,9 @@ func (o TailerOptions) withDefaults() TailerOptions {
 	}
 	if o.SlowGap <= 0 {
 		o.SlowGap = 5 * time.Second
+	}
+	if o.Silence <= 0 {
+		o.Silence = silent
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -98,7 +102,7 @@ func (t *Tailer) change(f func()) {
 
 // follow reads over one connection until it breaks.
 func (t *Tailer) follow(ctx context.Context) error {
-	conn, err := connect(ctx, t.dsn, "tail", nil)
+	conn, err := connect(ctx, t.dsn, "tail", t.opts.Silence, nil)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -24,6 +25,7 @@ const (
 type Wake struct {
 	dsn      string
 	log      *slog.Logger
+	silence  time.Duration // of other processes, before the server is asked whether it is still there
 	dirty    chan struct{} // for other processes
 	news     chan struct{} // for the tailer of this one
 	signals  atomic.Int64  // since the last notification
@@ -33,8 +35,12 @@ type Wake struct {
 // NewWake returns a Wake on the database of dsn, which must not lead through a transaction
 // pooler. Signal works within the process at once, and between processes while Run runs.
 func NewWake(dsn string, log *slog.Logger) *Wake {
-	return &Wake{dsn: dsn, log: log, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	return &Wake{dsn: dsn, log: log, silence: silent, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
+
+// Patience sets how long the listener hears nothing before it asks whether the server is still there, by
+// default 10 s.
+func (w *Wake) Patience(d time.Duration) { w.silence = d }
 
 // Signal says that events were committed. It never blocks. A nil Wake does nothing.
 func (w *Wake) Signal() {
@@ -66,7 +72,7 @@ func (w *Wake) Run(ctx context.Context) error {
 // notify tells other processes of our appends. Losing a notification in a crash costs a reader
 // its poll interval, so the connection does not wait for the disk.
 func (w *Wake) notify(ctx context.Context) error {
-	conn, err := connect(ctx, w.dsn, "notify", map[string]string{"synchronous_commit": "off"})
+	conn, err := connect(ctx, w.dsn, "notify", silent, map[string]string{"synchronous_commit": "off"})
 	if err != nil {
 		return err
 	}
@@ -97,7 +103,7 @@ func (w *Wake) notify(ctx context.Context) error {
 // listen wakes the tailer of this process at notifications of others, and once after every
 // connect for what was missed before it.
 func (w *Wake) listen(ctx context.Context) error {
-	conn, err := connect(ctx, w.dsn, "listen", nil)
+	conn, err := connect(ctx, w.dsn, "listen", w.silence, nil)
 	if err != nil {
 		return err
 	}
@@ -112,11 +118,25 @@ func (w *Wake) listen(ctx context.Context) error {
 	for {
 		nudge(w.news)
 		for own := true; own; {
-			n, err := conn.WaitForNotification(ctx)
+			n, err := w.notification(ctx, conn)
 			if err != nil {
 				return classify(err, "wait for notifications")
 			}
 			own = n.PID == w.notifier.Load() // we woke ourselves when we signalled
+		}
+	}
+}
+
+// notification waits for the next one. When nothing came for long the server is asked whether it is there: a
+// connection of which only our end is left is silent as well.
+func (w *Wake) notification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) {
+			return n, err
+		}
+		if err := conn.Ping(ctx); err != nil {
+			return nil, err
 		}
 	}
 }

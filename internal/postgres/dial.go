@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A peer that went away without a word, as when a machine loses power or a router forgets a connection,
+// is noticed within deadPeer at both ends: while something waits for an acknowledgement, and while
+// nothing is said at all. Without these bounds a sender waits for a quarter of an hour and a server keeps
+// the locks of a client that is gone for two.
+const (
+	deadPeer       = 20 * time.Second
+	keepAliveIdle  = 10 * time.Second
+	keepAliveEvery = 5 * time.Second
+	keepAliveCount = 2 // idle and every probe: deadPeer
+)
+
+// noticeDeadPeers has both ends of cfg's connections notice that the other one is gone. What the server says
+// must not stay away for longer than silence; 0 leaves that unbounded. A read that waits for longer fails
+// as one whose time is up.
+func noticeDeadPeers(cfg *pgconn.Config, silence time.Duration) {
+	dialer := &net.Dialer{
+		Timeout: cfg.ConnectTimeout, Control: boundUnacknowledged,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveEvery, Count: keepAliveCount},
+	}
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil || silence <= 0 {
+			return conn, err
+		}
+		return &impatient{Conn: conn, silence: silence}, nil
+	}
+}
+
+// serverKeepsAlive are noticeDeadPeers for the server's end. It ignores them on a Unix socket.
+var serverKeepsAlive = map[string]string{
+	"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "2", "tcp_user_timeout": "20000",
+}
+
+// impatient is a connection whose reads are bounded unless its user bounds them.
+type impatient struct {
+	net.Conn
+	silence time.Duration
+
+	mu    sync.Mutex
+	given bool // the user has set a deadline for reads
+}
+
+// Read implements net.Conn.
+func (c *impatient) Read(p []byte) (int, error) {
+	if err := c.arm(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *impatient) arm() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.given {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(time.Now().Add(c.silence))
+}
+
+// SetDeadline implements net.Conn. No deadline is later than the silence that is borne: the driver gives a
+// connection that it drops a last word, which a server that is gone does not answer either.
+func (c *impatient) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = !t.IsZero()
+	return c.Conn.SetDeadline(c.atMost(t))
+}
+
+// SetReadDeadline implements net.Conn, under the rule of SetDeadline.
+func (c *impatient) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = !t.IsZero()
+	return c.Conn.SetReadDeadline(c.atMost(t))
+}
+
+func (c *impatient) atMost(t time.Time) time.Time {
+	if latest := time.Now().Add(c.silence); t.After(latest) {
+		return latest
+	}
+	return t
+}
