@@ -57,7 +57,32 @@ const claimCallKey = `insert into call_keys (account, key, fingerprint, call_id,
 	where call_keys.expires_at <= now()`
 
 // Accept implements call.Store.
-func (s *Calls) Accept(ctx context.Context, n call.NewCall) (call.Admission, error) {
+func (s *Calls) Accept(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
+	first := uuid.New()
+	recorded, err := s.events.untilKnown(ctx, first, func(ctx context.Context) error {
+		out, err = s.accept(ctx, n, first)
+		return err
+	})
+	if err != nil {
+		return call.Admission{}, classifyAccept(err)
+	}
+	if recorded { // by an attempt whose answer was lost; the relay starts it
+		return s.admission(ctx, n)
+	}
+	return out, nil
+}
+
+// admission is what an earlier attempt decided of a call.
+func (s *Calls) admission(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
+	s.events.Wake()
+	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Parked {
+		out.Ahead, err = s.Ahead(ctx, n.Account, n.ID)
+	}
+	return out, err
+}
+
+// accept is one attempt at accepting a call, whose first fact is first.
+func (s *Calls) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (call.Admission, error) {
 	var l callLane
 	var out call.Admission
 	var facts *appending
@@ -88,11 +113,11 @@ func (s *Calls) Accept(ctx context.Context, n call.NewCall) (call.Admission, err
 			l.committed += n.Fact.Held
 		}
 		out.Spend = l.spend(n.Limits)
-		facts, err = s.events.queueAppend(q, append([]eventlog.Append{acceptance(n, admit)}, appends...))
+		facts, err = s.events.queueAppend(q, append([]eventlog.Append{acceptance(n, first, admit)}, appends...))
 		return err
 	})
 	if err != nil {
-		return call.Admission{}, classifyAccept(err)
+		return call.Admission{}, err
 	}
 	s.events.Wake()
 	out.Call, err = s.fold(n.ID, facts.recorded())
@@ -209,10 +234,10 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// acceptance is the append that begins a call. Its first fact has an id of its own: a second call
+// acceptance is the append that begins a call. Its first fact has an id of this one request: a second call
 // under the same request id must run into the stream's version.
-func acceptance(n call.NewCall, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: uuid.New(), Type: call.TypeAccepted, Data: n.Fact}}
+func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
+	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Fact}}
 	if admit {
 		events = append(events, callAdmission(n.ID))
 	}

@@ -45,18 +45,39 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 	if account == "" || reason == "" {
 		return fault.New(fault.Invalid, "invalid_request", "a grant names an account and a reason")
 	}
-	return c.transact(ctx, "grant credit to account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
-		var version int64
-		err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, credit.Insufficient()
-		}
-		return []eventlog.Append{{
-			Stream: credit.Stream(account), Account: account, Expected: version - 1,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: credit.TypeGranted, Data: credit.GrantedV1{Micros: micros}}},
-			Meta:   eventlog.Meta{Actor: actor, Reason: reason},
-		}}, err
+	first := uuid.New()
+	_, err := c.events.untilKnown(ctx, first, func(ctx context.Context) error {
+		return inTx(ctx, c.pool, func(tx pgx.Tx) error { return c.grant(ctx, tx, first, account, micros, actor, reason) })
 	})
+	if err != nil {
+		return classify(err, "grant credit to account "+account)
+	}
+	c.events.Wake()
+	return nil
+}
+
+// errGranted ends an attempt behind one that was committed.
+var errGranted = errors.New("the grant is recorded")
+
+// grant is one attempt at a grant, whose fact is first.
+func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
+	var version int64
+	err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return credit.Insufficient()
+	}
+	if err != nil {
+		return err
+	}
+	recorded, err := c.events.AppendTx(ctx, tx, eventlog.Append{
+		Stream: credit.Stream(account), Account: account, Expected: version - 1,
+		Events: []eventlog.Event{{ID: first, Type: credit.TypeGranted, Data: credit.GrantedV1{Micros: micros}}},
+		Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+	})
+	if err == nil && recorded[0].Version != version {
+		return errGranted
+	}
+	return err
 }
 
 // holdCredit locks the balance first, so that what it reads is the latest; u moves the balance only

@@ -100,7 +100,37 @@ func enter(ctx context.Context, tx querier, account string) (lane, error) {
 }
 
 // Submit implements job.Store.
-func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (job.Admission, error) {
+func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (out job.Admission, err error) {
+	first := uuid.New()
+	recorded, err := s.events.untilKnown(ctx, first, func(ctx context.Context) error {
+		out, err = s.submit(ctx, n, first)
+		return err
+	})
+	if err != nil {
+		return job.Admission{}, classifySubmit(err)
+	}
+	if recorded { // by an attempt whose answer was lost; the relay starts it
+		return s.admission(ctx, n.ID)
+	}
+	return out, nil
+}
+
+// admission is what an earlier attempt decided of a job.
+func (s *Jobs) admission(ctx context.Context, id job.ID) (job.Admission, error) {
+	s.events.Wake()
+	facts, err := s.events.ReadStream(ctx, id.Stream(), 0, jobsBeginning)
+	if err != nil {
+		return job.Admission{}, err
+	}
+	state, err := s.fold(job.Job{}, facts)
+	return job.Admission{Job: state}, err
+}
+
+// jobsBeginning is more facts than a job has that was submitted seconds ago and waits for its start.
+const jobsBeginning = 500
+
+// submit is one attempt at a submission, whose first fact is first.
+func (s *Jobs) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.Admission, error) {
 	var l lane
 	var out job.Admission
 	var facts *appending
@@ -119,11 +149,11 @@ func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (job.Admission, error) 
 		admit := l.admits(n.Bounds.Slots)
 		n.Fact.Number = settleNumber(n, l.number)
 		out.Intents = place(q, n, admit)
-		facts, err = s.events.queueAppend(q, append([]eventlog.Append{submission(n, admit)}, held...))
+		facts, err = s.events.queueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
 		return err
 	})
 	if err != nil {
-		return job.Admission{}, classifySubmit(err)
+		return job.Admission{}, err
 	}
 	s.events.Wake()
 	own := slices.DeleteFunc(facts.recorded(), func(rec eventlog.Recorded) bool { return rec.Stream != n.ID.Stream() })
@@ -207,11 +237,11 @@ func startIntent(id job.ID, account string, run int) outbox.Intent {
 	return outbox.Intent{WorkflowID: id.WorkflowID(run), Kind: outbox.StartRunGraph, Payload: payload}
 }
 
-// submission is the append that begins a job. Its first fact has an id of its own: a second
+// submission is the append that begins a job. Its first fact has an id of this one request: a second
 // submission under a client's chosen job id must run into the stream's version and be refused, not
 // be taken for a repetition of the first, which may be another account's.
-func submission(n job.NewJob, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: uuid.New(), Type: job.TypeSubmitted, Data: n.Fact}}
+func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
+	events := []eventlog.Event{{ID: first, Type: job.TypeSubmitted, Data: n.Fact}}
 	if admit {
 		events = append(events, admission(n.ID, firstRun))
 	}

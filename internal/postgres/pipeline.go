@@ -54,7 +54,13 @@ func trips(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write
 		return err
 	}
 	second.Queue("commit")
-	return conn.SendBatch(ctx, second).Close()
+	if err := conn.SendBatch(ctx, second).Close(); err != nil {
+		if conn.Conn().IsClosed() { // the commit may have come through
+			return &uncertainError{err}
+		}
+		return err
+	}
+	return nil
 }
 
 // appending is an append that was queued in a batch. Its result is known when the batch is closed.

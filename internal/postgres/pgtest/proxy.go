@@ -32,11 +32,10 @@ type Proxy struct {
 	losing
 }
 
-// losing is an answer that is to be lost; matches is nil when none is.
+// losing is what is to be lost next: the answer to a statement, or the statement itself.
 type losing struct {
-	matches func(tag string) bool
-	times   int
-	done    chan struct{}
+	answer, statement string // "" = not
+	done              chan struct{}
 }
 
 // NewProxy returns a proxy to the server of dsn, until the test ends.
@@ -95,38 +94,29 @@ func (p *Proxy) Outage(on bool) {
 
 // LoseAnswer cuts the next connection on which a statement succeeds whose command tag begins with tag, such as
 // COMMIT, before its client hears of it. The channel is closed when that has happened.
-func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.LoseAnswers(tag, 1) }
+func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(losing{answer: tag}) }
 
-// LoseAnswers is LoseAnswer several times over.
-func (p *Proxy) LoseAnswers(tag string, times int) <-chan struct{} {
+// LoseStatement cuts the next connection on which a client sends a statement, before the server hears of it: all
+// that it sent before is with the server.
+func (p *Proxy) LoseStatement(sql string) <-chan struct{} { return p.lose(losing{statement: sql}) }
+
+func (p *Proxy) lose(what losing) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.losing = losing{
-		matches: func(got string) bool { return strings.HasPrefix(got, tag) }, times: times, done: make(chan struct{}),
-	}
-	return p.done
+	what.done = make(chan struct{})
+	p.losing = what
+	return what.done
 }
 
-func (p *Proxy) loses(tag string) bool {
+// loses takes what is to be lost, once.
+func (p *Proxy) loses(is func(losing) bool) (done chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.matches == nil || !p.matches(tag) {
-		return false
+	if p.done == nil || !is(p.losing) {
+		return nil
 	}
-	if p.times--; p.times == 0 {
-		p.matches = nil
-	}
-	return true
-}
-
-// lost says that an answer is gone.
-func (p *Proxy) lost() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.matches == nil && p.done != nil {
-		close(p.done)
-		p.done = nil
-	}
+	done, p.losing = p.done, losing{}
+	return done
 }
 
 func (p *Proxy) all() []*link {
@@ -174,45 +164,94 @@ func (l *link) close() {
 	_ = errors.Join(l.client.Close(), l.server.Close()) // either may be closed by its end
 }
 
-// up carries what the client says.
-func (l *link) up() {
-	_, _ = io.Copy(writerTo{l, l.server}, l.client) // ends with the connection
+// over is the end of one direction.
+func (l *link) over() {
 	if !l.black.Load() {
 		l.close()
 	}
 }
 
-// down carries what the server says, message by message.
-func (l *link) down() {
-	from, to := bufio.NewReader(l.server), bufio.NewWriter(writerTo{l, l.client})
-	defer func() {
-		if !l.black.Load() {
-			l.close()
-		}
-	}()
-	for withheld := false; ; {
-		var head [5]byte
-		if _, err := io.ReadFull(from, head[:]); err != nil {
+// up carries what the client says, message by message behind the first one, which has no type.
+func (l *link) up() {
+	defer l.over()
+	from, to := bufio.NewReader(l.client), bufio.NewWriter(writerTo{l, l.server})
+	names := map[string]string{} // prepared statements
+	for typed := false; ; typed = true {
+		head, body, err := message(from, typed)
+		if err != nil {
 			return
 		}
-		body := make([]byte, binary.BigEndian.Uint32(head[1:])-4)
-		if _, err := io.ReadFull(from, body); err != nil {
-			return
-		}
-		withheld = withheld || head[0] == 'C' && l.proxy.loses(strings.TrimRight(string(body), "\x00"))
-		if withheld {
-			if head[0] == 'Z' { // ready for the next one: what was asked for is done
+		if typed {
+			sql := statement(head[0], string(body), names)
+			if done := l.proxy.loses(func(w losing) bool { return w.statement != "" && strings.EqualFold(sql, w.statement) }); done != nil {
+				_ = to.Flush() // what was said before arrives
 				l.close()
-				l.proxy.lost()
+				close(done)
 				return
 			}
-			continue
 		}
-		_, _ = to.Write(append(head[:], body...)) // a failure shows in the flush
+		_, _ = to.Write(append(head, body...)) // a failure shows in the flush
 		if from.Buffered() == 0 && to.Flush() != nil {
 			return
 		}
 	}
+}
+
+// statement is the text that a message has the server run, "" when it is another message.
+func statement(kind byte, body string, names map[string]string) string {
+	first, rest, _ := strings.Cut(body, "\x00")
+	second, _, _ := strings.Cut(rest, "\x00")
+	switch kind {
+	case 'Q': // a query
+		return first
+	case 'P': // parse: a name, and a text
+		names[first] = second
+	case 'B': // bind: a portal, and a name
+		return names[second]
+	}
+	return ""
+}
+
+// down carries what the server says, message by message.
+func (l *link) down() {
+	defer l.over()
+	from, to := bufio.NewReader(l.server), bufio.NewWriter(writerTo{l, l.client})
+	var lost chan struct{}
+	for {
+		head, body, err := message(from, true)
+		if err != nil {
+			return
+		}
+		if lost == nil && head[0] == 'C' { // a statement is complete
+			lost = l.proxy.loses(func(w losing) bool { return w.answer != "" && strings.HasPrefix(string(body), w.answer) })
+		}
+		if lost != nil {
+			if head[0] == 'Z' { // ready for the next one: what was asked for is done
+				l.close()
+				close(lost)
+				return
+			}
+			continue
+		}
+		_, _ = to.Write(append(head, body...)) // as above
+		if from.Buffered() == 0 && to.Flush() != nil {
+			return
+		}
+	}
+}
+
+// message reads one message: its type, if it has one, with its length, and what follows.
+func message(from io.Reader, typed bool) (head, body []byte, err error) {
+	head = make([]byte, 4, 5)
+	if typed {
+		head = head[:5]
+	}
+	if _, err := io.ReadFull(from, head); err != nil {
+		return nil, nil, err
+	}
+	body = make([]byte, binary.BigEndian.Uint32(head[len(head)-4:])-4)
+	_, err = io.ReadFull(from, body)
+	return head, body, err
 }
 
 // writerTo writes to one end while the link is not black.
