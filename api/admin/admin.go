@@ -113,6 +113,7 @@ type Deps struct {
 	Queues   Queues
 	Views    Views
 	Accounts Accounts
+	Events   Events
 	Webhooks Webhooks     // nil: no routes for them
 	Metrics  http.Handler // nil: not served here
 	Log      *slog.Logger
@@ -136,6 +137,7 @@ func New(deps Deps, token string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	routes := s.routes()
 	maps.Copy(routes, s.webhookRoutes())
+	maps.Copy(routes, s.eventRoutes())
 	for pattern, h := range routes {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(method+" "+Prefix+path, s.guard(h))

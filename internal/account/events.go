@@ -45,12 +45,12 @@ type ResumedV1 struct{}
 // Register adds the account's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[TierChangedV1](TypeTierChanged),
-		eventlog.TypeOf[SubscribedV1](TypeSubscribed),
-		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed),
-		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged),
-		eventlog.TypeOf[SuspendedV1](TypeSuspended),
-		eventlog.TypeOf[ResumedV1](TypeResumed),
+		eventlog.TypeOf[TierChangedV1](TypeTierChanged).Says("the account has another tier"),
+		eventlog.TypeOf[SubscribedV1](TypeSubscribed).Says("the subscription is active again"),
+		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed).Says("the subscription has lapsed: the account reads and submits nothing"),
+		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged).Says("what the account may use of the model router from now on"),
+		eventlog.TypeOf[SuspendedV1](TypeSuspended).Says("from now on no key and no token of the account is accepted"),
+		eventlog.TypeOf[ResumedV1](TypeResumed).Says("keys and tokens of the account are accepted again"),
 	)
 }
 

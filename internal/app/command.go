@@ -52,7 +52,7 @@ Start with:  millrace dev`,
 	root.AddCommand(s.devCommand(), s.serveCommand(), s.migrateCommand(), s.viewsCommand(),
 		s.accountsCommand(), s.keysCommand(), s.historiesCommand(), s.nodesCommand(), s.versionCommand())
 	root.AddCommand(s.modelsCommand(), s.simCommand())
-	root.AddCommand(s.jobsCommand(), s.callsCommand(), s.assetsCommand(), s.queueCommand(), s.webhooksCommand(), s.doctorCommand())
+	root.AddCommand(s.jobsCommand(), s.callsCommand(), s.assetsCommand(), s.eventsCommand(), s.queueCommand(), s.webhooksCommand(), s.doctorCommand())
 	finish(root)
 	return root
 }

@@ -30,3 +30,6 @@ func Writable(ctx context.Context, pool *pgxpool.Pool) error {
 
 // Banner is what `millrace dev` prints when it is ready.
 var Banner = banner
+
+// EventTypes is the registry of all event types of the program.
+var EventTypes = eventTypes

@@ -133,7 +133,7 @@ func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[strin
 	if err := caughtUp(ctx, pool); err != nil {
 		return nil, err
 	}
-	from, err := positionAt(ctx, pool, since)
+	from, err := postgres.PositionAt(ctx, pool, since)
 	if err != nil {
 		return nil, err
 	}
@@ -186,15 +186,20 @@ func stateNames() string {
 }
 
 func (f jobFilter) accountID(names map[string]string) (string, error) {
-	if f.account == "" {
+	return accountNamed(f.account, names)
+}
+
+// accountNamed returns the id of the account of that name or id; "" stays "".
+func accountNamed(text string, names map[string]string) (string, error) {
+	if text == "" {
 		return "", nil
 	}
 	for id, name := range names {
-		if name == f.account || id == f.account {
+		if name == text || id == text {
 			return id, nil
 		}
 	}
-	return "", fmt.Errorf("there is no account %q; see `millrace accounts list`", inspect.Clean(f.account))
+	return "", fmt.Errorf("there is no account %q; see `millrace accounts list`", inspect.Clean(text))
 }
 
 // parseSince reads a duration before now or a time; "" is the beginning.
@@ -202,43 +207,17 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Unix(0, 0).UTC(), nil
 	}
+	return parseMoment("--since", text, now)
+}
+
+// parseMoment reads a duration before now or a time; what asks for it.
+func parseMoment(what, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	p, err := inspect.ParsePoint(text)
 	if err != nil || p.Version > 0 {
-		return time.Time{}, fmt.Errorf("--since takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", inspect.Clean(text))
+		return time.Time{}, fmt.Errorf("%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, inspect.Clean(text))
 	}
 	return p.Time, nil
-}
-
-// commitSlack is how far times may fall back along the log: a writer may wait between taking its
-// position and its time no longer than its transaction may stay idle (15 s).
-const commitSlack = time.Minute
-
-// positionAt returns a position before which nothing was recorded after at. It halves the log by its primary
-// key, so that a listing of the last hour reads nothing older.
-func positionAt(ctx context.Context, pool *pgxpool.Pool, at time.Time) (int64, error) {
-	var low, high int64
-	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&high); err != nil {
-		return 0, postgres.Classify(err, "read the head of the log")
-	}
-	if at.Unix() <= 0 {
-		return 0, nil
-	}
-	for at = at.Add(-commitSlack); low < high; {
-		middle := low + (high-low)/2
-		var position int64
-		var recorded time.Time
-		err := pool.QueryRow(ctx, `select position, recorded_at from events where position > $1 order by position limit 1`, middle).Scan(&position, &recorded)
-		if err != nil {
-			return 0, postgres.Classify(err, "look for a time in the log")
-		}
-		if recorded.Before(at) {
-			low = position
-		} else {
-			high = middle
-		}
-	}
-	return low, nil
 }

@@ -33,7 +33,7 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	}
 	ops := in.operations(service)
 	return admin.New(admin.Deps{
-		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks,
+		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
 		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events)},
 	}, in.cfg.AdminToken)
 }

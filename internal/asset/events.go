@@ -61,12 +61,12 @@ type ExpiredV1 struct{}
 // Register adds the asset's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[CreatedV1](TypeCreated),
-		eventlog.TypeOf[VerifiedV1](TypeVerified),
-		eventlog.TypeOf[ScannedV1](TypeScanned),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued),
-		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended),
-		eventlog.TypeOf[DeletedV1](TypeDeleted),
-		eventlog.TypeOf[ExpiredV1](TypeExpired),
+		eventlog.TypeOf[CreatedV1](TypeCreated).Says("an asset exists"),
+		eventlog.TypeOf[VerifiedV1](TypeVerified).Says("the stored bytes were read again and hashed"),
+		eventlog.TypeOf[ScannedV1](TypeScanned).Says("what a scan found"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("its ingestion is begun again, because nothing ran it, by the sweeper or an operator"),
+		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended).Says("the asset has a later deadline"),
+		eventlog.TypeOf[DeletedV1](TypeDeleted).Says("the asset was deleted by its owner"),
+		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("the asset's deadline passed"),
 	)
 }

@@ -157,22 +157,22 @@ type ClientDisconnectedV1 struct{}
 // Register adds the call's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[AcceptedV1](TypeAccepted),
-		eventlog.TypeOf[AdmittedV1](TypeAdmitted),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued),
-		eventlog.TypeOf[DispatchingV1](TypeDispatching),
-		eventlog.TypeOf[ReroutedV1](TypeRerouted),
-		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted),
-		eventlog.TypeOf[AnsweredV1](TypeAnswered),
-		eventlog.TypeOf[HostedV1](TypeHosted),
-		eventlog.TypeOf[SucceededV1](TypeSucceeded),
-		eventlog.TypeOf[FailedV1](TypeFailed),
-		eventlog.TypeOf[CanceledV1](TypeCanceled),
-		eventlog.TypeOf[OutcomeUnknownV1](TypeOutcomeUnknown),
-		eventlog.TypeOf[ReconciledV1](TypeReconciled),
-		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested),
-		eventlog.TypeOf[DeadlineExceededV1](TypeDeadlineExceeded),
-		eventlog.TypeOf[ClientDisconnectedV1](TypeClientDisconnected),
+		eventlog.TypeOf[AcceptedV1](TypeAccepted).Says("a call was accepted and its credit held"),
+		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("it got its place among the account's calls in flight"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("it goes on in another workflow, because the one before was gone, by the sweeper or an operator"),
+		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it goes on the wire; whoever did not write this fact sends nothing"),
+		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did nothing, and it goes on the wire to the one that takes over"),
+		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider took it; from here on it is collected"),
+		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, as it came or translated"),
+		eventlog.TypeOf[HostedV1](TypeHosted).Says("assets of the answer were copied"),
+		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("the end, well"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("the end, with an error that is certain"),
+		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("the end, by the caller's will"),
+		eventlog.TypeOf[OutcomeUnknownV1](TypeOutcomeUnknown).Says("it was sent and nobody knows what became of it; its hold stays"),
+		eventlog.TypeOf[ReconciledV1](TypeReconciled).Says("an operator settled an unknown outcome"),
+		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the caller asked to stop"),
+		eventlog.TypeOf[DeadlineExceededV1](TypeDeadlineExceeded).Says("the router let the connection go at its own bound"),
+		eventlog.TypeOf[ClientDisconnectedV1](TypeClientDisconnected).Says("the caller went away before the answer"),
 	)
 }
 

@@ -44,10 +44,10 @@ type ReleasedV1 struct {
 // Register adds the ledger's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[GrantedV1](TypeGranted),
-		eventlog.TypeOf[HeldV1](TypeHeld),
-		eventlog.TypeOf[SettledV1](TypeSettled),
-		eventlog.TypeOf[ReleasedV1](TypeReleased),
+		eventlog.TypeOf[GrantedV1](TypeGranted).Says("credit was given; the first makes the account metered; a negative amount is a correction"),
+		eventlog.TypeOf[HeldV1](TypeHeld).Says("an amount was set aside for something under way"),
+		eventlog.TypeOf[SettledV1](TypeSettled).Says("a hold ended: so much was spent of what had been held"),
+		eventlog.TypeOf[ReleasedV1](TypeReleased).Says("a hold ended and nothing was spent"),
 	)
 }
 

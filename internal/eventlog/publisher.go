@@ -21,7 +21,9 @@ type MessageV1 struct {
 }
 
 // MessageType describes TypeMessage to a Registry.
-func MessageType() Type { return TypeOf[MessageV1](TypeMessage) }
+func MessageType() Type {
+	return TypeOf[MessageV1](TypeMessage).Says("a Watermill message, through eventlog.Publisher")
+}
 
 // messageNamespace makes event ids of (topic, message id): publishing again records once.
 var messageNamespace = uuid.MustParse("0f6d7b0e-54a5-5b0c-9a51-2f0f6c2b7e1d")

@@ -20,6 +20,7 @@ type Type struct {
 	accepts func(any) bool
 	upcast  Upcaster
 	next    string
+	says    string
 }
 
 // TypeOf describes the event type of that name whose data is a T.
@@ -36,6 +37,13 @@ func TypeOf[T any](name string) Type {
 		return ok
 	}
 	return Type{name: name, decode: decode, accepts: accepts}
+}
+
+// Says returns t with what an event of it says, in one line for operators. The catalogue of
+// docs/events.md has the same words, which a test compares.
+func (t Type) Says(meaning string) Type {
+	t.says = meaning
+	return t
 }
 
 // Retired describes a type that is no longer written: its data is turned into that of next when read.
@@ -68,6 +76,15 @@ func (r *Registry) Names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Says returns what an event of that type says; "" for a type that is not known.
+func (r *Registry) Says(typeName string) string { return r.types[typeName].says }
+
+// Knows reports whether the type is registered.
+func (r *Registry) Knows(typeName string) bool {
+	_, ok := r.types[typeName]
+	return ok
 }
 
 // Decode returns the data of a recorded event as the struct its type was registered

@@ -34,7 +34,10 @@ type ClearedV1 struct {
 
 // Register adds the event types of histories to r.
 func Register(r *eventlog.Registry) error {
-	return r.Register(eventlog.TypeOf[JobsHiddenV1](TypeJobsHidden), eventlog.TypeOf[ClearedV1](TypeCleared))
+	return r.Register(
+		eventlog.TypeOf[JobsHiddenV1](TypeJobsHidden).Says("finished jobs were taken out of the history that the cloud surface lists"),
+		eventlog.TypeOf[ClearedV1](TypeCleared).Says("the history was cleared of finished jobs submitted up to a position"),
+	)
 }
 
 const streamPrefix = "history-"

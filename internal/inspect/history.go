@@ -25,7 +25,7 @@ type Fact struct {
 	ID        uuid.UUID       `json:"id"`
 	Type      string          `json:"type"`
 	At        time.Time       `json:"recorded_at"`
-	State     string          `json:"state"` // of the job, the call or the asset, after it
+	State     string          `json:"state,omitempty"` // of the job, the call or the asset, after it
 	Actor     string          `json:"actor,omitempty"`
 	RequestID string          `json:"request_id,omitempty"`
 	Cause     string          `json:"cause,omitempty"`

@@ -154,6 +154,22 @@ func clip(text string, columns int) string {
 	return out.String() + "…"
 }
 
+// wrap cuts text into lines of at most columns.
+func wrap(text string, columns int) []string {
+	var lines []string
+	var line strings.Builder
+	used := 0
+	for g := uniseg.NewGraphemes(text); g.Next(); {
+		if used += g.Width(); used > columns {
+			lines = append(lines, line.String())
+			line.Reset()
+			used = g.Width()
+		}
+		line.WriteString(g.Str())
+	}
+	return append(lines, line.String())
+}
+
 // stamp writes a time to the millisecond, in UTC.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
 

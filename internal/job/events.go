@@ -143,20 +143,20 @@ type RetiredV1 struct {
 // Register adds the job's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[SubmittedV1](TypeSubmitted),
-		eventlog.TypeOf[AdmittedV1](TypeAdmitted),
-		eventlog.TypeOf[StartedV1](TypeStarted),
-		eventlog.TypeOf[NodesCachedV1](TypeNodesCached),
-		eventlog.TypeOf[NodeStartedV1](TypeNodeStarted),
-		eventlog.TypeOf[NodeExecutedV1](TypeNodeExecuted),
-		eventlog.TypeOf[NodeFailedV1](TypeNodeFailed),
-		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested),
-		eventlog.TypeOf[SucceededV1](TypeSucceeded),
-		eventlog.TypeOf[FailedV1](TypeFailed),
-		eventlog.TypeOf[CanceledV1](TypeCanceled),
-		eventlog.TypeOf[ExpiredV1](TypeExpired),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued),
-		eventlog.TypeOf[RetiredV1](TypeRetired),
+		eventlog.TypeOf[SubmittedV1](TypeSubmitted).Says("a submission was accepted"),
+		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("a slot was given; the run may start"),
+		eventlog.TypeOf[StartedV1](TypeStarted).Says("a worker began the run"),
+		eventlog.TypeOf[NodesCachedV1](TypeNodesCached).Says("which nodes the cache answers"),
+		eventlog.TypeOf[NodeStartedV1](TypeNodeStarted).Says("a node began"),
+		eventlog.TypeOf[NodeExecutedV1](TypeNodeExecuted).Says("a node ended well"),
+		eventlog.TypeOf[NodeFailedV1](TypeNodeFailed).Says("a node failed; the job's failure follows"),
+		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the user asked a running job to stop"),
+		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("the end, well"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("the end, with an error"),
+		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("the end, by the user's will"),
+		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("the end of a job that waited in the queue past its retention"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("a run that nothing runs is started again, by an operator or the sweeper"),
+		eventlog.TypeOf[RetiredV1](TypeRetired).Says("an ended job is past its retention: views forget it, the facts before this one leave the log"),
 	)
 }
 

@@ -67,12 +67,12 @@ func ViewStream(view string) string { return "view-" + view }
 // Register adds the event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[AccountCreatedV1](TypeAccountCreated),
-		eventlog.TypeOf[KeyIssuedV1](TypeKeyIssued),
-		eventlog.TypeOf[KeyRevokedV1](TypeKeyRevoked),
-		eventlog.TypeOf[StreamResumedV1](TypeStreamResumed),
-		eventlog.TypeOf[ViewRebuiltV1](TypeViewRebuilt),
-		eventlog.TypeOf[RowDroppedV1](TypeRowDropped),
-		eventlog.TypeOf[TerminationV1](TypeTermination),
+		eventlog.TypeOf[AccountCreatedV1](TypeAccountCreated).Says("an account was made"),
+		eventlog.TypeOf[KeyIssuedV1](TypeKeyIssued).Says("a key was made"),
+		eventlog.TypeOf[KeyRevokedV1](TypeKeyRevoked).Says("a key was ended"),
+		eventlog.TypeOf[StreamResumedV1](TypeStreamResumed).Says("a halted stream was resumed"),
+		eventlog.TypeOf[ViewRebuiltV1](TypeViewRebuilt).Says("a view was folded anew and took the place of the one before"),
+		eventlog.TypeOf[RowDroppedV1](TypeRowDropped).Says("a slot or a place in the queue without an open stream was dropped"),
+		eventlog.TypeOf[TerminationV1](TypeTermination).Says("a workflow is terminated whose job or call the log does not have"),
 	)
 }

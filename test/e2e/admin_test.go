@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -149,4 +150,64 @@ func TestMetricsTellWhatRan(t *testing.T) {
 	}
 	require.NotContains(t, body, c.key)
 	require.NotContains(t, body, adminToken)
+}
+
+// What belongs to no job, call or asset is in the log all the same: made, granted and paused over HTTP, read there.
+func TestOperatorsReadTheLogOverHTTP(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	secret := `{"api_key":"hunter2"}`
+	graph := `{"prompt":` + strings.ReplaceAll(cheapGraph, "PREFIX", "log") + `,"extra_data":{"extra_pnginfo":` + secret + `}}`
+	r := c.do("POST", "/api/prompt", graph)
+	require.Equal(t, 200, r.status, r.body)
+	job := decode(t, r.body)["prompt_id"].(string)
+	c.await(job, "completed")
+	_, shown := c.admin("GET", "/jobs/"+job, "")
+	id := shown["job"].(map[string]any)["account"].(string)
+	for path, body := range map[string]string{"/accounts/" + id + "/credit": `"usd":"3"`, "/accounts/" + id + "/keys": `"scopes":["read"]`} {
+		status, answer := c.admin("POST", path, `{"actor":"kim","reason":"log",`+body+`}`)
+		require.Less(t, status, 300, answer)
+	}
+
+	status, list := c.admin("GET", "/events?stream=*"+id+"&limit=20", "")
+	require.Equal(t, 200, status, list)
+	types := map[string]map[string]any{}
+	for _, f := range list["facts"].([]any) {
+		fact := f.(map[string]any)
+		require.Equal(t, id, fact["account"])
+		types[fact["type"].(string)] = fact
+	}
+	require.Equal(t, "admin:kim", types["credit.granted.v1"]["actor"])
+	require.Equal(t, "log", types["account.key_issued.v1"]["reason"], "the newer of two")
+	require.NotContains(t, types, "job.submitted.v1")
+
+	position := types["credit.granted.v1"]["position"].(float64)
+	status, fact := c.admin("GET", fmt.Sprintf("/events/%.0f", position), "")
+	require.Equal(t, 200, status)
+	require.Equal(t, "ledger-"+id, fact["stream"])
+	require.EqualValues(t, 3_000_000, fact["data"].(map[string]any)["micros"])
+
+	status, onwards := c.admin("GET", "/events?from_position=1&type=job.submitted&limit=1000&account="+id, "")
+	require.Equal(t, 200, status)
+	require.Len(t, onwards["facts"], 1)
+	raw, err := json.Marshal(onwards["facts"])
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "SaveImage")
+	require.NotContains(t, string(raw), "hunter2")
+	next := onwards["from_position"].(float64)
+	c.await(c.submit(strings.ReplaceAll(cheapGraph, "PREFIX", "log2")), "completed")
+	_, later := c.admin("GET", fmt.Sprintf("/events?from_position=%.0f&type=job.submitted&account=%s", next, id), "")
+	require.Len(t, later["facts"], 1, "a poll goes on where the last one ended")
+
+	status, counted := c.admin("GET", "/events/types", "")
+	require.Equal(t, 200, status)
+	require.NotEmpty(t, counted["types"])
+	for path, want := range map[string]int{
+		"/events/999999999": 404, "/events/x": 404, "/events?limit=0": 400, "/events?limit=5000": 400, "/events?since=soon": 400,
+		"/events?account=nobody": 400, "/events?from_position=-1": 400, "/events?from_position=2&before=3": 400,
+	} {
+		status, answer := c.admin("GET", path, "")
+		require.Equal(t, want, status, "%s: %v", path, answer)
+	}
+	require.Equal(t, 401, c.do("GET", "/admin/events", "").status)
 }

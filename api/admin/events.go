@@ -1,0 +1,100 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// EventFilter selects facts of the log. Empty fields select all.
+type EventFilter struct {
+	Stream  string // a beginning, or a pattern with * and ?
+	Type    string // a beginning
+	Account string // name or id; * = facts of all accounts together
+	Since   string // a duration before now, or a time
+	Until   string
+	From    int64 // the position to read on from, the oldest first; 0 = the newest
+	Before  int64 // only positions below; 0 = all
+	Limit   int   // default 50
+}
+
+// Events are the operators' questions about the log as a whole. Answers are in a form for JSON, without secrets.
+type Events interface {
+	// Search returns the facts that f selects in the order of the log, with how far it looked.
+	Search(ctx context.Context, f EventFilter) (any, error)
+	// Fact returns the one at a position, whole; NotFound where there is none.
+	Fact(ctx context.Context, position int64) (any, error)
+	// Types returns the types of facts, with how many of the newest, or of the whole log, are of each.
+	Types(ctx context.Context, whole bool) (any, error)
+}
+
+func (s *server) eventRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /events":            s.searchEvents,
+		"GET /events/types":      s.listEventTypes,
+		"GET /events/{position}": s.showEvent,
+	}
+}
+
+// searchEvents serves GET /admin/events.
+func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	f := EventFilter{
+		Stream: query.Get("stream"), Type: query.Get("type"), Account: query.Get("account"),
+		Since: query.Get("since"), Until: query.Get("until"),
+	}
+	var limit int64
+	for name, into := range map[string]*int64{"from_position": &f.From, "before": &f.Before, "limit": &limit} {
+		if err := number(query, name, into); err != nil {
+			return err
+		}
+	}
+	f.Limit = int(min(limit, 1<<31-1))
+	page, err := s.Events.Search(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, page)
+	return nil
+}
+
+// number reads a parameter that is a count; an absent one leaves into as it is.
+func number(query url.Values, name string, into *int64) error {
+	text := query.Get(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return fault.New(fault.Invalid, "invalid_request", "%s is a number from 1 on", name)
+	}
+	*into = n
+	return nil
+}
+
+// showEvent serves GET /admin/events/{position}.
+func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
+	position, err := strconv.ParseInt(r.PathValue("position"), 10, 64)
+	if err != nil {
+		return fault.Wrap(err, fault.NotFound, "event_not_found", "%.32q is not a position of the log", r.PathValue("position"))
+	}
+	fact, err := s.Events.Fact(r.Context(), position)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, fact)
+	return nil
+}
+
+// listEventTypes serves GET /admin/events/types.
+func (s *server) listEventTypes(w http.ResponseWriter, r *http.Request) error {
+	types, err := s.Events.Types(r.Context(), r.URL.Query().Get("whole") == "true")
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, types)
+	return nil
+}

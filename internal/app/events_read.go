@@ -1,0 +1,189 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/queue"
+)
+
+// logReader answers what operators ask of the log as a whole. It implements admin.Events.
+type logReader struct {
+	pool  *pgxpool.Pool
+	types *eventlog.Registry
+}
+
+var _ admin.Events = logReader{}
+
+// Bounds of a listing of facts.
+const (
+	eventsListed  = 50
+	mostEvents    = 1_000 // each may have megabytes
+	eventsCounted = 1_000_000
+)
+
+// eventPage is a part of the log.
+type eventPage struct {
+	Facts []inspect.Entry `json:"facts"` // in the order of the log
+	Low   int64           `json:"looked_from"`
+	High  int64           `json:"looked_to"`
+	More  bool            `json:"more"` // facts that match may lie beyond
+	// Where to go on: behind what was looked at when the search went forward, else before it, if there is more.
+	From   int64 `json:"from_position,omitempty"`
+	Before int64 `json:"before,omitempty"`
+}
+
+// search checks what is asked for.
+func (l logReader) search(ctx context.Context, f admin.EventFilter) (q postgres.LogSearch, names map[string]string, err error) {
+	f.Limit = cmp.Or(f.Limit, eventsListed)
+	switch {
+	case f.Limit < 1 || f.Limit > mostEvents:
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "limit must be between 1 and %d, not %d", mostEvents, f.Limit)
+	case f.From < 0 || f.Before < 0:
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "positions begin with 1")
+	case f.From > 0 && f.Before > 0:
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "give the position to read from or the one to read before, not both")
+	}
+	q = postgres.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
+	now, err := databaseTime(ctx, l.pool)
+	if err != nil {
+		return q, nil, err
+	}
+	if names, err = accountNames(ctx, l.pool); err != nil {
+		return q, nil, err
+	}
+	for _, moment := range []struct {
+		name, text string
+		into       *time.Time
+	}{{"since", f.Since, &q.Since}, {"until", f.Until, &q.Until}} {
+		if moment.text == "" {
+			continue
+		}
+		if *moment.into, err = parseMoment(moment.name, moment.text, now); err != nil {
+			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		}
+	}
+	if q.Account = f.Account; f.Account != queue.All {
+		if q.Account, err = accountNamed(f.Account, names); err != nil {
+			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		}
+	}
+	return q, names, nil
+}
+
+// page finds what q asks for.
+func (l logReader) page(ctx context.Context, q postgres.LogSearch) (eventPage, error) {
+	found, err := postgres.SearchLog(ctx, l.pool, q)
+	if err != nil {
+		return eventPage{}, err
+	}
+	page := eventPage{Facts: inspect.EntriesOf(l.types, found.Facts), Low: found.Low, High: found.High, More: found.More}
+	switch {
+	case q.From > 0:
+		page.From = max(q.From, found.High+1)
+	case found.More:
+		page.Before = found.Low
+	}
+	return page, nil
+}
+
+// Search implements admin.Events.
+func (l logReader) Search(ctx context.Context, f admin.EventFilter) (any, error) {
+	q, _, err := l.search(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return l.page(ctx, q)
+}
+
+// eventDetail is one fact with what led to it.
+type eventDetail struct {
+	inspect.Entry
+	CausedBy *eventRef `json:"caused_by,omitempty"`
+
+	cause *inspect.Entry
+}
+
+// eventRef names a fact.
+type eventRef struct {
+	Position int64  `json:"position"`
+	Stream   string `json:"stream"`
+	Type     string `json:"type"`
+}
+
+// Fact implements admin.Events.
+func (l logReader) Fact(ctx context.Context, position int64) (any, error) {
+	return l.fact(ctx, position)
+}
+
+func (l logReader) fact(ctx context.Context, position int64) (eventDetail, error) {
+	rec, err := postgres.FactAt(ctx, l.pool, position)
+	if fault.Is(err, fault.NotFound) {
+		return eventDetail{}, fault.Wrap(err, fault.NotFound, "event_not_found",
+			"there is no fact at position %d: it was never taken, or its append was rolled back, or it left the log with its job", position)
+	}
+	if err != nil {
+		return eventDetail{}, err
+	}
+	d := eventDetail{Entry: inspect.EntryOf(l.types, rec)}
+	if _, err := uuid.Parse(d.Cause); err != nil {
+		return d, nil //nolint:nilerr // a cause that is no id is shown as it is
+	}
+	rec, err = postgres.FactByID(ctx, l.pool, d.Cause)
+	if fault.Is(err, fault.NotFound) {
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	cause := inspect.EntryOf(l.types, rec)
+	d.cause, d.CausedBy = &cause, &eventRef{cause.Position, cause.Stream, cause.Type}
+	return d, nil
+}
+
+// eventCounts is how many facts of each type are in a part of the log.
+type eventCounts struct {
+	Types []inspect.EventType `json:"types"`
+	Low   int64               `json:"counted_from"` // the lowest position that was counted
+	Whole bool                `json:"whole"`        // nothing was recorded before it
+}
+
+// Types implements admin.Events.
+func (l logReader) Types(ctx context.Context, whole bool) (any, error) { return l.counts(ctx, whole) }
+
+// counts counts the newest facts, or all of them, by type. Types that are recorded and not known are listed, too.
+func (l logReader) counts(ctx context.Context, whole bool) (eventCounts, error) {
+	most := int64(eventsCounted)
+	if whole {
+		most = 0
+	}
+	recorded, low, complete, err := postgres.CountTypes(ctx, l.pool, most)
+	if err != nil {
+		return eventCounts{}, err
+	}
+	names := l.types.Names()
+	for name := range recorded {
+		if !l.types.Knows(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	counts := eventCounts{Types: make([]inspect.EventType, len(names)), Low: low, Whole: complete}
+	for i, name := range names {
+		counts.Types[i] = inspect.TypeNamed(l.types, name)
+		if c, ok := recorded[name]; ok {
+			counts.Types[i].Recorded, counts.Types[i].Last = c.Count, &c.Last
+		}
+	}
+	return counts, nil
+}
