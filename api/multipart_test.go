@@ -60,6 +60,10 @@ func (recordsOnly) Create(_ context.Context, n asset.New) (asset.Made, error) {
 func (recordsOnly) Reference(context.Context, asset.New) (asset.Made, bool, error) {
 	return asset.Made{}, false, nil
 }
+
+func (recordsOnly) Change(context.Context, string, asset.ID, asset.Change, string) (asset.Asset, []asset.Fact, error) {
+	return asset.Asset{}, nil, nil
+}
 func (recordsOnly) Delete(context.Context, string, asset.ID, string) error { return nil }
 func (recordsOnly) Holds(context.Context, string, blob.Ref) (bool, error)  { return false, nil }
 func (recordsOnly) Check(context.Context, string, string, string) error    { return nil }

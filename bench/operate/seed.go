@@ -21,7 +21,7 @@ var seed = []string{
 		(5, 'job.succeeded.v1', '{"run":1}')) f (version, type, data)
 	order by n, f.version`,
 	`insert into checkpoints (name, position) select v, (select max(position) from events)
-	from unnest(array['jobs_v1', 'assets_v1', 'calls_v1', 'usage_v1', 'history_v1', 'webhooks_v1']) v
+	from unnest(array['jobs_v1', 'assets_v2', 'calls_v1', 'usage_v1', 'history_v1', 'webhooks_v1']) v
 	on conflict (name) do update set position = excluded.position`,
 	`analyze`,
 }

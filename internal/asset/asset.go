@@ -137,6 +137,12 @@ type Asset struct {
 	Damaged     bool       `json:"damaged,omitempty"` // the stored bytes did not match when verified
 	Scan        *Scan      `json:"scan,omitempty"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"`
+
+	Name      string          `json:"name,omitempty"`       // what its owner calls it, "" = nothing; see Title
+	Metadata  json.RawMessage `json:"metadata,omitempty"`   // a JSON object of the owner's, nil = none
+	Preview   ID              `json:"preview,omitempty"`    // the asset that shows this one, "" = none
+	UpdatedAt *time.Time      `json:"updated_at,omitempty"` // of the owner's last change, nil = none since it was made
+	Changed   int64           `json:"changed,omitempty"`    // position of that change
 }
 
 // Scan is what looking into the content found.

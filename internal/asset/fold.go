@@ -35,7 +35,30 @@ func (a *Asset) apply(rec eventlog.Recorded, data any, at time.Time) {
 		a.State, a.EndedAt = Deleted, &at
 	case ExpiredV1:
 		a.State, a.EndedAt = Expired, &at
+	default:
+		a.changed(rec, data, at)
 	}
+}
+
+// changed applies a change that the owner made.
+func (a *Asset) changed(rec eventlog.Recorded, data any, at time.Time) {
+	switch e := data.(type) {
+	case RenamedV1:
+		a.Name = e.Name
+	case RetypedV1:
+		a.ContentType = e.ContentType
+	case TagsAddedV1:
+		a.Tags = with(a.Tags, e.Tags)
+	case TagsRemovedV1:
+		a.Tags = without(a.Tags, e.Tags)
+	case DescribedV1:
+		a.Metadata = e.Metadata
+	case PreviewChosenV1:
+		a.Preview = e.Preview
+	default:
+		return
+	}
+	a.UpdatedAt, a.Changed = &at, rec.Position
 }
 
 func (a *Asset) created(rec eventlog.Recorded, e CreatedV1, at time.Time) {
@@ -44,6 +67,7 @@ func (a *Asset) created(rec eventlog.Recorded, e CreatedV1, at time.Time) {
 	a.Hash, a.Size, a.ContentType = e.Hash, e.Size, e.ContentType
 	a.FilePath, a.Place, a.Producer, a.Tags = e.FilePath, e.Place, e.Producer, e.Tags
 	a.Width, a.Height, a.CreatedAt, a.ExpiresAt = e.Width, e.Height, at, e.ExpiresAt
+	a.Name, a.Metadata, a.Preview = e.Name, e.Metadata, e.Preview
 }
 
 func (a *Asset) scanned(s Scan) {

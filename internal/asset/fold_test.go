@@ -48,6 +48,18 @@ func typeOf(t *testing.T, fact any) string {
 		return asset.TypeScanned
 	case asset.RetentionExtendedV1:
 		return asset.TypeRetentionExtended
+	case asset.RenamedV1:
+		return asset.TypeRenamed
+	case asset.RetypedV1:
+		return asset.TypeRetyped
+	case asset.TagsAddedV1:
+		return asset.TypeTagsAdded
+	case asset.TagsRemovedV1:
+		return asset.TypeTagsRemoved
+	case asset.DescribedV1:
+		return asset.TypeDescribed
+	case asset.PreviewChosenV1:
+		return asset.TypePreviewChosen
 	case asset.DeletedV1:
 		return asset.TypeDeleted
 	case asset.ExpiredV1:

@@ -15,6 +15,7 @@ import (
 
 // New is an asset to record over a blob that is stored already.
 type New struct {
+	ID          ID // "" = a fresh one
 	Account     string
 	Origin      Origin
 	Hash        blob.Ref
@@ -27,6 +28,16 @@ type New struct {
 	Height      int
 	Deadline    *time.Time
 	RequestID   string
+	About
+}
+
+// About is what an owner says about an asset beside its path and tags.
+type About struct {
+	Name     string // "" = the asset is called by its path
+	Metadata Metadata
+	Preview  ID // the asset that shows this one, "" = none
+	// Strict asks that an asset is returned again only when it agrees with all of this, too.
+	Strict bool
 }
 
 // Made is the outcome of recording an asset.
@@ -38,13 +49,16 @@ type Made struct {
 
 // Store carries out the transactions of assets. All are scoped to the account.
 type Store interface {
-	// Create records a new asset. Its deadline is the later of the one given and the latest in force
+	// Create records a new asset; an id that is in use, or was, is Conflict, asset_id_taken. Its deadline is the later of the one given and the latest in force
 	// for these bytes in the account.
 	Create(ctx context.Context, n New) (Made, error)
 	// Reference records an asset over bytes the account holds. An asset with the same bytes, path
 	// and tags is returned instead, with its deadline extended; then same is true. Bytes that the
 	// account does not hold are NotFound, blob_not_found.
 	Reference(ctx context.Context, n New) (made Made, same bool, err error)
+	// Change records what the owner changes of an asset and returns it. NotFound when it is not there, or
+	// when the preview is not.
+	Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Fact, error)
 	// Delete ends an asset. NotFound when it is not there; Conflict, asset_in_use, while an
 	// unfinished job needs it.
 	Delete(ctx context.Context, account string, id ID, requestID string) error
@@ -87,6 +101,8 @@ type Spec struct {
 	Tags        []string
 	ExpiresIn   time.Duration // 0 = the default
 	RequestID   string
+	ID          ID // "" = a fresh one
+	About
 }
 
 func (s *Service) deadline(in time.Duration) *time.Time {
@@ -217,6 +233,7 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 	return New{
 		Account: spec.Account, Origin: origin, Hash: ref, ContentType: spec.ContentType, FilePath: spec.FilePath,
 		Place: spec.Place, Tags: spec.Tags, Deadline: s.deadline(spec.ExpiresIn), RequestID: spec.RequestID,
+		ID: spec.ID, About: spec.About,
 	}
 }
 
@@ -249,6 +266,11 @@ func (s *Service) Holds(ctx context.Context, account string, ref blob.Ref) (bool
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Change changes what the owner says about an asset; the facts are what that came to.
+func (s *Service) Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Fact, error) {
+	return s.store.Change(ctx, account, id, c, requestID)
 }
 
 // Delete ends an asset of the account.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -122,6 +123,25 @@ func (f Fact) ofAsset() string {
 			return "for good"
 		}
 		return "until " + e.ExpiresAt.UTC().Format(time.DateTime)
+	}
+	return f.ofChange()
+}
+
+// ofChange says what the owner of an asset changed. Metadata are the owner's and may be long.
+func (f Fact) ofChange() string {
+	switch e := f.decoded.(type) {
+	case asset.RenamedV1:
+		return strconv.Quote(e.Name)
+	case asset.RetypedV1:
+		return e.ContentType
+	case asset.TagsAddedV1:
+		return strings.Join(e.Tags, ", ")
+	case asset.TagsRemovedV1:
+		return strings.Join(e.Tags, ", ")
+	case asset.DescribedV1:
+		return fmt.Sprintf("%d bytes of metadata", len(e.Metadata))
+	case asset.PreviewChosenV1:
+		return string(e.Preview)
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -112,7 +113,7 @@ func (s *Assets) Create(ctx context.Context, n asset.New) (asset.Made, error) {
 		return err
 	})
 	if err != nil {
-		return asset.Made{}, classify(err, "create an asset")
+		return asset.Made{}, classify(taken(err, n.ID), "create an asset")
 	}
 	s.events.Wake()
 	return m.made(s)
@@ -131,18 +132,28 @@ func (s *Assets) Reference(ctx context.Context, n asset.New) (made asset.Made, s
 		case !st.held || st.like.id == "":
 			return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 		case st.same.id != "":
-			m, err = s.queueAgain(ctx, db, q, n, st.same)
-		default:
+			m, same, err = s.queueAgain(ctx, db, q, n, st.same)
+		}
+		if err == nil && !same {
 			m, err = s.queueReference(ctx, db, q, n, &st)
 		}
 		return err
 	})
 	if err != nil {
-		return asset.Made{}, false, classify(err, "reference bytes")
+		return asset.Made{}, false, classify(taken(err, n.ID), "reference bytes")
 	}
 	s.events.Wake()
 	made, err = m.made(s)
-	return made, st.same.id != "", err
+	return made, same, err
+}
+
+// taken names the failure of an id that its owner chose.
+func taken(err error, id asset.ID) error {
+	var pg *pgconn.PgError
+	if id != "" && errors.As(err, &pg) && (pg.Code == uniqueViolation || pg.Code == eventsRefused) {
+		return fault.Wrap(err, fault.Conflict, "asset_id_taken", "the id %s is in use, or was", id)
+	}
+	return err
 }
 
 // making is an asset whose facts were queued; what they make of it is known when they are placed.
@@ -176,7 +187,10 @@ const insertAsset = `insert into files (asset_id, account, hash, size, content_t
 // known of the bytes yet is left to its ingestion.
 func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...any) (making, error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
-	id, m := asset.NewID(), making{held: st.held}
+	id, m := n.ID, making{held: st.held}
+	if id == "" {
+		id = asset.NewID()
+	}
 	place, named := asset.Place{Folder: "input"}, n.Place != nil
 	if named {
 		place = *n.Place
@@ -192,6 +206,7 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...an
 	fact := asset.CreatedV1{
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
 		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
+		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview,
 	}
 	a := createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 	for _, data := range known {
@@ -205,7 +220,10 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...an
 // queueReference completes a reference with what the account's newest asset of these bytes says of
 // them; what was found out about the bytes holds for the new asset as well.
 func (s *Assets) queueReference(ctx context.Context, db querier, q *pgx.Batch, n asset.New, st *standing) (making, error) {
-	n.Size, n.ContentType, n.Width, n.Height = st.size, st.kind, st.wide, st.high
+	n.Size, n.Width, n.Height = st.size, st.wide, st.high
+	if n.ContentType == "" {
+		n.ContentType = st.kind
+	}
 	state, err := s.foldOn(ctx, db, st.like)
 	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
 		if err != nil {
@@ -216,22 +234,23 @@ func (s *Assets) queueReference(ctx context.Context, db querier, q *pgx.Batch, n
 	return s.queueAsset(q, n, st, asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan})
 }
 
-// queueAgain extends the deadline of an asset that is referenced once more.
-func (s *Assets) queueAgain(ctx context.Context, db querier, q *pgx.Batch, n asset.New, h history) (making, error) {
+// queueAgain extends the deadline of an asset that is referenced once more; same is false for one that does not
+// agree with all that is said.
+func (s *Assets) queueAgain(ctx context.Context, db querier, q *pgx.Batch, n asset.New, h history) (m making, same bool, err error) {
 	state, err := s.foldOn(ctx, db, h)
-	if err != nil {
-		return making{}, err
+	if err != nil || !n.Repeats(state) {
+		return making{}, false, err
 	}
-	m := making{before: state, held: true}
+	m = making{before: state, held: true}
 	deadline := asset.Later(state.ExpiresAt, n.Deadline)
 	if state.ExpiresAt == nil || deadline != nil && deadline.Equal(*state.ExpiresAt) {
-		return m, nil
+		return m, true, nil
 	}
 	q.Queue(`update files set expires_at = $2 where asset_id = $1`, string(h.id), deadline)
 	m.facts, err = s.events.queueAppend(q, []eventlog.Append{extension(h.id, n.Account, deadline, eventlog.Meta{
 		Actor: n.Account, RequestID: n.RequestID,
 	})})
-	return m, err
+	return m, true, err
 }
 
 // extension is the append of a later deadline.

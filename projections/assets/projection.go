@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -18,12 +19,9 @@ import (
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
-const Name = "assets_v1"
+const Name = "assets_v2"
 
-// tagTable lists what is there by tag.
-const tagTable = "assets_v1_tags"
-
-// Projection folds the streams of assets into assets_v1.
+// Projection folds the streams of assets into assets_v2.
 type Projection struct{ registry *eventlog.Registry }
 
 // NewProjection returns the projection; registry knows the event types of assets.
@@ -33,7 +31,7 @@ func NewProjection(registry *eventlog.Registry) *Projection { return &Projection
 func (p *Projection) Name() string { return Name }
 
 // Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name, tagTable} }
+func (p *Projection) Tables() []string { return []string{Name, tagTable, labelTable, countTable} }
 
 // row is a row of the view.
 type row struct {
@@ -58,6 +56,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	if err != nil {
 		return err
 	}
+	before := maps.Clone(rows)
 	changed := make(map[asset.ID]bool, len(ids))
 	for _, rec := range batch {
 		id, ok := asset.IDOfStream(rec.Stream)
@@ -71,6 +70,9 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 		if moved {
 			rows[id], changed[id] = next, true
 		}
+	}
+	if err := index(ctx, tx, ids, before, rows); err != nil {
+		return err
 	}
 	return store(ctx, tx, ids, rows, changed)
 }
@@ -133,33 +135,27 @@ func scanRow(found pgx.CollectableRow) (row, error) {
 	return r, json.Unmarshal(state, &r.asset)
 }
 
-// upsert writes rows from one array each; the columns beside asset exist to be searched. Tags
-// travel as JSON, since an array of arrays must be rectangular.
-const upsert = `insert into ` + Name + ` (id, account, state, created, version, name, tags, expires_at, asset)
-	select id, account, state, created, version, name, array(select json_array_elements_text(tags)), expires_at, asset
-	from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::json[], $8::timestamptz[], $9::json[])
-		as v (id, account, state, created, version, name, tags, expires_at, asset)
-	on conflict (id) do update set state = excluded.state, version = excluded.version,
+// upsert writes rows from one array each; the columns beside asset exist to be searched. Lists travel as
+// JSON, since an array of arrays must be rectangular.
+const upsert = `insert into ` + Name + ` (id, account, state, created, changed, version, name, label, tags, labels, size, hash,
+		metadata, expires_at, asset)
+	select id, account, state, created, changed, version, name, label, array(select json_array_elements_text(tags)),
+		array(select json_array_elements_text(labels)), size, hash, metadata, expires_at, asset
+	from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::json[],
+			$10::json[], $11::bigint[], $12::bytea[], $13::jsonb[], $14::timestamptz[], $15::json[])
+		as v (id, account, state, created, changed, version, name, label, tags, labels, size, hash, metadata, expires_at, asset)
+	on conflict (id) do update set state = excluded.state, changed = excluded.changed, version = excluded.version,
+		label = excluded.label, tags = excluded.tags, labels = excluded.labels, metadata = excluded.metadata,
 		expires_at = excluded.expires_at, asset = excluded.asset`
-
-// tagRows gives each asset that is there a row for each of its tags, and takes them from those that
-// are gone.
-const tagRows = `with v as (
-		select id, account, created, tag, there
-		from unnest($1::text[], $2::text[], $3::bigint[], $4::json[], $5::bool[]) as a (id, account, created, tags, there),
-			json_array_elements_text(tags) tag
-	), gone as (
-		delete from ` + tagTable + ` t using v where not v.there and t.account = v.account and t.tag = v.tag and t.created = v.created
-	)
-	insert into ` + tagTable + ` (account, tag, created, id) select distinct account, tag, created, id from v where there
-	on conflict (account, tag, created) do nothing`
 
 // columns are the arrays that one upsert writes.
 type columns struct {
-	ids, accounts, states, names, tags, assets []string
-	created, versions                          []int64
-	expires                                    []*time.Time
-	there                                      []bool
+	ids, accounts, states, names, labels []string
+	tags, allLabels, assets              []string // JSON
+	created, changed, versions, sizes    []int64
+	hashes                               [][]byte
+	metadata                             []*string
+	expires                              []*time.Time
 }
 
 func (c *columns) add(r row) error {
@@ -167,21 +163,37 @@ func (c *columns) add(r row) error {
 	if err != nil {
 		return err
 	}
-	tags := r.asset.Tags
-	if tags == nil {
-		tags = []string{}
+	tags, err := json.Marshal(append([]string{}, r.asset.Tags...))
+	if err != nil {
+		return err
 	}
-	list, err := json.Marshal(tags)
+	labels, err := json.Marshal(r.asset.Labels())
 	if err != nil {
 		return err
 	}
 	c.ids, c.accounts = append(c.ids, string(r.asset.ID)), append(c.accounts, r.asset.Account)
 	c.states, c.names = append(c.states, string(r.asset.State)), append(c.names, searchName(r.asset))
-	c.created, c.versions = append(c.created, r.created), append(c.versions, r.asset.Version)
-	c.there = append(c.there, !r.asset.State.Gone())
-	c.tags, c.expires, c.assets = append(c.tags, string(list)), append(c.expires, r.asset.ExpiresAt), append(c.assets, string(state))
+	c.labels, c.sizes = append(c.labels, label(r.asset)), append(c.sizes, r.asset.Size)
+	c.created, c.changed, c.versions = append(c.created, r.created), append(c.changed, r.changed()), append(c.versions, r.asset.Version)
+	c.hashes, c.metadata = append(c.hashes, r.asset.Hash[:]), append(c.metadata, metadataOf(r.asset))
+	c.tags, c.allLabels = append(c.tags, string(tags)), append(c.allLabels, string(labels))
+	c.expires, c.assets = append(c.expires, r.asset.ExpiresAt), append(c.assets, string(state))
 	return nil
 }
+
+// changed returns the position of the owner's last change, that of the first event included.
+func (r row) changed() int64 { return max(r.created, r.asset.Changed) }
+
+func metadataOf(a asset.Asset) *string {
+	if a.Metadata == nil {
+		return nil
+	}
+	text := string(a.Metadata)
+	return &text
+}
+
+// label is what an asset is sorted and searched by on the hosted surface.
+func label(a asset.Asset) string { return strings.ToLower(a.Title()) }
 
 // searchName is what the name filter looks in.
 func searchName(a asset.Asset) string {
@@ -204,10 +216,8 @@ func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[asset.ID]row, 
 	if len(c.ids) == 0 {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, tagRows, c.ids, c.accounts, c.created, c.tags, c.there); err != nil {
-		return fmt.Errorf("write the tags of a batch: %w", err)
-	}
-	_, err := tx.Exec(ctx, upsert, c.ids, c.accounts, c.states, c.created, c.versions, c.names, c.tags, c.expires, c.assets)
+	_, err := tx.Exec(ctx, upsert, c.ids, c.accounts, c.states, c.created, c.changed, c.versions, c.names, c.labels, c.tags,
+		c.allLabels, c.sizes, c.hashes, c.metadata, c.expires, c.assets)
 	if err != nil {
 		return fmt.Errorf("write the rows of a batch: %w", err)
 	}

@@ -58,6 +58,12 @@ func story() []projectiontest.Given {
 		given(3, asset.TypeDeleted, asset.DeletedV1{}),
 		given(1, asset.TypeRetentionExtended, asset.RetentionExtendedV1{}),
 		given(4, asset.TypeCreated, asset.CreatedV1{Origin: asset.Referenced, Hash: blob.Sum(nil), ContentType: "a/b"}),
+		given(1, asset.TypeRenamed, asset.RenamedV1{Name: "The Photo"}),
+		given(1, asset.TypeTagsAdded, asset.TagsAddedV1{Tags: []string{"new", "old"}}),
+		given(1, asset.TypeTagsRemoved, asset.TagsRemovedV1{Tags: []string{"old"}}),
+		given(1, asset.TypeDescribed, asset.DescribedV1{Metadata: []byte(`{"rating":5}`)}),
+		given(1, asset.TypePreviewChosen, asset.PreviewChosenV1{Preview: id(2)}),
+		given(4, asset.TypeRetyped, asset.RetypedV1{ContentType: "image/webp"}),
 	}
 }
 

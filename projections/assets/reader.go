@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.
 			return asset.Asset{}, fmt.Errorf("decode the row of asset %s: %w", id, err)
 		}
 	}
-	if current, err = r.catchUp(ctx, id, current, version); err != nil {
+	if current, err = r.catchUp(ctx, r.pool, id, current, version); err != nil {
 		return asset.Asset{}, err
 	}
 	if !there(current.asset, r.now()) {
@@ -76,9 +77,9 @@ func there(a asset.Asset, now time.Time) bool {
 }
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
-func (r *Reader) catchUp(ctx context.Context, id asset.ID, current row, version int64) (row, error) {
+func (r *Reader) catchUp(ctx context.Context, db postgres.Queryer, id asset.ID, current row, version int64) (row, error) {
 	for current.asset.Version < version {
-		events, err := postgres.ReadStream(ctx, r.pool, id.Stream(), current.asset.Version, streamPage)
+		events, err := postgres.ReadStream(ctx, db, id.Stream(), current.asset.Version, streamPage)
 		if err != nil {
 			return row{}, err
 		}
@@ -122,7 +123,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	}
 	q.Limit = min(q.Limit, MaxLimit)
 	now := r.now()
-	fresh, err := r.unfolded(ctx, account)
+	fresh, _, err := r.unfolded(ctx, r.pool, account)
 	if err != nil {
 		return Page{}, err
 	}
@@ -131,7 +132,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 		except = append(except, string(id))
 	}
 	sql, args := q.sql(account, except, now)
-	found, err := r.query(ctx, sql, args...)
+	found, err := r.query(ctx, r.pool, sql, args...)
 	if err != nil {
 		return Page{}, err
 	}
@@ -140,7 +141,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 			found = append(found, f)
 		}
 	}
-	slices.SortFunc(found, func(a, b row) int { return int(min(max(b.created-a.created, -1), 1)) })
+	slices.SortFunc(found, newestFirst)
 	return q.page(found), nil
 }
 
@@ -169,7 +170,7 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 	}
 	order, from := `v.created`, Name+` v`
 	if len(q.Tags) > 0 { // the first tag gives the order, the others filter
-		order, from = `t.created`, tagTable+` t join `+Name+` v on v.account = t.account and v.created = t.created`
+		order, from = `l.created`, tagTable+` l `+rowOf
 	}
 	sql := `select v.created, v.asset from ` + from + ` where v.account = $1 and v.state in ('live', 'rejected')
 		and (v.expires_at is null or v.expires_at > $2)`
@@ -177,7 +178,7 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 		sql += ` and ` + order + ` < ` + bind(q.Before)
 	}
 	if len(q.Tags) > 0 {
-		sql += ` and t.account = $1 and t.tag = ` + bind(q.Tags[0])
+		sql += ` and l.account = $1 and l.tag = ` + bind(q.Tags[0])
 	}
 	if len(q.Tags) > 1 {
 		sql += ` and v.tags @> ` + bind(q.Tags)
@@ -210,8 +211,8 @@ func (q Query) matches(r row) bool {
 	return !slices.ContainsFunc(q.Tags, func(tag string) bool { return !slices.Contains(r.asset.Tags, tag) })
 }
 
-func (r *Reader) query(ctx context.Context, sql string, args ...any) ([]row, error) {
-	found, err := r.pool.Query(ctx, sql, args...)
+func (r *Reader) query(ctx context.Context, db postgres.Queryer, sql string, args ...any) ([]row, error) {
+	found, err := db.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, postgres.Classify(err, "read assets")
 	}
@@ -223,41 +224,47 @@ func (r *Reader) query(ctx context.Context, sql string, args ...any) ([]row, err
 // the log. Beyond, after an outage of the projector, they show the view as it is.
 const maxBehind = 5000
 
-// unfolded folds the account's events behind the view's checkpoint on top of its rows. The events
-// are read before the rows, so that what the view folds meanwhile is seen twice rather than never.
-func (r *Reader) unfolded(ctx context.Context, account string) (map[asset.ID]row, error) {
-	found, err := r.pool.Query(ctx, postgres.SelectEvents+`
+// unfolded folds the account's events behind the view's checkpoint on top of its rows, and returns these, too.
+// The events are read before the rows, so that what the view folds meanwhile is seen twice rather than never.
+func (r *Reader) unfolded(ctx context.Context, db postgres.Queryer, account string) (fresh, before map[asset.ID]row, err error) {
+	found, err := db.Query(ctx, postgres.SelectEvents+`
 		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
 		  and (select coalesce(max(position), 0) from events)
 		      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
 		  and account = $3 and stream like 'asset-%' order by position`, Name, maxBehind, account)
 	if err != nil {
-		return nil, postgres.Classify(err, "read what the view has not folded")
+		return nil, nil, postgres.Classify(err, "read what the view has not folded")
 	}
 	events, err := pgx.CollectRows(found, postgres.ScanRecorded)
 	if err != nil || len(events) == 0 {
-		return nil, postgres.Classify(err, "read what the view has not folded")
+		return nil, nil, postgres.Classify(err, "read what the view has not folded")
 	}
-	known, err := r.query(ctx, `select created, asset from `+Name+` where id = any($1) and account = $2`, concerned(events), account)
+	known, err := r.query(ctx, db, `select created, asset from `+Name+` where id = any($1) and account = $2`, concerned(events), account)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rows := make(map[asset.ID]row, len(events))
+	before = make(map[asset.ID]row, len(events))
 	for _, k := range known {
-		rows[k.asset.ID] = k
+		before[k.asset.ID] = k
 	}
+	fresh = maps.Clone(before)
+	return fresh, before, r.foldFresh(ctx, db, fresh, events)
+}
+
+// foldFresh folds events on top of rows.
+func (r *Reader) foldFresh(ctx context.Context, db postgres.Queryer, rows map[asset.ID]row, events []eventlog.Recorded) (err error) {
 	for _, rec := range events {
 		id, _ := asset.IDOfStream(rec.Stream)
 		current := rows[id]
 		if rec.Version > current.asset.Version+1 { // halted in the view, so it lacks more than these events
-			current, err = r.catchUp(ctx, id, current, rec.Version)
+			current, err = r.catchUp(ctx, db, id, current, rec.Version)
 		} else {
 			current, _, err = fold(r.registry, current, rec)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		rows[id] = current
 	}
-	return rows, nil
+	return nil
 }

@@ -1,0 +1,101 @@
+package asset
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Bounds of what an owner says about one asset.
+const (
+	MaxTags = 64
+	// maxVersions bounds the stream of one asset: commands fold it from its start.
+	maxVersions = 10_000
+)
+
+// Change is what an owner wants an asset to be. What is nil stays as it is.
+type Change struct {
+	Name        *string
+	ContentType *string
+	Metadata    *Metadata // nil inside = none
+	Preview     *ID       // "" = none
+	Tags        *[]string // all tags of the owner; sorted, each once
+	Add         []string  // tags, beside those there are
+	Remove      []string  // tags; what the asset does not have is passed over
+}
+
+// Fact is the data of an event with its type.
+type Fact struct {
+	Type string
+	Data any
+}
+
+// Facts returns what a change comes to: nothing where the asset is that way already. Too many tags, and an
+// asset that was changed too often, are Invalid.
+func (a Asset) Facts(c Change) ([]Fact, error) {
+	var facts []Fact
+	if c.Name != nil && *c.Name != a.Title() {
+		facts = append(facts, Fact{TypeRenamed, RenamedV1{Name: *c.Name}})
+	}
+	if c.ContentType != nil && *c.ContentType != a.ContentType {
+		facts = append(facts, Fact{TypeRetyped, RetypedV1{ContentType: *c.ContentType}})
+	}
+	if c.Metadata != nil && !bytes.Equal(*c.Metadata, a.Metadata) {
+		facts = append(facts, Fact{TypeDescribed, DescribedV1{Metadata: []byte(*c.Metadata)}})
+	}
+	if c.Preview != nil && *c.Preview != a.Preview {
+		facts = append(facts, Fact{TypePreviewChosen, PreviewChosenV1{Preview: *c.Preview}})
+	}
+	tagged, err := a.tagFacts(c)
+	if err != nil {
+		return nil, err
+	}
+	facts = append(facts, tagged...)
+	if len(facts) > 0 && a.Version+int64(len(facts)) > maxVersions {
+		return nil, fault.New(fault.Invalid, "too_many_changes", "an asset can be changed %d times", maxVersions)
+	}
+	return facts, nil
+}
+
+func (a Asset) tagFacts(c Change) ([]Fact, error) {
+	want := without(with(a.Tags, c.Add), c.Remove)
+	if c.Tags != nil {
+		want = *c.Tags
+	}
+	if len(want) > MaxTags {
+		return nil, fault.New(fault.Invalid, "too_many_tags", "at most %d tags are allowed", MaxTags)
+	}
+	var facts []Fact
+	if removed := without(a.Tags, want); len(removed) > 0 {
+		facts = append(facts, Fact{TypeTagsRemoved, TagsRemovedV1{Tags: removed}})
+	}
+	if added := without(want, a.Tags); len(added) > 0 {
+		facts = append(facts, Fact{TypeTagsAdded, TagsAddedV1{Tags: added}})
+	}
+	return facts, nil
+}
+
+// with returns both lists together, sorted, each tag once.
+func with(tags, more []string) []string {
+	all := slices.Concat(tags, more)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// without returns what is in tags only, in its order.
+func without(tags, but []string) []string {
+	var left []string
+	for _, tag := range tags {
+		if !slices.Contains(but, tag) {
+			left = append(left, tag)
+		}
+	}
+	return left
+}
+
+// Repeats reports whether a new asset says nothing that one with the same bytes, path and tags does not say.
+func (n New) Repeats(a Asset) bool {
+	return !n.Strict || n.ID == "" && (n.ContentType == "" || n.ContentType == a.ContentType) &&
+		n.Name == a.Name && bytes.Equal(n.Metadata, a.Metadata) && n.Preview == a.Preview
+}

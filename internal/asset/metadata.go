@@ -1,0 +1,89 @@
+package asset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Metadata is a JSON object that an owner attaches to an asset, without white space; nil is none.
+type Metadata json.RawMessage
+
+// Bounds of metadata.
+const (
+	maxMetadata      = 16 << 10 // bytes
+	maxMetadataDepth = 16
+)
+
+// ParseMetadata checks metadata: a JSON object of at most 16 KiB, without NUL characters, whose numbers a
+// double holds, no more than 16 deep. An empty object and null are none.
+func ParseMetadata(raw []byte) (Metadata, error) {
+	if len(raw) > maxMetadata {
+		return nil, invalidMetadata("it is larger than " + strconv.Itoa(maxMetadata) + " bytes")
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, invalidMetadata("it is no JSON")
+	}
+	switch text := compact.String(); {
+	case text == "null", text == "{}":
+		return nil, nil
+	case !strings.HasPrefix(text, "{"):
+		return nil, invalidMetadata("it is no JSON object")
+	}
+	if err := checkTokens(compact.Bytes()); err != nil {
+		return nil, err
+	}
+	return canonical(compact.Bytes())
+}
+
+func invalidMetadata(why string) error {
+	return fault.New(fault.Invalid, "invalid_metadata", "the metadata is not usable: %s", why)
+}
+
+// canonical writes an object with sorted keys, each once, so that equal metadata are equal bytes.
+func canonical(raw []byte) (Metadata, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return nil, invalidMetadata("it is no JSON object")
+	}
+	return json.Marshal(object)
+}
+
+func checkTokens(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	depth := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return invalidMetadata("it is no JSON")
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			depth += map[json.Delim]int{'{': 1, '[': 1, '}': -1, ']': -1}[t]
+			if depth > maxMetadataDepth {
+				return invalidMetadata("it is nested too deep")
+			}
+		case string:
+			if strings.ContainsRune(t, 0) {
+				return invalidMetadata("it holds a NUL character")
+			}
+		case json.Number:
+			mantissa, _, _ := strings.Cut(strings.ToLower(t.String()), "e")
+			if f, err := t.Float64(); err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
+				return invalidMetadata("it holds a number that a double does not")
+			}
+		}
+	}
+}

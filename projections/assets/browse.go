@@ -1,0 +1,197 @@
+package assets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Sort is what a listing of the hosted surface goes by.
+type Sort string
+
+// The sorts. Assets that are alike in it go by their age.
+const (
+	ByCreation Sort = "created_at"
+	ByChange   Sort = "updated_at"
+	ByName     Sort = "name"
+	BySize     Sort = "size"
+)
+
+// Browse asks for a page of the assets that a filter selects.
+type Browse struct {
+	Filter
+	Sort      Sort
+	Ascending bool
+	Offset    int
+	After     *Place // the end of the page before, of the same sort and direction; Offset counts from there
+	Limit     int    // at most MaxLimit
+}
+
+// Place is where an asset stands in a listing.
+type Place struct {
+	Name    string // of ByName
+	Number  int64  // size of BySize, position of ByChange
+	Created int64
+}
+
+// Found is a page.
+type Found struct {
+	Assets []asset.Asset
+	Next   *Place // the end of this page where there are more, else nil
+	// Total is how many the filter selects. It is exact for no filter, for one label and for places; for
+	// other filters up to MaxTotal, and otherwise at least that many.
+	Total int64
+}
+
+const (
+	// MaxTotal bounds the assets that are counted one by one.
+	MaxTotal = 10_000
+	// maxSorted bounds the assets of a label that are sorted when another order than their age is asked for;
+	// beyond, so many carry the label that the order's own index finds a page of them soon.
+	maxSorted = 20_000
+	// lookTime bounds a statement whose filter no index serves.
+	lookTime = 5 * time.Second
+)
+
+func placeholder(n int) string { return "$" + strconv.Itoa(n) }
+
+// look runs fn on one state of the database. A statement that takes too long is Invalid, query_too_broad.
+func (r *Reader) look(ctx context.Context, what string, fn func(pgx.Tx) error) error {
+	err := pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf(`set local statement_timeout = %d`, lookTime.Milliseconds())); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+	if tookTooLong(err) && ctx.Err() == nil {
+		return fault.Wrap(err, fault.Invalid, "query_too_broad", "too many files would have to be looked through: ask for a tag as well")
+	}
+	return postgres.Classify(err, what)
+}
+
+// tookTooLong reports a statement that its timeout ended.
+func tookTooLong(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57014"
+}
+
+// Browse returns a page of the account's assets. Like List it includes every event committed before the call.
+func (r *Reader) Browse(ctx context.Context, account string, q Browse) (Found, error) {
+	var page Found
+	err := r.look(ctx, "browse assets", func(tx pgx.Tx) error {
+		s, err := r.stand(ctx, tx, account, q.Filter)
+		if err != nil || s.empty {
+			return err
+		}
+		q.Filter = s.filter
+		if page, err = r.page(ctx, tx, s, q); err != nil {
+			return err
+		}
+		page.Total, err = r.total(ctx, tx, s, q, page)
+		return err
+	})
+	return page, err
+}
+
+// page reads the rows of the view and puts those between them that it has not folded. The rows before skip come
+// before the page whatever is put between.
+func (r *Reader) page(ctx context.Context, tx pgx.Tx, s *standing, q Browse) (Found, error) {
+	fresh := s.selected(q)
+	skip := max(0, q.Offset-len(fresh))
+	sql, args, err := s.sql("asset", q, skip, q.Offset-skip+q.Limit+1)
+	if err != nil {
+		return Found{}, err
+	}
+	rows, err := r.query(ctx, tx, sql, args...)
+	if err != nil {
+		return Found{}, err
+	}
+	rows = append(rows, fresh...)
+	slices.SortFunc(rows, q.compare)
+	rows = rows[min(q.Offset-skip, len(rows)):]
+	var page Found
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		end := q.place(rows[q.Limit-1])
+		page.Next = &end
+	}
+	for _, row := range rows {
+		page.Assets = append(page.Assets, row.asset)
+	}
+	return page, nil
+}
+
+func (q Browse) place(r row) Place {
+	p := Place{Created: r.created}
+	switch q.Sort {
+	case ByName:
+		p.Name = label(r.asset)
+	case BySize:
+		p.Number = r.asset.Size
+	case ByChange:
+		p.Number = r.changed()
+	case ByCreation:
+	}
+	return p
+}
+
+func (q Browse) compare(a, b row) int { return q.comparePlaces(q.place(a), q.place(b)) }
+
+func (q Browse) comparePlaces(a, b Place) int {
+	c := cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Created, b.Created))
+	if q.Ascending {
+		return c
+	}
+	return -c
+}
+
+// direction returns the comparison that leads on, and the order.
+func (q Browse) direction() (operator, order string) {
+	if q.Ascending {
+		return ">", "asc"
+	}
+	return "<", "desc"
+}
+
+// keys returns the condition that leads behind the place After, and the order. age is the column of the position.
+func (q Browse) keys(b *binder, age string) (condition, order string) {
+	operator, way := q.direction()
+	first, value := "", any(nil)
+	if q.After != nil {
+		value = q.After.Number
+	}
+	switch q.Sort {
+	case ByName:
+		first = "v.label"
+		if q.After != nil {
+			value = q.After.Name
+		}
+	case BySize:
+		first = "v.size"
+	case ByChange:
+		if q.After != nil {
+			condition = ` and v.changed ` + operator + ` ` + b.bind(value)
+		}
+		return condition, `v.changed ` + way
+	case ByCreation:
+		if q.After != nil {
+			condition = ` and ` + age + ` ` + operator + ` ` + b.bind(q.After.Created)
+		}
+		return condition, age + ` ` + way
+	}
+	if q.After != nil {
+		condition = ` and (` + first + `, v.created) ` + operator + ` (` + b.bind(value) + `, ` + b.bind(q.After.Created) + `)`
+	}
+	return condition, first + ` ` + way + `, v.created ` + way
+}

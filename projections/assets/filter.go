@@ -1,0 +1,150 @@
+package assets
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+)
+
+// Filter selects assets as the hosted surface does: by labels (asset.Labels), by what they are called, by
+// content and by their owner's metadata. The zero Filter selects all.
+type Filter struct {
+	All      []string // each of these labels
+	Any      []string // at least one of these
+	None     []string // none of these
+	Name     string   // contained in asset.Title, whatever the case
+	Hash     blob.Ref // zero = any
+	Metadata []Term   // all of these
+}
+
+// Term asks that metadata hold, under a key, one of some scalars, or a list with one of them.
+type Term struct {
+	Key   string
+	AnyOf []any // string, bool, json.Number, or nil: the key is absent or null
+}
+
+// onlyLabels reports a filter that asks for nothing but labels.
+func (f Filter) onlyLabels() bool { return f.Name == "" && f.Hash.IsZero() && len(f.Metadata) == 0 }
+
+// matches reports whether f selects an asset, as sql does.
+func (f Filter) matches(a asset.Asset) bool {
+	labels := a.Labels()
+	has := func(label string) bool { return slices.Contains(labels, label) }
+	switch {
+	case !f.Hash.IsZero() && f.Hash != a.Hash, !strings.Contains(label(a), strings.ToLower(f.Name)):
+		return false
+	case slices.ContainsFunc(f.All, func(l string) bool { return !has(l) }), slices.ContainsFunc(f.None, has):
+		return false
+	case len(f.Any) > 0 && !slices.ContainsFunc(f.Any, has):
+		return false
+	}
+	return f.metadataMatches(a.Metadata)
+}
+
+func (f Filter) metadataMatches(raw json.RawMessage) bool {
+	if len(f.Metadata) == 0 {
+		return true
+	}
+	held := map[string]any{}
+	if raw != nil {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if err := d.Decode(&held); err != nil {
+			return false // what is stored was checked before it was recorded
+		}
+	}
+	return !slices.ContainsFunc(f.Metadata, func(t Term) bool {
+		return !slices.ContainsFunc(t.AnyOf, func(want any) bool { return holds(held[t.Key], want) })
+	})
+}
+
+func holds(held, want any) bool {
+	if list, ok := held.([]any); ok && want != nil {
+		return slices.ContainsFunc(list, func(one any) bool { return same(one, want) })
+	}
+	return same(held, want)
+}
+
+// same compares scalars as jsonb does: numbers by their value.
+func same(held, want any) bool {
+	a, isNumber := held.(json.Number)
+	b, alike := want.(json.Number)
+	if isNumber && alike {
+		x, xOK := new(big.Rat).SetString(a.String())
+		y, yOK := new(big.Rat).SetString(b.String())
+		return xOK && yOK && x.Cmp(y) == 0
+	}
+	switch held.(type) {
+	case nil, string, bool:
+		return held == want
+	}
+	return false
+}
+
+// binder collects the arguments of a statement.
+type binder struct{ args []any }
+
+func (b *binder) bind(v any) string {
+	b.args = append(b.args, v)
+	return placeholder(len(b.args))
+}
+
+// sql is the condition on rows v of the view. Only what is asked for is written, so that each shape of query
+// keeps the plan of its index. but is a label that the caller sees to.
+func (f Filter) sql(b *binder, now time.Time, except []string, but string) (string, error) {
+	sql := ` v.account = $1 and v.state in ('live', 'rejected') and (v.expires_at is null or v.expires_at > ` + b.bind(now) + `)`
+	if len(except) > 0 {
+		sql += ` and v.id <> all(` + b.bind(except) + `)`
+	}
+	if !f.Hash.IsZero() {
+		sql += ` and v.hash = ` + b.bind(f.Hash[:])
+	}
+	if f.Name != "" {
+		sql += ` and strpos(v.label, ` + b.bind(strings.ToLower(f.Name)) + `) > 0`
+	}
+	if rest := slices.DeleteFunc(slices.Clone(f.All), func(l string) bool { return l == but }); len(rest) > 0 {
+		sql += ` and v.labels @> ` + b.bind(rest) + `::text[]`
+	}
+	if len(f.None) > 0 {
+		sql += ` and not v.labels && ` + b.bind(f.None) + `::text[]`
+	}
+	for _, t := range f.Metadata {
+		term, err := t.sql(b)
+		if err != nil {
+			return "", err
+		}
+		sql += term
+	}
+	return sql, nil
+}
+
+// sql asks the metadata for a key. What must be there is asked for apart, for the index of what has metadata.
+func (t Term) sql(b *binder) (string, error) {
+	var ways []string
+	absent := false
+	for _, want := range t.AnyOf {
+		if want == nil {
+			absent = true
+			ways = append(ways, `coalesce(v.metadata -> `+b.bind(t.Key)+`::text, 'null') = 'null'`)
+			continue
+		}
+		for _, shape := range []any{want, []any{want}} {
+			raw, err := json.Marshal(map[string]any{t.Key: shape})
+			if err != nil {
+				return "", err
+			}
+			ways = append(ways, `v.metadata @> `+b.bind(string(raw))+`::jsonb`)
+		}
+	}
+	sql := ` and (` + strings.Join(ways, ` or `) + `)`
+	if !absent {
+		sql = ` and v.metadata is not null` + sql
+	}
+	return sql, nil
+}

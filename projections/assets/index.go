@@ -1,0 +1,151 @@
+package assets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+)
+
+// Tables beside the view's own: what is there by the owner's tag, by label, and how much that is.
+const (
+	tagTable   = "assets_v2_tags"
+	labelTable = "assets_v2_labels"
+	countTable = "assets_v2_counts"
+)
+
+// everything is the label that counts all assets of an account.
+const everything = ""
+
+// entry is a row of a list by words.
+type entry struct {
+	account, word string
+	created       int64
+	id            string
+}
+
+// lists are the words that assets are listed by: the owner's tags, and the labels. What is gone has none.
+func lists(r row) (tags, labels []string) {
+	if r.asset.Version == 0 || r.asset.State.Gone() {
+		return nil, nil
+	}
+	return r.asset.Tags, r.asset.Labels()
+}
+
+// difference is what a batch changes in the lists.
+type difference struct {
+	fewerTags, moreTags, fewerLabels, moreLabels []entry
+	counts                                       map[[2]string]int64 // by account and label
+}
+
+// index brings the lists from what the rows were to what they are.
+func index(ctx context.Context, tx pgx.Tx, ids []string, before, after map[asset.ID]row) error {
+	d := difference{counts: map[[2]string]int64{}}
+	for _, id := range ids {
+		d.compare(before[asset.ID(id)], after[asset.ID(id)])
+	}
+	for _, l := range []struct {
+		table, column string
+		fewer, more   []entry
+	}{{tagTable, "tag", d.fewerTags, d.moreTags}, {labelTable, "label", d.fewerLabels, d.moreLabels}} {
+		if err := write(ctx, tx, l.table, l.column, l.fewer, l.more); err != nil {
+			return err
+		}
+	}
+	return d.count(ctx, tx)
+}
+
+func (d *difference) compare(before, after row) {
+	if before.asset.Version == after.asset.Version {
+		return
+	}
+	hadTags, hadLabels := lists(before)
+	tags, labels := lists(after)
+	d.fewerTags, d.moreTags = append(d.fewerTags, only(before, hadTags, tags)...), append(d.moreTags, only(after, tags, hadTags)...)
+	fewer, more := only(before, hadLabels, labels), only(after, labels, hadLabels)
+	d.fewerLabels, d.moreLabels = append(d.fewerLabels, fewer...), append(d.moreLabels, more...)
+	for _, e := range fewer {
+		d.counts[[2]string{e.account, e.word}]--
+	}
+	for _, e := range more {
+		d.counts[[2]string{e.account, e.word}]++
+	}
+	all := [2]string{after.asset.Account, everything}
+	switch { // whatever is there has labels
+	case len(hadLabels) == 0 && len(labels) > 0:
+		d.counts[all]++
+	case len(hadLabels) > 0 && len(labels) == 0:
+		d.counts[all]--
+	}
+}
+
+// only returns entries for the words that others does not have.
+func only(r row, words, others []string) []entry {
+	var left []entry
+	for i, w := range words {
+		if !slices.Contains(others, w) && !slices.Contains(words[:i], w) {
+			left = append(left, entry{r.asset.Account, w, r.created, string(r.asset.ID)})
+		}
+	}
+	return left
+}
+
+// write takes entries from a list and adds others.
+func write(ctx context.Context, tx pgx.Tx, table, column string, fewer, more []entry) error {
+	if len(fewer) > 0 {
+		accounts, words, created, _ := columnsOf(fewer)
+		sql := `delete from ` + table + ` t using unnest($1::text[], $2::text[], $3::bigint[]) as e (account, word, created)
+			where t.account = e.account and t.` + column + ` = e.word and t.created = e.created`
+		if _, err := tx.Exec(ctx, sql, accounts, words, created); err != nil {
+			return fmt.Errorf("take assets from the list %s: %w", table, err)
+		}
+	}
+	if len(more) > 0 {
+		accounts, words, created, ids := columnsOf(more)
+		sql := `insert into ` + table + ` (account, ` + column + `, created, id)
+			select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) on conflict (account, ` + column + `, created) do nothing`
+		if _, err := tx.Exec(ctx, sql, accounts, words, created, ids); err != nil {
+			return fmt.Errorf("add assets to the list %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+func columnsOf(entries []entry) (accounts, words []string, created []int64, ids []string) {
+	for _, e := range entries {
+		accounts, words = append(accounts, e.account), append(words, e.word)
+		created, ids = append(created, e.created), append(ids, e.id)
+	}
+	return accounts, words, created, ids
+}
+
+// count moves the counts of labels. A label that nothing carries any more has no row.
+func (d *difference) count(ctx context.Context, tx pgx.Tx) error {
+	var accounts, labels []string
+	var moves []int64
+	for key, n := range d.counts {
+		if n != 0 {
+			accounts, labels, moves = append(accounts, key[0]), append(labels, key[1]), append(moves, n)
+		}
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `insert into `+countTable+` as c (account, label, count) select * from unnest($1::text[], $2::text[], $3::bigint[])
+		on conflict (account, label) do update set count = c.count + excluded.count`, accounts, labels, moves)
+	if err == nil && slices.ContainsFunc(moves, func(n int64) bool { return n < 0 }) {
+		_, err = tx.Exec(ctx, `delete from `+countTable+` c using unnest($1::text[], $2::text[]) as m (account, label)
+			where c.account = m.account and c.label = m.label and c.count = 0`, accounts, labels)
+	}
+	if err != nil {
+		return fmt.Errorf("count the assets of labels: %w", err)
+	}
+	return nil
+}
+
+// newestFirst orders rows by age, the newest first.
+func newestFirst(a, b row) int { return cmp.Compare(b.created, a.created) }

@@ -1,0 +1,263 @@
+package assets
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// standing is what a listing knows before it reads rows: what the view has not folded yet, how many assets carry
+// the labels of the filter, and the filter without what these numbers decide.
+type standing struct {
+	account string
+	now     time.Time
+	fresh   map[asset.ID]row // what is not folded yet
+	before  map[asset.ID]row // the same assets as the view has them
+	counts  map[string]int64 // of the filter's labels, and of everything
+	filter  Filter
+	empty   bool // nothing can match
+}
+
+// stand reads it.
+func (r *Reader) stand(ctx context.Context, tx pgx.Tx, account string, f Filter) (*standing, error) {
+	s := &standing{account: account, now: r.now(), filter: f}
+	var err error
+	if s.fresh, s.before, err = r.unfolded(ctx, tx, account); err != nil {
+		return nil, err
+	}
+	labels := slices.Concat([]string{everything}, f.All, f.Any, f.None)
+	if s.counts, err = readCounts(ctx, tx, account, labels); err != nil {
+		return nil, err
+	}
+	for label, n := range s.moves() {
+		if slices.Contains(labels, label) {
+			s.counts[label] += n
+		}
+	}
+	s.simplify()
+	return s, nil
+}
+
+func readCounts(ctx context.Context, tx pgx.Tx, account string, labels []string) (map[string]int64, error) {
+	found, err := tx.Query(ctx, `select label, count from `+countTable+` where account = $1 and label = any($2)`, account, labels)
+	if err != nil {
+		return nil, postgres.Classify(err, "count assets by label")
+	}
+	counts := map[string]int64{}
+	var label string
+	var n int64
+	_, err = pgx.ForEachRow(found, []any{&label, &n}, func() error {
+		counts[label] = n
+		return nil
+	})
+	return counts, postgres.Classify(err, "count assets by label")
+}
+
+// moves is how the counts of labels change by what is not folded yet.
+func (s *standing) moves() map[string]int64 {
+	moves := map[string]int64{}
+	d := difference{counts: map[[2]string]int64{}}
+	for id, after := range s.fresh {
+		d.compare(s.before[id], after)
+	}
+	for key, n := range d.counts {
+		if n != 0 {
+			moves[key[1]] = n
+		}
+	}
+	return moves
+}
+
+// simplify drops what the counts decide: labels that nothing carries select or exclude nothing.
+func (s *standing) simplify() {
+	f := &s.filter
+	carried := func(labels []string) []string {
+		return slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return s.counts[l] <= 0 })
+	}
+	some := len(f.Any) > 0
+	f.Any, f.None = carried(f.Any), carried(f.None)
+	slices.Sort(f.Any)
+	f.Any = slices.Compact(f.Any)
+	f.All = slices.Clone(f.All)
+	slices.Sort(f.All)
+	f.All = slices.Compact(f.All)
+	s.empty = len(carried(f.All)) < len(f.All) || some && len(f.Any) == 0 ||
+		slices.ContainsFunc(f.All, func(l string) bool { return slices.Contains(f.None, l) })
+	switch {
+	case slices.ContainsFunc(f.Any, func(l string) bool { return slices.Contains(f.All, l) }):
+		f.Any = nil
+	case len(f.Any) == 1:
+		f.All, f.Any = append(f.All, f.Any[0]), nil
+	}
+}
+
+// selected returns what is not folded yet and belongs to the listing.
+func (s *standing) selected(q Browse) []row {
+	var rows []row
+	for _, r := range s.fresh {
+		if there(r.asset, s.now) && q.matches(r.asset) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func (s *standing) except() []string {
+	ids := make([]string, 0, len(s.fresh))
+	for id := range maps.Keys(s.fresh) {
+		ids = append(ids, string(id))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// rarest returns the label of All that fewest assets carry, "" = there is none.
+func (s *standing) rarest() string {
+	if len(s.filter.All) == 0 || !s.filter.Hash.IsZero() {
+		return ""
+	}
+	return slices.MinFunc(s.filter.All, func(a, b string) int { return int(min(max(s.counts[a]-s.counts[b], -1), 1)) })
+}
+
+// carriers bounds how many assets carry a label of Any.
+func (s *standing) carriers() (n int64) {
+	for _, l := range s.filter.Any {
+		n += s.counts[l]
+	}
+	return n
+}
+
+// rowOf joins a list l with the rows v, one look-up for each that is listed: offset 0 keeps the planner from
+// reading the rows in their own order beside the list, from the newest on.
+const rowOf = `cross join lateral (select v.* from ` + Name + ` v where v.id = l.id offset 0) v`
+
+// sql reads a column of the rows of the view, with their age, in the order of q. The rarest label leads, or the index of the order.
+func (s *standing) sql(column string, q Browse, skip, limit int) (string, []any, error) {
+	b := &binder{args: []any{s.account}}
+	lead := s.rarest()
+	if q.Sort != ByCreation && s.counts[lead] > maxSorted {
+		lead = ""
+	}
+	window := fmt.Sprintf(" limit %d offset %d", bucket(skip, limit), skip)
+	if lead == "" && len(s.filter.Any) > 0 && s.filter.Hash.IsZero() && (q.Sort == ByCreation || s.carriers() <= maxSorted) {
+		return s.ofAny(column, q, b, skip, limit, window)
+	}
+	age, from := "v.created", Name+` v`
+	if lead != "" {
+		from, age = labelTable+` l `+rowOf, "l.created"
+	}
+	where, err := s.filter.sql(b, s.now, s.except(), lead)
+	if err != nil {
+		return "", nil, err
+	}
+	if lead != "" {
+		where += ` and l.account = $1 and l.label = ` + b.bind(lead)
+	}
+	if len(s.filter.Any) > 0 {
+		where += ` and v.labels && ` + b.bind(s.filter.Any) + `::text[]`
+	}
+	behind, order := q.keys(b, age)
+	return `select v.created, v.` + column + ` from ` + from + ` where` + where + behind + ` order by ` + order + window, b.args, nil
+}
+
+// ofAny reads the assets that carry one label or more, each once: in the order of their age a page of each label
+// at a time, in other orders all of them, which are few.
+func (s *standing) ofAny(column string, q Browse, b *binder, skip, limit int, window string) (string, []any, error) {
+	where, err := s.filter.sql(b, s.now, s.except(), "")
+	if err != nil {
+		return "", nil, err
+	}
+	labels := b.bind(s.filter.Any)
+	if q.Sort != ByCreation {
+		behind, order := q.keys(b, "v.created")
+		return `select v.created, v.` + column + ` from (select distinct id from ` + labelTable + ` where account = $1 and label = any(` + labels + `)) l ` +
+			rowOf + ` where` + where + behind + ` order by ` + order + window, b.args, nil
+	}
+	behind, order := q.keys(b, "l.created")
+	_, way := q.direction()
+	each := fmt.Sprintf(" limit %d", skip+bucket(skip, limit))
+	return `select created, ` + column + ` from (select distinct on (x.created) x.* from unnest(` + labels + `::text[]) as u (label)
+		cross join lateral (select v.created, v.` + column + ` from ` + labelTable + ` l ` + rowOf + ` where` + where + ` and l.account = $1 and l.label = u.label` + behind + ` order by ` + order + each + `) x
+		order by x.created ` + way + `) y order by created ` + way + window, b.args, nil
+}
+
+// bucket makes limits of first pages few different numbers, since each is a statement of its own.
+func bucket(skip, limit int) int {
+	for _, n := range []int{DefaultLimit + 1, 101, MaxLimit + 1} {
+		if skip == 0 && limit <= n {
+			return n
+		}
+	}
+	return limit
+}
+
+// total says how many assets the filter selects; see Found.
+func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *standing, q Browse, page Found) (int64, error) {
+	if n, counted := s.counted(); counted {
+		ended, err := s.ended(ctx, tx)
+		return max(n-ended, int64(len(page.Assets))), err
+	}
+	seen := int64(q.Offset + len(page.Assets))
+	if page.Next == nil && q.After == nil && (q.Offset == 0 || len(page.Assets) > 0) {
+		return seen, nil
+	}
+	if page.Next != nil {
+		seen++
+	}
+	var n int64
+	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { // a count that takes too long does not fail the page
+		sql, args, err := s.sql("id", Browse{Filter: q.Filter, Sort: ByCreation}, 0, MaxTotal)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select count(*) from (`+sql+`) as selected`, args...).Scan(&n)
+	})
+	if tookTooLong(err) && ctx.Err() == nil {
+		return seen, nil
+	}
+	n += int64(len(s.selected(Browse{Filter: q.Filter, Sort: ByCreation})))
+	return max(min(n, MaxTotal), seen), err
+}
+
+// counted returns the number of a filter that the counts of labels answer.
+func (s *standing) counted() (int64, bool) {
+	f := s.filter
+	switch {
+	case !f.onlyLabels() || len(f.None) > 0:
+		return 0, false
+	case len(f.All) == 0 && len(f.Any) == 0:
+		return s.counts[everything], true
+	case len(f.All) == 1 && len(f.Any) == 0:
+		return s.counts[f.All[0]], true
+	case len(f.All) == 0 && !slices.ContainsFunc(f.Any, func(l string) bool { return !asset.IsPlaceLabel(l) }):
+		return s.carriers(), true // places divide the files among them
+	}
+	return 0, false
+}
+
+// ended counts what the counts of labels hold although its deadline has passed.
+func (s *standing) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
+	b := &binder{args: []any{s.account}}
+	sql := `select count(*) from ` + Name + ` v where v.account = $1 and v.state in ('live', 'rejected') and v.expires_at <= ` +
+		b.bind(s.now) + ` and v.id <> all(` + b.bind(s.except()) + `)`
+	if labels := slices.Concat(s.filter.All, s.filter.Any); len(labels) > 0 {
+		sql += ` and v.labels && ` + b.bind(labels) + `::text[]`
+	}
+	var n int64
+	if err := tx.QueryRow(ctx, sql, b.args...).Scan(&n); err != nil {
+		return 0, err
+	}
+	for _, r := range s.fresh {
+		if !r.asset.State.Gone() && !there(r.asset, s.now) && s.filter.matches(r.asset) {
+			n++
+		}
+	}
+	return n, nil
+}
