@@ -29,8 +29,13 @@ func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed
 		return
 	}
 	p.anew = origin.Fresh(parsed)
+	p.keys = g.keysOf(ctx, ref, p, p.Plan)
+}
+
+// keysOf returns the keys of the units of a plan, or of an expansion.
+func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, p *planned, plan *graph.Plan) []nodecache.Key {
 	files := g.Files(ref, "")
-	p.keys = nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface)}, p.Plan, p.classes,
+	return nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface)}, plan, p.classes,
 		func(class *node.Class, constants node.Args) (string, error) {
 			if class.Fingerprint == nil {
 				return "", nil
@@ -103,7 +108,7 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 	if c.g.Cache == nil || c.plan.keys[unit].IsZero() || res.Blocked {
 		return nil, nil
 	}
-	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, UI: ui, Files: saved}
+	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, Job: string(c.params.Job), UI: ui, Files: saved}
 	class, known := c.plan.classes.Lookup(e.Class)
 	paid := known && class.Partner // nobody pays twice for what a cache could have kept
 	dear := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0

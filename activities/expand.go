@@ -79,7 +79,9 @@ func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return nil, err
 	}
-	return &graph.Growing{Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...)}, nil
+	return &graph.Growing{
+		Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...), Spared: c.sparedOf(ctx, unit, &doc, plan),
+	}, nil
 }
 
 // mayGrow refuses an expansion beyond the bounds of a run.
@@ -165,6 +167,11 @@ func (e *expander) source(ctx context.Context, prefix string, value node.Value) 
 		}
 	}
 	given := graph.Handed{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
+	if e.g.Cache != nil {
+		if given.Digest, err = nodecache.Digest(value); err != nil {
+			return graph.GrownValue{}, err
+		}
+	}
 	e.doc.Given = append(e.doc.Given, given)
 	e.refs = append(e.refs, ref)
 	return graph.GrownValue{ID: given.ID}, nil

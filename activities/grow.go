@@ -95,11 +95,15 @@ func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job
 	if len(expanded.Nodes) != grown.Size {
 		return nil, planChanged()
 	}
-	return plan.with(grown.Unit, doc, expanded), nil
+	var keys []nodecache.Key
+	if plan.keys != nil {
+		keys = g.keysOf(ctx, ref, plan, &expanded.Plan)
+	}
+	return plan.with(grown.Unit, doc, expanded, keys), nil
 }
 
 // with returns the plan with a unit expanded: the nodes of its graph stand behind all others.
-func (p *planned) with(unit int, doc *grownDoc, expanded *graph.GrownPlan) *planned {
+func (p *planned) with(unit int, doc *grownDoc, expanded *graph.GrownPlan, keys []nodecache.Key) *planned {
 	first := len(p.Nodes)
 	out := *p
 	out.grown, out.within = maps.Clone(p.grown), maps.Clone(p.within)
@@ -123,7 +127,7 @@ func (p *planned) with(unit int, doc *grownDoc, expanded *graph.GrownPlan) *plan
 	parent := nodes[unit]
 	nodes[unit] = graph.PlanNode{ID: parent.ID, Class: parent.Class, Output: parent.Output, Links: links}
 	out.Plan = &graph.Plan{Nodes: nodes}
-	out.keys = p.keysWith(unit, nodes, len(expanded.Nodes), keyless(p.classes, expanded.Nodes))
+	out.keys = p.keysWith(unit, nodes, keys, keyless(p.classes, expanded.Nodes))
 	return &out
 }
 
@@ -150,13 +154,13 @@ func (p *planned) place(unit int, doc *grownDoc, id string) *placed {
 	}
 }
 
-// keysWith returns the keys of the units of a plan that grew. Nodes of an expansion are kept by the one
-// that expanded; where they must not be, neither is that one, nor anything that reads it.
-func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added int, unkept bool) []nodecache.Key {
+// keysWith returns the keys of the units of a plan that grew. Where a node of an expansion must not be kept by the
+// one that expanded, neither is that one, nor anything that reads it.
+func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added []nodecache.Key, unkept bool) []nodecache.Key {
 	if p.keys == nil {
 		return nil
 	}
-	keys := append(slices.Clone(p.keys), make([]nodecache.Key, added)...)
+	keys := append(slices.Clone(p.keys), added...)
 	if !unkept {
 		return keys
 	}

@@ -182,12 +182,19 @@ func (v *Values) Doc(ctx context.Context, name string) ([]byte, error) {
 	return raw[ownerBytes:], nil
 }
 
-// Forget deletes values that no node of their job will read again, as far as they are blobs.
+// Forget deletes values that no node of their job will read again, as far as they are blobs. A value that is among
+// refs also as one of the cache stays: what a node gave may be handed on, and is then stored as the same blob.
 func (v *Values) Forget(ctx context.Context, refs []string) error {
+	kept := map[string]bool{}
+	for _, name := range refs {
+		if bare, ok := strings.CutPrefix(name, cachedPrefix); ok {
+			kept[bare] = true
+		}
+	}
 	for _, name := range refs {
 		ref, err := blob.ParseRef(name)
-		if err != nil {
-			continue // inline
+		if err != nil || kept[name] {
+			continue // inline, or of the cache
 		}
 		v.drop(name)
 		if _, err := v.store.Remove(ctx, ref, time.Now().Add(time.Minute)); err != nil {

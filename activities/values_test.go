@@ -32,3 +32,18 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 		})
 	}
 }
+
+// What a node gave is kept for later jobs and may be handed on within its own, where it is the same blob.
+func TestWhatTheCacheKeepsStaysWhenItsJobEnds(t *testing.T) {
+	t.Parallel()
+	values, owner, text := activities.NewValues(mem.New(), 0, 1<<20), job.NewID(), strings.Repeat("long enough for a blob ", 50)
+	kept, err := values.Put(t.Context(), owner, text)
+	require.NoError(t, err)
+	other, err := values.Put(t.Context(), owner, text+"!")
+	require.NoError(t, err)
+	require.NoError(t, values.Forget(t.Context(), []string{kept, other, "cached:" + kept}))
+	require.True(t, values.Has(t.Context(), []string{"cached:" + kept}))
+	require.False(t, values.Has(t.Context(), []string{other}))
+	require.NoError(t, values.ForgetCached(t.Context(), []string{"cached:" + kept}))
+	require.False(t, values.Has(t.Context(), []string{kept}))
+}

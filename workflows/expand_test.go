@@ -76,6 +76,38 @@ func TestARunThatExpandedContinuesAsANewExecution(t *testing.T) {
 	require.Subset(t, rest.finish.Values, []string{"plan", "handed"})
 }
 
+// Units of an expansion that an earlier job ran are not given out; who reads them gets what is kept of them, which is not
+// forgotten with this job's values.
+func TestASparedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
+	t.Parallel()
+	shape, growing := expanding()
+	growing.Spared = []graph.Spared{{Unit: 1, Values: []string{"cached:kept"}}}
+	var grown []activities.Grown
+	var read []activities.Input
+	play := expands(growing, &grown)
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
+	env := e.environment()
+	e.run = func(p activities.RunParams) (activities.RunResult, error) {
+		if slices.Contains(p.Units, 5) {
+			read = p.Inputs
+		}
+		if slices.Contains(p.Units, 1) && len(p.Grown) == 0 {
+			env.SetContinueAsNewSuggested(true)
+		}
+		return play(p)
+	}
+	err := executed(t, env, nil)
+	var next *workflow.ContinueAsNewError
+	require.True(t, errors.As(err, &next), "%v", err)
+	var params workflows.RunGraphParams
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &params))
+
+	rest := &engine{run: e.run}
+	require.NoError(t, rest.execute(t, params.Resumed))
+	require.Equal(t, []string{"long [5] of p", "cheap [1 2] of p", "finish succeeded"}, rest.log)
+	require.Equal(t, []activities.Input{{Unit: 4, Values: []string{"cached:kept"}}}, read)
+}
+
 // Where what was stored for an expansion is gone, the activities say that the plan is not theirs: the run is
 // planned again and expands anew.
 func TestARunWhoseExpansionIsLostIsPlannedAgain(t *testing.T) {

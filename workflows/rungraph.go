@@ -263,7 +263,14 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	if res.Failed != "" {
 		r.failed = &res.Failed
 	}
+	grown, first := len(r.sched.Grown()), r.sched.Size()
 	r.sched.Done(b.ID, res.Units)
+	for _, g := range r.sched.Grown()[grown:] {
+		for _, s := range g.Spared {
+			r.values[first+s.Unit] = s.Values
+		}
+		first += len(g.Units)
+	}
 	for _, unit := range res.Lost {
 		r.sched.Lost(unit)
 	}

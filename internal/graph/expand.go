@@ -46,6 +46,7 @@ type Handed struct {
 	Ref    string    `json:"ref"` // of the stored value
 	Type   node.Type `json:"type"`
 	Pixels int64     `json:"pixels,omitempty"`
+	Digest string    `json:"digest,omitempty"` // of the content, the same in every job; "" = not known
 }
 
 // GrownValue is an output of a node or a given value.
@@ -79,6 +80,15 @@ func (v GrownValue) Link() any { return []any{v.ID, json.Number(strconv.Itoa(v.S
 type GrownPlan struct {
 	Plan
 	Outputs [][]Link // as Growth.Calls
+}
+
+// Whole returns the plan with one more node behind it, an output that reads what the expanded node gives.
+func (p *GrownPlan) Whole() *Plan {
+	reader := PlanNode{Links: map[string]Link{}, Output: true}
+	for _, unit := range p.Reads() {
+		reader.Links[strconv.Itoa(unit)] = Link{Unit: unit}
+	}
+	return &Plan{Nodes: append(slices.Clone(p.Nodes), reader)}
 }
 
 // Reads returns the units that the outputs come from, each once, in order.

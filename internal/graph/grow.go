@@ -5,9 +5,16 @@ import "slices"
 // Growing is the shape of a graph that takes the place of a unit (node graph semantics, section 3.1). Its
 // units are counted from 0; they read each other only.
 type Growing struct {
-	Units []Unit   `json:"u"`
-	Reads []int    `json:"r,omitempty"` // units that the outputs of the expanded one come from
-	Refs  []string `json:"b"`           // what is stored for it: its plan first, then values
+	Units  []Unit   `json:"u"`
+	Reads  []int    `json:"r,omitempty"` // units that the outputs of the expanded one come from
+	Refs   []string `json:"b"`           // what is stored for it: its plan first, then values
+	Spared []Spared `json:"s,omitempty"` // units that need not run
+}
+
+// Spared is a unit of an expansion that an earlier job ran, with its stored values where they are read.
+type Spared struct {
+	Unit   int      `json:"u"` // counted as in Growing
+	Values []string `json:"v,omitempty"`
 }
 
 // Grown is a unit that expanded. The units of its graph are counted on from those the run had by then.
@@ -36,6 +43,9 @@ func (s *Scheduler) extend(g Grown) {
 		}
 		s.states, s.consumers = append(s.states, state), append(s.consumers, nil)
 		s.enlist(first + i)
+	}
+	for _, spared := range g.Spared {
+		s.Spare(first+spared.Unit, len(spared.Values) > 0)
 	}
 	s.order = slices.Insert(s.order, slices.Index(s.order, g.Unit), added...)
 	parent := &s.units[g.Unit]

@@ -23,9 +23,10 @@ type PlanNode struct {
 	Links     map[string]Link `json:"links,omitempty"`
 	Lazy      []string        `json:"lazy,omitempty"` // linked inputs that are computed only on demand
 	Output    bool            `json:"output,omitempty"`
-	Given     string          `json:"given,omitempty"` // reference of a value that was handed to an expansion: nothing runs
-	Cost      time.Duration   `json:"-"`               // bound on the run time; estimates are no part of what a plan is
-	Pixels    int64           `json:"-"`               // bound on the largest value
+	Given     string          `json:"given,omitempty"`  // reference of a value that was handed to an expansion: nothing runs
+	Digest    string          `json:"digest,omitempty"` // of that value's content
+	Cost      time.Duration   `json:"-"`                // bound on the run time; estimates are no part of what a plan is
+	Pixels    int64           `json:"-"`                // bound on the largest value
 
 	slots int // how many outputs it has
 }
@@ -83,7 +84,7 @@ type draft struct {
 	constants node.Args
 	links     []linkedInput
 	loaded    int64 // pixels of the largest file that a constant names
-	given     string
+	given     *Handed
 	next      int // first link whose node may not be planned yet
 }
 
@@ -136,7 +137,7 @@ func (b *builder) draft(id string) (*draft, error) {
 	}
 	d := &draft{class: class, constants: node.Args{}}
 	if n.given != nil {
-		d.given, d.loaded = n.given.Ref, n.given.Pixels
+		d.given, d.loaded = n.given, n.given.Pixels
 	}
 	if err := d.fill(n, b.pixels); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "node %q does not fit its class", id)
@@ -201,7 +202,10 @@ func (b *builder) unplanned(d *draft) (string, error) {
 }
 
 func (b *builder) add(id string, d *draft) error {
-	pn := PlanNode{ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, Given: d.given, slots: len(d.class.Outputs)}
+	pn := PlanNode{ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, slots: len(d.class.Outputs)}
+	if d.given != nil {
+		pn.Given, pn.Digest = d.given.Ref, d.given.Digest
+	}
 	upstream := d.loaded
 	for _, l := range d.links {
 		unit := b.units[l.from.node]

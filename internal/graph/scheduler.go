@@ -372,8 +372,11 @@ func RestoreScheduler(shape Shape, st State) *Scheduler {
 		}
 	}
 	for u := range s.units {
-		if has(st.Done, u) {
+		switch {
+		case has(st.Done, u):
 			s.states[u].status, s.states[u].kept = done, has(st.Kept, u)
+		case !s.units[u].Given: // also one that was spared and had to run all the same
+			s.states[u].status, s.states[u].kept = waiting, false
 		}
 	}
 	for _, a := range st.Asked {

@@ -22,12 +22,13 @@ type world struct {
 	grown  map[int][]int // by unit that expanded: what it read before
 	picks  []int         // by unit: which lazy input it asks for, -1 = none
 	stored map[int]bool
-	ran    []int // by unit: how often
+	spared map[int]bool // of expansions: an earlier job ran them
+	ran    []int        // by unit: how often
 	losses int
 }
 
 func newWorld(t *testing.T, r *rand.Rand, shape graph.Shape) *world {
-	w := &world{t: t, r: r, base: shape, stored: map[int]bool{}, grown: map[int][]int{}}
+	w := &world{t: t, r: r, base: shape, stored: map[int]bool{}, spared: map[int]bool{}, grown: map[int][]int{}}
 	for _, u := range shape.Units {
 		w.add(u, 0)
 	}
@@ -52,7 +53,13 @@ func (w *world) expand() *graph.Growing {
 		units = append(units, u)
 	}
 	units[0].Output, units[0].Given = false, w.r.IntN(2) == 0
-	return &graph.Growing{Units: units, Reads: []int{len(units) - 1}[:w.r.IntN(2)], Refs: []string{"plan"}}
+	g := &graph.Growing{Units: units, Reads: []int{len(units) - 1}[:w.r.IntN(2)], Refs: []string{"plan"}}
+	for u := range units {
+		if !units[u].Given && w.r.IntN(4) == 0 {
+			g.Spared = append(g.Spared, graph.Spared{Unit: u, Values: []string{"kept"}})
+		}
+	}
+	return g
 }
 
 // grow takes over what expanded, as the scheduler does.
@@ -71,6 +78,9 @@ func (w *world) grow(results []graph.UnitResult) {
 		for i, u := range r.Grown.Units {
 			u.Deps, w.stored[first+i] = shift(u.Deps), u.Given
 			w.add(u, w.depth[r.Unit]+1)
+		}
+		for _, s := range r.Grown.Spared {
+			w.stored[first+s.Unit], w.spared[first+s.Unit] = true, true
 		}
 		read := slices.Clone(w.shape.Units[r.Unit].Deps)
 		if pick := w.picks[r.Unit]; pick >= 0 {
@@ -134,7 +144,7 @@ func all(units []int, have map[int]bool) bool {
 func (w *world) lose() {
 	kept := []int{}
 	for u := range w.shape.Units {
-		if w.stored[u] && !w.shape.Units[u].Given {
+		if w.stored[u] && !w.shape.Units[u].Given && !w.spared[u] {
 			kept = append(kept, u)
 		}
 	}
@@ -150,7 +160,7 @@ func (w *world) reference() []bool {
 	var visit func(u int)
 	visit = func(u int) {
 		unit := w.shape.Units[u]
-		if must[u] || unit.Given {
+		if must[u] || unit.Given || w.spared[u] {
 			return
 		}
 		must[u] = true
@@ -312,6 +322,32 @@ func (w *world) check(batches []graph.Batch) {
 			require.Greater(w.t, w.shape.Units[b.Units[0]].Millis, int64(200))
 		}
 	}
+}
+
+// What is kept of a spared unit may be lost like any value: it runs then, with what it reads, also when the run goes on
+// in another execution meanwhile.
+func TestASparedUnitWhoseValuesAreLostRunsAfterAll(t *testing.T) {
+	t.Parallel()
+	shape := graph.Shape{Units: []graph.Unit{{Millis: 1000, Output: true}}}
+	s := graph.NewScheduler(shape)
+	first := s.Next()
+	s.Done(first[0].ID, []graph.UnitResult{{Unit: 0, Status: graph.Expanded, Grown: &graph.Growing{
+		Units: []graph.Unit{{Millis: 1000}, {Millis: 1000, Deps: []int{0}}}, Reads: []int{1}, Refs: []string{"plan"},
+		Spared: []graph.Spared{{Unit: 0}, {Unit: 1, Values: []string{"kept"}}},
+	}}})
+	next := s.Next()
+	require.Equal(t, [][]int{{0}}, [][]int{next[0].Units}, "only what expanded is left")
+	require.Equal(t, []int{2}, next[0].Needs)
+	s.Done(next[0].ID, nil)
+	s.Lost(2)
+	for range 2 {
+		next = s.Next()
+		require.Equal(t, []int{1, 2, 0}, next[0].Units)
+		s = graph.RestoreScheduler(shape, s.State()) // it was running then, and is not done
+	}
+	next = s.Next()
+	s.Done(next[0].ID, []graph.UnitResult{{Unit: 1, Status: graph.Done}, {Unit: 2, Status: graph.Done}, {Unit: 0, Status: graph.Done}})
+	require.True(t, s.Finished())
 }
 
 func TestSchedulerIsDeterministic(t *testing.T) {

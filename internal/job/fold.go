@@ -99,7 +99,7 @@ func (j *Job) executed(e NodeExecutedV1) {
 		}
 	}
 	if len(e.UI) > 0 {
-		out := NodeOutput{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within}
+		out := NodeOutput{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within, Reused: e.Cached && e.Within != nil}
 		j.Outputs = append(slices.Clip(j.Outputs), out)
 	}
 }

@@ -127,6 +127,7 @@ type NodeOutput struct {
 	Files []OutputFile    `json:"files,omitempty"`
 
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
+	Reused bool       `json:"reused,omitempty"` // of an earlier job, and a node of an expansion; those of the prompt are in Job.Cached
 }
 
 // OutputFile is a file that a node saved. It is an asset with the job's id.

@@ -152,7 +152,10 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 
 func (m *Metrics) node(e job.NodeExecutedV1) {
 	if e.Cached {
-		return // counted with the list of cached nodes
+		if e.Within != nil {
+			m.cached.WithLabelValues("cache").Inc()
+		}
+		return // those of the prompt are counted with the list of cached nodes
 	}
 	m.cached.WithLabelValues("run").Inc()
 	m.nodes.WithLabelValues(m.label(e.Class)).Observe(float64(e.Millis) / 1000)

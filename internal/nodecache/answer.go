@@ -12,6 +12,7 @@ import (
 type Entry struct {
 	Key    Key              `json:"-"`
 	Class  string           `json:"class"`
+	Job    string           `json:"job,omitempty"` // that ran it
 	UI     json.RawMessage  `json:"ui,omitempty"`
 	Files  []job.OutputFile `json:"files,omitempty"`
 	Values []string         `json:"values,omitempty"` // by slot

@@ -15,6 +15,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/node"
 )
 
@@ -41,16 +42,52 @@ type Fingerprint func(class *node.Class, constants node.Args) (string, error)
 
 // Keys returns the keys of a plan's units. A unit gets none when its class says so, when what it loads
 // cannot be told, or when anything that it may read has none. Ids of nodes are no part of a key, except
-// those of classes that are not idempotent or ask for their id.
+// those of classes that are not idempotent or ask for their id. What was handed to an expansion has the key
+// of its content.
 func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fingerprint) []Key {
 	keys := make([]Key, len(plan.Nodes))
 	for i := range plan.Nodes {
-		class, ok := classes.Lookup(plan.Nodes[i].Class)
-		if ok {
-			keys[i] = keyOf(scope, &plan.Nodes[i], class, keys, fingerprint)
+		n := &plan.Nodes[i]
+		if n.Given != "" {
+			keys[i] = given(scope, n.Digest)
+		} else if class, ok := classes.Lookup(n.Class); ok {
+			keys[i] = keyOf(scope, n, class, keys, fingerprint)
 		}
 	}
 	return keys
+}
+
+// given is the key of a value that was handed to an expansion.
+func given(scope Scope, digest string) Key {
+	if digest == "" {
+		return Key{}
+	}
+	h := blake3.New()
+	write(h, "given", fmt.Sprint(generation), scope.Account, scope.Surface, digest)
+	return Key(h.Sum(nil))
+}
+
+// Digest identifies the content of a value, the same in every job. It is "" where the value only names its content,
+// as a video that is part of a file does: another file may have that name tomorrow.
+func Digest(value node.Value) (string, error) {
+	if names(value) {
+		return "", nil
+	}
+	h := blake3.New()
+	if err := node.EncodeValue(h, value); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func names(value node.Value) bool {
+	switch v := value.(type) {
+	case *media.Video:
+		return v.File != ""
+	case node.List:
+		return slices.ContainsFunc(v, names)
+	}
+	return false
 }
 
 func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, fingerprint Fingerprint) Key {

@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/raster"
 )
 
 var scope = nodecache.Scope{Account: "a", Surface: "cloud"}
@@ -82,6 +84,36 @@ func TestWhatCannotBeKnownBeforeItRunsHasNoKeyNorHasWhatReadsIt(t *testing.T) {
 		c.Inputs = []node.Input{{Name: "file", Type: node.Combo, Folder: node.FolderInput}}
 	})
 	require.True(t, nodecache.Keys(scope, linked, loads, plain)[1].IsZero(), "which file it loads shows only when it runs")
+}
+
+// A value that was handed to an expansion is known by its content, whichever job it is stored for.
+func TestWhatWasHandedOverHasTheKeyOfItsContent(t *testing.T) {
+	t.Parallel()
+	handed := func(ref string, value node.Value) nodecache.Key {
+		digest, err := nodecache.Digest(value)
+		require.NoError(t, err)
+		plan := &graph.Plan{Nodes: []graph.PlanNode{
+			{ID: "value", Given: ref, Digest: digest},
+			{ID: "2", Class: "Join", Links: map[string]graph.Link{"x": {Unit: 0}}, Output: true},
+		}}
+		return nodecache.Keys(scope, plan, registry(t, nil), plain)[1]
+	}
+	im, err := raster.NewImage8(1, 1, 2, 3, []byte{1, 2, 3, 4, 5, 6})
+	require.NoError(t, err)
+	other, err := raster.NewImage8(1, 2, 1, 3, []byte{1, 2, 3, 4, 5, 6})
+	require.NoError(t, err)
+	base := handed("of one job", im)
+	require.False(t, base.IsZero())
+	require.Equal(t, base, handed("of another", im))
+	seen := map[nodecache.Key]bool{base: true}
+	for _, value := range []node.Value{other, node.List{im}, "1", int64(1), 1.0, true, nil, []any{"x"}, &media.Video{Frames: im, FPS: 1}} {
+		key := handed("of one job", value)
+		require.False(t, key.IsZero(), "%T", value)
+		require.False(t, seen[key], "%T", value)
+		seen[key] = true
+	}
+	require.True(t, handed("r", &media.Video{File: "clip.mp4"}).IsZero(), "another file may have that name tomorrow")
+	require.True(t, handed("r", node.List{im, &media.Video{File: "clip.mp4"}}).IsZero())
 }
 
 // random is a plan of sources and joins, each reading some before it.

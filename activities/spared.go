@@ -1,0 +1,55 @@
+package activities
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/nodecache"
+)
+
+// sparedOf asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this
+// job itself kept is passed over: whether a node or its like beside it comes first must make no difference, nor
+// must a second attempt.
+func (c *chain) sparedOf(ctx context.Context, unit int, doc *grownDoc, expanded *graph.GrownPlan) []graph.Spared {
+	if c.g.Cache == nil || slices.Contains(c.plan.anew, c.plan.rootOf(unit).Node) {
+		return nil
+	}
+	keys := c.g.keysOf(ctx, c.params.RunRef, c.plan, &expanded.Plan)
+	hits, err := c.g.Cache.Lookup(ctx, c.params.Account, keys, func(u int) bool { return expanded.Nodes[u].Given != "" })
+	if err != nil {
+		c.g.Log.Warn("the node cache could not be asked; all of an expansion runs", "job_id", c.params.Job, "error", err)
+		return nil
+	}
+	maps.DeleteFunc(hits, func(_ int, e nodecache.Entry) bool { return e.Job == string(c.params.Job) })
+	answer := nodecache.Resolve(expanded.Whole(), hits, func(e nodecache.Entry) bool { return c.g.Values.Has(ctx, e.Values) })
+	answer.Units = slices.DeleteFunc(answer.Units, func(u int) bool { return expanded.Nodes[u].Given != "" })
+	for _, u := range answer.Units {
+		e := answer.Hits[u]
+		if err := c.plan.shown.take(expanded.Nodes[u].ID, shownBytes(e.UI, e.Files, nil)); err != nil {
+			return nil // it runs, and says so itself
+		}
+	}
+	return c.tellSpared(unit, doc, expanded, answer)
+}
+
+// tellSpared adds the facts of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
+// run begins; of these each says by itself that it is cached.
+func (c *chain) tellSpared(unit int, doc *grownDoc, expanded *graph.GrownPlan, answer nodecache.Answer) []graph.Spared {
+	var spared []graph.Spared
+	for _, u := range answer.Units {
+		n, e := &expanded.Nodes[u], answer.Hits[u]
+		c.facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
+			Run: c.params.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
+			Within: c.plan.place(unit, doc, n.ID).expansion(),
+		})
+		s := graph.Spared{Unit: u}
+		if answer.Values[u] {
+			s.Values = e.Values
+		}
+		spared = append(spared, s)
+	}
+	return spared
+}
