@@ -123,7 +123,7 @@ func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
 
 // open readies both ends of the wire, so that nothing of ours is missing once the provider is reached.
 func (m *Models) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
-	conv, err := m.conversation(ctx, r, "")
+	conv, err := m.conversation(ctx, r, call.Call{})
 	if err != nil {
 		return conv, nil, err
 	}
@@ -135,13 +135,14 @@ func (m *Models) open(ctx context.Context, r call.Run) (call.Conversation, blob.
 	return conv, sink, nil
 }
 
-func (m *Models) conversation(ctx context.Context, r call.Run, handle string) (call.Conversation, error) {
+// conversation opens the request of a call, of which c is what is known of the provider's side.
+func (m *Models) conversation(ctx context.Context, r call.Run, c call.Call) (call.Conversation, error) {
 	body, err := m.Blobs.Open(ctx, r.Request.Ref)
 	if err != nil {
 		return call.Conversation{}, fmt.Errorf("open the request of call %s: %w", r.Call, err)
 	}
 	return call.Conversation{
-		Call: r.Call, Model: r.Model, Handle: handle, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held, Catalog: r.Catalog,
+		Call: r.Call, Model: r.Model, Handle: c.Handle, Quoted: c.Price, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held, Catalog: r.Catalog,
 		Route: r.Route,
 	}, nil
 }

@@ -215,7 +215,7 @@ func (m *Models) outcome(ctx context.Context, r call.Run, out call.Exchange, sin
 
 func (m *Models) accepted(ctx context.Context, r call.Run, out call.Exchange) (ModelStep, error) {
 	err := m.append(ctx, r, eventlog.Event{
-		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped},
+		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped, Price: out.Price},
 	})
 	return ModelStep{Next: NextPoll, After: out.PollAfter}, err
 }

@@ -55,7 +55,7 @@ func (m *Models) ask(ctx context.Context, r call.Run, c call.Call) (ModelStep, e
 	if c.Handle == "" {
 		return ModelStep{}, errNoHandle
 	}
-	conv, err := m.conversation(ctx, r, c.Handle)
+	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
 		return ModelStep{}, err
 	}
@@ -115,7 +115,7 @@ func (m *Models) stop(ctx context.Context, r call.Run, again bool) (ModelStep, e
 // lastLook asks once more after a cancellation: a result that came first is kept. What fails now
 // fails because it was canceled.
 func (m *Models) lastLook(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
-	conv, err := m.conversation(ctx, r, c.Handle)
+	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
 		return ModelStep{}, err
 	}

@@ -51,7 +51,7 @@ func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
 	}
 	access := account.Access{Off: !*body.Router, Denied: body.Denied}
 	if err := json.Unmarshal(body.Allowed, &access.Models); err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "allowed is a list such as [\"bfl/*\", \"openai/gpt-image-1\"], or null for every model")
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "allowed is a list such as [\"bfl/*\", \"openai/gpt-image-2\"], or null for every model")
 	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Access: &access, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,

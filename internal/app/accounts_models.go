@@ -29,7 +29,7 @@ or PROVIDER/* for all of a provider; all = every model, none = no model. What is
 although it is allowed. A model that an account may not use answers it with 403 and is in none
 of its lists. It counts from the next request on, in every process; who did so and why is recorded.`,
 		Example: `  millrace accounts models acme
-  millrace accounts models acme --allow 'bfl/*' --allow openai/gpt-image-1 --reason "contract of May"
+  millrace accounts models acme --allow 'bfl/*' --allow openai/gpt-image-2 --reason "contract of May"
   millrace accounts models acme --allow all --deny 'kling/*' --reason "no video"
   millrace accounts models acme --router off --reason "asked not to have it"`,
 	}

@@ -19,9 +19,9 @@ func TestModelsOfAnAccountOnTheCommandLine(t *testing.T) {
 		want string
 	}{
 		{nil, "acme: router on, allowed all, denied none"},
-		{[]string{"--allow", "bfl/*", "--allow", "openai/gpt-image-1", "--reason", "May"}, "acme: router on, allowed bfl/* openai/gpt-image-1, denied none"},
-		{[]string{"--deny", "bfl/flux-2-pro,kling/*", "--reason", "no"}, "acme: router on, allowed bfl/* openai/gpt-image-1, denied bfl/flux-2-pro kling/*"},
-		{[]string{"--router", "off", "--reason", "asked"}, "acme: router off, allowed bfl/* openai/gpt-image-1, denied bfl/flux-2-pro kling/*"},
+		{[]string{"--allow", "bfl/*", "--allow", "openai/gpt-image-2", "--reason", "May"}, "acme: router on, allowed bfl/* openai/gpt-image-2, denied none"},
+		{[]string{"--deny", "bfl/flux-2-pro,kling/*", "--reason", "no"}, "acme: router on, allowed bfl/* openai/gpt-image-2, denied bfl/flux-2-pro kling/*"},
+		{[]string{"--router", "off", "--reason", "asked"}, "acme: router off, allowed bfl/* openai/gpt-image-2, denied bfl/flux-2-pro kling/*"},
 		{[]string{"--router", "on", "--allow", "none", "--deny", "none", "--reason", "x"}, "acme: router on, allowed none, denied none"},
 		{[]string{"--allow", "all", "--reason", "x"}, "acme: router on, allowed all, denied none"},
 	} {

@@ -136,13 +136,13 @@ type Call struct {
 	Held       int64    `json:"held_micros"`              // USD millionths reserved at admission
 	Charged    *int64   `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
 	Run        int      `json:"run,omitempty"`
-	Token      string   `json:"token,omitempty"`  // of the one dispatch
-	Worker     string   `json:"worker,omitempty"` // process that dispatched
-	Server     string   `json:"server,omitempty"` // alternate that has it; "" = the model's own server
-	Handle     string   `json:"handle,omitempty"` // the provider's name for the generation
-	Answer     *Body    `json:"answer,omitempty"` // as it is delivered
-	Price      int64    `json:"price_micros,omitempty"`
-	Linked     bool     `json:"linked,omitempty"` // the provider's answer refers to bytes outside itself
+	Token      string   `json:"token,omitempty"`        // of the one dispatch
+	Worker     string   `json:"worker,omitempty"`       // process that dispatched
+	Server     string   `json:"server,omitempty"`       // alternate that has it; "" = the model's own server
+	Handle     string   `json:"handle,omitempty"`       // the provider's name for the generation
+	Answer     *Body    `json:"answer,omitempty"`       // as it is delivered
+	Price      int64    `json:"price_micros,omitempty"` // what the provider named, USD millionths: as it took the call, then with its answer
+	Linked     bool     `json:"linked,omitempty"`       // the provider's answer refers to bytes outside itself
 	Replayable bool     `json:"replayable,omitempty"`
 	Failure    *Failure `json:"failure,omitempty"`
 	Hosted     int      `json:"hosted,omitempty"`    // assets copied to our storage

@@ -74,7 +74,8 @@ type ReroutedV1 struct {
 // ProviderAcceptedV1 records the provider's handle: from here on the generation can be collected.
 type ProviderAcceptedV1 struct {
 	Handle  string   `json:"handle"`
-	Dropped []string `json:"dropped,omitempty"` // fields of the body that translation lost
+	Dropped []string `json:"dropped,omitempty"`      // fields of the body that translation lost
+	Price   int64    `json:"price_micros,omitempty"` // what the provider named as it took the call, USD millionths; 0 = nothing
 }
 
 // AnsweredV1 records the provider's answer, stored and as it came.

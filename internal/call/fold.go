@@ -34,7 +34,7 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 	case ReroutedV1:
 		c.Server, c.Fallback = e.Server, e.Server
 	case ProviderAcceptedV1:
-		c.State, c.Handle, c.Dropped = Running, e.Handle, e.Dropped
+		c.State, c.Handle, c.Dropped, c.Price = Running, e.Handle, e.Dropped, e.Price
 	case AnsweredV1:
 		c.State, c.Answer, c.Price, c.Linked = Answered, &e.Answer, e.Price, e.Linked
 		if e.Dropped != nil {

@@ -38,6 +38,7 @@ type Conversation struct {
 	Size        int64
 	ContentType string
 	Held        int64  // USD millionths reserved
+	Quoted      int64  // USD millionths that the provider named as it accepted; 0 = nothing
 	Catalog     string // names the catalog's state that the call was accepted with
 	Route
 }
@@ -52,7 +53,7 @@ type Exchange struct {
 	Unknown     bool  // of a failure: the provider has the request and may work on it still
 	Unsent      bool  // of a failure: the provider says that it did nothing
 	Declined    bool  // of a failure: the provider refused to take the request, whatever is in it
-	Price       int64 // USD millionths to settle the call for, of an answer or a failure
+	Price       int64 // USD millionths to settle the call for, of an answer or a failure; of an acceptance, what the provider named
 	Host        bool  // assets of the answer are to be copied
 	Served
 }

@@ -99,14 +99,14 @@ func (e *entry) compile(f *file) *Model {
 		Submit:   e.Submit.compile("POST"), Accepted: e.Accepted, Handle: e.Handle,
 		Poll: e.Poll.compile("GET"), Done: e.Done, Failed: e.Failed,
 		Result: e.Result.compile("GET"), Cancel: e.Cancel.compile("POST"),
-		Encoding: or(e.Encoding, "json"), Idempotency: e.Idempotency,
+		Encoding: or(e.Encoding, "json"), Task: Task(e.Task), Idempotency: e.Idempotency,
 		Limits: e.Limits.compile(), Message: e.Message,
 		Billing:    Billing{ChargesOnPolicyRejection: or(e.Charges, ChargesUnknown)},
 		Hosting:    Hosting{Assets: e.Hosting.Assets, Lifetime: time.Duration(e.Hosting.Lifetime), Links: e.Hosting.Links},
 		InputMedia: e.Media, Node: e.Node.compile(), ContentType: e.ContentType,
 		price: pricing{
 			exact: e.Price.Exact, low: e.Price.Low, high: e.Price.High,
-			settled: e.Price.Settled, asOf: e.Price.AsOf, unknown: e.Price.Unknown,
+			quoted: e.Price.Quoted, settled: e.Price.Settled, asOf: e.Price.AsOf, unknown: e.Price.Unknown,
 		},
 		docs: &documents{},
 	}
@@ -155,6 +155,8 @@ func (m *Model) inconsistent() string {
 		return "protocol submit-poll needs handle, poll.url and done"
 	case !polls && (m.Handle.Set() || m.Poll.URL.Set() || m.Result.URL.Set()):
 		return fmt.Sprintf("handle, poll and result belong to protocol submit-poll, not %s", m.Protocol)
+	case (m.Encoding == EncodingTasks) != (m.Task.ID != "" || len(m.Task.Members) > 0):
+		return "task says what encoding tasks adds to a body; the one needs the other"
 	case m.Auth.Kind != "none" && len(m.Auth.Env) == 0:
 		return "auth needs env, the variables that hold the credential"
 	case m.Auth.Kind == "header" && m.Auth.Header == "":

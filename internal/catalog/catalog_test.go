@@ -123,7 +123,7 @@ func TestPriceIsInMillionthsAndRoundedUp(t *testing.T) {
 	t.Parallel()
 	m := acmeModel(t)
 	require.Equal(t, catalog.Estimate{Source: catalog.PriceExact, Min: 30_000, Max: 30_000, AsOf: "2026-01-01"}, m.Price([]byte(`{"n":3}`)))
-	require.EqualValues(t, 10_000, m.Settled([]byte(`{}`), nil))
+	require.EqualValues(t, 10_000, m.Settled(catalog.Answer{Body: []byte(`{}`)}))
 	require.Equal(t, catalog.PriceUnknown, m.Price([]byte(`{"n":"x"}`)).Source)
 }
 

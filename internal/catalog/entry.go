@@ -36,6 +36,7 @@ type entry struct {
 	Result      endpoint
 	Cancel      endpoint
 	Encoding    string
+	Task        task
 	Idempotency string `yaml:"idempotency_header"`
 	Limits      limits
 	Message     Expr
@@ -60,6 +61,11 @@ type endpoint struct {
 	Body    Expr
 }
 
+type task struct {
+	ID      string
+	Members map[string]any
+}
+
 type limits struct {
 	Answer, Stall, Total duration
 	FirstPoll            duration `yaml:"first_poll"`
@@ -77,9 +83,10 @@ type errorRule struct {
 }
 
 type price struct {
-	Exact, Low, High, Settled Expr
-	Unknown                   string
-	AsOf                      string `yaml:"as_of"`
+	Exact, Low, High Expr
+	Quoted, Settled  Expr
+	Unknown          string
+	AsOf             string `yaml:"as_of"`
 }
 
 type hosting struct {

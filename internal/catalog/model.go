@@ -56,7 +56,8 @@ type Model struct {
 	Failed      Expr     // the generation ended without a result
 	Result      Endpoint // submit-poll: where the result is, when it is not the last status answer; URL empty otherwise
 	Cancel      Endpoint // URL empty = the provider cannot cancel
-	Encoding    string   // "json" (the body as it came) or "multipart" (each member a form field)
+	Encoding    string   // "json" (the body as it came), "multipart" (each member a form field) or EncodingTasks
+	Task        Task     // with EncodingTasks
 	Idempotency string   // header that carries the call's id, "" = the provider has none
 	Limits      Limits
 	Errors      []ErrorRule
@@ -85,6 +86,15 @@ type Auth struct {
 	Header string   // header name
 	Scheme string   // word before the value, such as Bearer; "" = the value alone
 	Env    []string // environment variables, all needed
+}
+
+// EncodingTasks is the encoding of providers that take an array of tasks: the body goes out as its only one.
+const EncodingTasks = "tasks"
+
+// Task is what a task has besides the caller's members.
+type Task struct {
+	ID      string         // member that holds a UUID of the call, "" = none
+	Members map[string]any // constants
 }
 
 // Endpoint is one kind of request to a provider.

@@ -9,16 +9,17 @@ import (
 
 // pricing is the price part of an entry, in US dollars.
 type pricing struct {
-	exact, low, high, settled Expr
-	asOf                      string
-	unknown                   string // why there is no price
+	exact, low, high Expr
+	quoted, settled  Expr
+	asOf             string
+	unknown          string // why there is no price
 }
 
 // decode returns the caller's body as the expressions see it. Long strings are cut, since none needs a picture;
-// those that count the characters of a text see all of them.
+// those that count the characters of a text, or look for a word in it, see all of it.
 func (p pricing) decode(body []byte) any {
-	for _, e := range []Expr{p.exact, p.low, p.high, p.settled} {
-		if strings.Contains(e.source, "len(") {
+	for _, e := range []Expr{p.exact, p.low, p.high, p.quoted, p.settled} {
+		if strings.Contains(e.source, "len(") || strings.Contains(e.source, " contains ") {
 			if whole, err := jsondoc.Whole(body); err == nil {
 				return whole
 			}
@@ -59,15 +60,37 @@ func (m *Model) Price(body []byte) Estimate {
 	}
 }
 
-// Settled returns what a finished call costs, in millionths of a US dollar: from the result where
-// the entry says how (tokens used, credits reported), otherwise the exact price or the upper end
-// of the estimate. document is Outcome.Document of the result, nil for bytes.
-func (m *Model) Settled(body []byte, document any) int64 {
-	scope := Scope{Status: 200, Input: m.price.decode(body), Body: document}
-	if amount, ok := micros(m.price.settled.Eval(scope)); ok {
+// Quoted returns the price that the provider names as it takes a submission, in millionths of a US dollar; 0 when it
+// names none. document is Outcome.Document of the submission.
+func (m *Model) Quoted(body []byte, document any) int64 {
+	amount, _ := micros(m.price.quoted.Eval(Scope{Status: 200, Input: m.price.decode(body), Body: document}))
+	return amount
+}
+
+// Answer is what a call is settled by.
+type Answer struct {
+	Body     []byte            // the caller's, as the provider took it
+	Document any               // Outcome.Document of the answer, nil for bytes
+	Headers  map[string]string // of the answer, names in lower case
+	Quoted   int64             // what Quoted gave when the provider took the submission
+}
+
+// Settled returns what a finished call costs, in millionths of a US dollar: from the answer where the entry says how
+// (tokens used, pictures made, credits reported), otherwise what the provider named as it took the submission, and
+// without either the exact price or the upper end of the estimate.
+func (m *Model) Settled(a Answer) int64 {
+	if amount, ok := m.Told(a); ok {
 		return amount
 	}
-	return m.Price(body).Max
+	if a.Quoted > 0 {
+		return a.Quoted
+	}
+	return m.Price(a.Body).Max
+}
+
+// Told returns what an answer itself says that it costs; false when it says nothing.
+func (m *Model) Told(a Answer) (int64, bool) {
+	return micros(m.price.settled.Eval(Scope{Status: 200, Headers: a.Headers, Input: m.price.decode(a.Body), Body: a.Document}))
 }
 
 // micros turns dollars into millionths, rounded up: a price is never understated.

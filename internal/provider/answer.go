@@ -111,7 +111,7 @@ func (a *answer) stream(sink io.Writer) (Outcome, error) {
 	case s.size == 0:
 		return a.unreadable(s, errors.New("the answer is empty"))
 	}
-	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: s.size}, nil
+	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: s.size, Headers: a.headers}, nil
 }
 
 // unreadable is the outcome of a good status whose body is no result: broken, cut off, endless,

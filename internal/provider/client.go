@@ -57,9 +57,17 @@ func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outco
 		return answer.failed(c, m), nil
 	}
 	if m.Protocol == catalog.Bytes && !answer.json() {
-		return answer.stream(sink)
+		return c.bytes(m, answer, scope, sink)
 	}
 	return c.read(m, answer, scope, sink)
+}
+
+// bytes passes an answer of bytes on, unless its headers say that it is no result.
+func (c *Client) bytes(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
+	if scope = a.scope(scope, nil); m.Done.Set() && !m.Done.Holds(scope) {
+		return c.refused(m, a, scope, &spool{}), nil
+	}
+	return a.stream(sink)
 }
 
 // prepare decodes the caller's body for expressions, where the entry needs them, and encodes it
@@ -85,6 +93,10 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	}
 	if r.Model.TakesForms() {
 		body, err := multipartBody(r.Body, r.Size)
+		return scope, body, err
+	}
+	if r.Model.Encoding == catalog.EncodingTasks {
+		body, err := tasksBody(r.Model, r.CallID, r.Body, r.Size)
 		return scope, body, err
 	}
 	return scope, payload{reader: r.Body, size: r.Size, contentType: "application/json"}, nil
@@ -132,7 +144,7 @@ func (c *Client) read(m *catalog.Model, a *answer, scope catalog.Scope, sink io.
 	if err := spool.flush(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, err)
 	}
-	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: spool.size, Document: document}, nil
+	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: spool.size, Headers: a.headers, Document: document}, nil
 }
 
 func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
@@ -151,7 +163,7 @@ func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *s
 
 // refused sorts an answer that came with a good status and is no result.
 func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, s.kept(), a.retryAfter), Document: scope.Body}
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
 }
 
 // ErrCannotCancel reports a provider that has no way to cancel.

@@ -53,7 +53,7 @@ func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
 		document = nil
 	}
 	scope := a.scope(catalog.Scope{Settings: c.settings(m)}, document)
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, raw, a.retryAfter), Document: document}
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
 }
 
 // sort maps an answer that is no result to the terms of the router contract: the entry's rules

@@ -112,12 +112,19 @@ func (w *world) model(t *testing.T, id string) *catalog.Model {
 // run takes a call to its end, polling as soon as it may be finished.
 func (w *world) run(t *testing.T, m *catalog.Model, body string) (provider.Outcome, []byte) {
 	t.Helper()
+	out, answer, _ := w.settle(t, m, body)
+	return out, answer
+}
+
+// settle is run, and what the call is settled for.
+func (w *world) settle(t *testing.T, m *catalog.Model, body string) (provider.Outcome, []byte, int64) {
+	t.Helper()
 	var sink bytes.Buffer
 	out, err := w.client.Dispatch(t.Context(), request(m, body), &sink)
 	require.NoError(t, err)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	handle := out.Handle
+	handle, quoted := out.Handle, m.Quoted([]byte(body), out.Document)
 	for out.Phase == provider.Accepted || out.Phase == provider.Pending {
 		require.Positive(t, out.PollAfter)
 		<-tick.C
@@ -128,7 +135,7 @@ func (w *world) run(t *testing.T, m *catalog.Model, body string) (provider.Outco
 			out = provider.Outcome{Phase: provider.Pending, PollAfter: 1}
 		}
 	}
-	return out, sink.Bytes()
+	return out, sink.Bytes(), m.Settled(catalog.Answer{Body: []byte(body), Document: out.Document, Headers: out.Headers, Quoted: quoted})
 }
 
 func request(m *catalog.Model, body string) provider.Request {

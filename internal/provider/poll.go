@@ -70,7 +70,7 @@ func finished(a *answer, kept *spool, document any) (Outcome, error) {
 	if err := kept.flush(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, err)
 	}
-	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: kept.size, Document: document}, nil
+	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: kept.size, Headers: a.headers, Document: document}, nil
 }
 
 // quietly is how long to leave a provider alone that refuses the router itself: an operator

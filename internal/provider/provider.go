@@ -38,12 +38,13 @@ const (
 // Outcome is what one exchange with a provider gave.
 type Outcome struct {
 	Phase       Phase
-	Status      int           // HTTP status of the provider
-	ContentType string        // of the answer, as the provider gave it
-	Size        int64         // bytes written to the sink, when Answered
-	Handle      string        // when Accepted; no secret, at most 2,048 bytes
-	PollAfter   time.Duration // when Accepted or Pending
-	Failure     *Failure      // when Failed
+	Status      int               // HTTP status of the provider
+	ContentType string            // of the answer, as the provider gave it
+	Size        int64             // bytes written to the sink, when Answered
+	Handle      string            // when Accepted; no secret, at most 2,048 bytes
+	PollAfter   time.Duration     // when Accepted or Pending
+	Failure     *Failure          // when Failed
+	Headers     map[string]string // of the answer, names in lower case; when Answered or Failed
 	// Document is the answer with its long strings cut, for expressions (settled price) and
 	// diagnosis; nil for bytes.
 	Document any

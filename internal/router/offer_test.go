@@ -82,8 +82,8 @@ func TestALongTextIsPaidByItsWholeLength(t *testing.T) {
 		require.NoError(t, err)
 		return offer.Hold
 	}
-	require.EqualValues(t, 120*4_000, hold(4_000))
-	require.EqualValues(t, 120*100_000, hold(100_000))
+	require.EqualValues(t, 100*4_000, hold(4_000))
+	require.EqualValues(t, 100*100_000, hold(100_000))
 }
 
 // A body whose price cannot be told is not run for nothing, also where it goes to another server as it is.

@@ -98,10 +98,11 @@ func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, a
 		return p.answered(w, c, out, answer, sink, x)
 	case provider.Accepted:
 		x.Phase = call.PhaseAccepted
+		x.Price = p.quoted(w, c, out)
 	case provider.Pending:
 		x.Phase = call.PhasePending
 	case provider.Failed:
-		p.failed(&x, c, out.Failure)
+		p.failed(&x, w, c, out)
 	default:
 		return x, fmt.Errorf("a provider's outcome %q", out.Phase)
 	}
@@ -109,11 +110,11 @@ func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, a
 }
 
 func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
-	if body, err := w.sent(c); err != nil {
+	if a, err := settlement(w, c, out); err != nil {
 		p.Log.Error("a call is settled for what was held: its request cannot be read again", "call_id", c.Call, "error", err)
 		x.Price = c.Held
 	} else {
-		x.Price = w.entry.Settled(body, out.Document)
+		x.Price = w.entry.Settled(a)
 	}
 	x.Phase, x.Host = call.PhaseAnswered, w.result().Hosted()
 	written, err := w.deliver(c, answer, sink)
@@ -131,6 +132,22 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	return x, nil
 }
 
+// settlement is what a call is settled by after an exchange.
+func settlement(w wire, c call.Conversation, out provider.Outcome) (catalog.Answer, error) {
+	body, err := w.sent(c)
+	return catalog.Answer{Body: body, Document: out.Document, Headers: out.Headers, Quoted: c.Quoted}, err
+}
+
+// quoted is the price that the provider named as it took a submission.
+func (p *Provider) quoted(w wire, c call.Conversation, out provider.Outcome) int64 {
+	body, err := w.sent(c)
+	if err != nil {
+		p.Log.Error("what a provider named for a call is not known: its request cannot be read again", "call_id", c.Call, "error", err)
+		return 0
+	}
+	return w.entry.Quoted(body, out.Document)
+}
+
 // input reads the caller's body, which prices and translations depend on.
 func input(c call.Conversation) ([]byte, error) {
 	if _, err := c.Body.Seek(0, io.SeekStart); err != nil {
@@ -139,7 +156,8 @@ func input(c call.Conversation) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(c.Body, c.Size))
 }
 
-func (p *Provider) failed(x *call.Exchange, c call.Conversation, f *provider.Failure) {
+func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out provider.Outcome) {
+	f := out.Failure
 	if f.Cause != "" {
 		p.Log.Warn("a provider's answer is no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
 	}
@@ -152,8 +170,25 @@ func (p *Provider) failed(x *call.Exchange, c call.Conversation, f *provider.Fai
 		UpstreamStatus: f.UpstreamStatus, UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
 	}
 	if f.Charged == catalog.ChargesYes {
-		x.Price = c.Held
+		x.Price = p.charge(w, c, out)
 	}
+}
+
+// charge is what a failure costs that its provider charges for: what its answer says, or what was named before, and
+// otherwise what was held.
+func (p *Provider) charge(w wire, c call.Conversation, out provider.Outcome) int64 {
+	a, err := settlement(w, c, out)
+	if err != nil {
+		p.Log.Error("a failure is charged with what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+		return c.Held
+	}
+	if told, ok := w.entry.Told(a); ok {
+		return told
+	}
+	if c.Quoted > 0 {
+		return c.Quoted
+	}
+	return c.Held
 }
 
 // statusOf is the status of an error type that came from a provider (router facts, section 1).

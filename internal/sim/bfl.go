@@ -64,5 +64,5 @@ func bflDocument(e *exchange, t ticket) any {
 	if t.Extra == "draft" {
 		result["draft_cache"] = e.file(t.Seed, "bin")
 	}
-	return map[string]any{"id": t.id(), "status": "Ready", "result": result, "progress": 1.0, "details": nil, "preview": nil, "cost": 3.0}
+	return map[string]any{"id": t.id(), "status": "Ready", "result": result, "progress": 1.0, "details": nil, "preview": nil}
 }

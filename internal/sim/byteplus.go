@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 func arkError(status int, code, message string) reply {
 	return fail(status, map[string]any{"error": map[string]any{"code": code, "message": message, "param": "", "type": "BadRequest"}})
@@ -27,9 +30,9 @@ func (s *Server) byteplusRoutes() {
 }
 
 func arkSubmit(e *exchange) reply {
-	extra := ""
+	extra := e.text("model")
 	if e.body["return_last_frame"] == true {
-		extra = "last"
+		extra += " last"
 	}
 	t := e.submit(extra)
 	e.callback(e.text("callback_url"), t, arkTask, nil)
@@ -41,7 +44,8 @@ func arkTask(e *exchange) reply {
 	if !found {
 		return arkError(http.StatusNotFound, "ResourceNotFound", "The specified task is not found.")
 	}
-	task := map[string]any{"id": t.id(), "model": "seedance-1-0-pro-250528", "status": "running", "created_at": t.Ready/1000 - 1, "updated_at": e.now.Unix()}
+	model, last, _ := strings.Cut(t.Extra, " ")
+	task := map[string]any{"id": t.id(), "model": model, "status": "running", "service_tier": "default", "created_at": t.Ready/1000 - 1, "updated_at": e.now.Unix()}
 	switch {
 	case e.canceled(t):
 		task["status"] = "cancelled"
@@ -56,7 +60,7 @@ func arkTask(e *exchange) reply {
 		return ok(task)
 	}
 	content := map[string]any{"video_url": e.file(t.Seed, "mp4")}
-	if t.Extra == "last" {
+	if last != "" {
 		content["last_frame_url"] = e.file(t.Seed, "png")
 	}
 	task["status"], task["content"] = "succeeded", content

@@ -27,5 +27,5 @@ func (s *Server) elevenLabsRoutes() {
 func elevenAudio(e *exchange) reply {
 	// An MP3 frame header, so that the type is right, and bytes from the input.
 	audio := append([]byte{0xff, 0xfb, 0x90, 0x64}, tone(seedOf(e.raw), e.scenario.Size)...)
-	return reply{status: http.StatusOK, bytes: audio, contentType: "audio/mpeg", charged: true, headers: map[string]string{"Request-Id": "simulated"}}
+	return reply{status: http.StatusOK, bytes: audio, contentType: "audio/mpeg", charged: true, headers: map[string]string{"Request-Id": "simulated", "Character-Cost": "12"}}
 }

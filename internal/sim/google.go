@@ -38,14 +38,19 @@ func (s *Server) googleRoutes() {
 }
 
 func gemini(e *exchange) reply {
-	usage := map[string]any{"promptTokenCount": 8, "candidatesTokenCount": 1290, "totalTokenCount": 1298}
+	model, _, _ := strings.Cut(e.PathValue("call"), ":")
 	if e.scenario.Fault == faultPolicy {
-		return ok(map[string]any{"promptFeedback": map[string]any{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": usage, "modelVersion": "gemini-2.5-flash-image"})
+		usage := map[string]any{"promptTokenCount": 8, "totalTokenCount": 8}
+		return ok(map[string]any{"promptFeedback": map[string]any{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": usage, "modelVersion": model})
+	}
+	usage := map[string]any{
+		"promptTokenCount": 8, "candidatesTokenCount": 1150, "thoughtsTokenCount": 200, "totalTokenCount": 1358,
+		"candidatesTokensDetails": []any{map[string]any{"modality": "IMAGE", "tokenCount": 1120}},
 	}
 	part := map[string]any{"inlineData": map[string]any{"mimeType": "image/png", "data": inline(picture(seedOf(e.raw)))}}
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
 		"candidates":    []any{map[string]any{"content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP", "index": 0}},
-		"usageMetadata": usage, "modelVersion": "gemini-2.5-flash-image", "responseId": seedOf(e.raw),
+		"usageMetadata": usage, "modelVersion": model, "responseId": seedOf(e.raw),
 	}}
 }
 

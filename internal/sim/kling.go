@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"net/http"
+	"strconv"
+)
 
 func klingError(status, code int, message string) reply {
 	return fail(status, map[string]any{"code": code, "message": message, "request_id": "simulated"})
@@ -23,11 +26,31 @@ func (s *Server) klingRoutes() {
 }
 
 func klingSubmit(e *exchange) reply {
-	t := e.submit("")
+	t := e.submit(klingUnits(e))
 	e.callback(e.text("callback_url"), t, klingTask, ofData)
 	return reply{status: http.StatusOK, charged: true, json: klingDocument(map[string]any{
 		"task_id": t.id(), "task_status": "submitted", "task_info": map[string]any{}, "created_at": e.now.UnixMilli(), "updated_at": e.now.UnixMilli(),
 	})}
+}
+
+// klingUnits is what a video takes: a second of Kling 3.0 0.6 units, of pro 0.8, and half as much again with sound; of
+// Kling 2.6 half a unit, and twice that with sound.
+func klingUnits(e *exchange) string {
+	seconds, err := strconv.ParseFloat(e.text("duration"), 64)
+	if err != nil {
+		seconds = 5
+	}
+	rate, loud := 0.6, 1.5
+	switch {
+	case e.text("model_name") == "kling-v2-6":
+		rate, loud = 0.5, 2
+	case e.text("mode") == "pro":
+		rate = 0.8
+	}
+	if e.text("sound") == "on" {
+		rate *= loud
+	}
+	return strconv.FormatFloat(rate*seconds, 'f', -1, 64)
 }
 
 func klingDocument(data map[string]any) map[string]any {
@@ -47,7 +70,7 @@ func klingTask(e *exchange) reply {
 	case t.Fault != "":
 		data["task_status"], data["task_status_msg"] = "failed", "Internal error"
 	default:
-		data["task_status"] = "succeed"
+		data["task_status"], data["final_unit_deduction"] = "succeed", t.Extra
 		data["task_result"] = map[string]any{"videos": []any{map[string]any{"id": t.id(), "url": e.file(t.Seed, "mp4"), "duration": "5.1"}}}
 	}
 	return ok(klingDocument(data))

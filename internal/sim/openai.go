@@ -24,7 +24,7 @@ func openAIImage(e *exchange) reply {
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
 		"created": e.now.Unix(), "background": "opaque", "output_format": "png", "quality": "low", "size": "1024x1024",
 		"data":  []any{map[string]any{"b64_json": inline(picture(seedOf(e.raw)))}},
-		"usage": map[string]any{"total_tokens": 316, "input_tokens": 44, "output_tokens": 272, "input_tokens_details": map[string]any{"text_tokens": 44, "image_tokens": 0}},
+		"usage": map[string]any{"total_tokens": 240, "input_tokens": 44, "output_tokens": 196, "input_tokens_details": map[string]any{"text_tokens": 44, "image_tokens": 0}},
 	}}
 }
 
@@ -34,6 +34,6 @@ func openAIChat(e *exchange) reply {
 		"choices": []any{map[string]any{
 			"index": 0, "message": map[string]any{"role": "assistant", "content": "A simulated answer.", "refusal": nil}, "logprobs": nil, "finish_reason": "stop",
 		}},
-		"usage": map[string]any{"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17},
+		"service_tier": "default", "usage": map[string]any{"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17, "prompt_tokens_details": map[string]any{"cached_tokens": 0}},
 	}}
 }

@@ -29,8 +29,12 @@ func stabilityImage(e *exchange) reply {
 	if e.text("prompt") == "" {
 		return stabilityError(http.StatusBadRequest, "bad_request", "prompt: cannot be blank")
 	}
+	reason := "SUCCESS"
+	if e.scenario.Late == faultPolicy { // the picture was made, and is blurred
+		reason = "CONTENT_FILTERED"
+	}
 	return reply{
 		status: http.StatusOK, bytes: picture(seedOf([]byte(e.text("prompt")))), contentType: "image/png", charged: true,
-		headers: map[string]string{"Finish-Reason": "SUCCESS", "Seed": "42", "X-Request-Id": "simulated"},
+		headers: map[string]string{"Finish-Reason": reason, "Seed": "42", "X-Request-Id": "simulated"},
 	}
 }

@@ -49,7 +49,10 @@ func xaiVideo(e *exchange) reply {
 	case !t.finished(e.now):
 		return reply{status: http.StatusAccepted, json: map[string]any{"status": "pending"}}
 	case t.Fault == faultPolicy:
-		return ok(map[string]any{"status": "done", "model": "grok-imagine-video", "video": map[string]any{"url": "", "duration": 0, "respect_moderation": false}})
+		return ok(map[string]any{
+			"status": "done", "model": "grok-imagine-video", "usage": map[string]any{"cost_in_usd_ticks": 2500000000},
+			"video": map[string]any{"url": "", "duration": 0, "respect_moderation": false},
+		})
 	case t.Fault != "":
 		return ok(map[string]any{"status": "failed", "error": map[string]any{"code": "internal_error", "message": "The generation failed."}})
 	}

@@ -95,7 +95,7 @@ func TestARequestIsCollectedAlthoughItsModelIsNoLongerTheCallers(t *testing.T) {
 func TestVersionOneSaysItsRequestsIDAndNothingElse(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	ran := c.do("POST", "/v1/models/openai/gpt-image-1", picture)
+	ran := c.do("POST", "/v1/models/openai/gpt-image-2", picture)
 	require.Equal(t, 200, ran.status, ran.body)
 	id := ran.header.Get("X-Service-Request-Id")
 	require.Equal(t, []string{id, id}, []string{ran.header.Get("X-Comfy-Request-Id"), ran.header.Get("X-Request-Id")})

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const picture = `{"model":"gpt-image-1","prompt":"x","quality":"low"}`
+const picture = `{"model":"gpt-image-2","prompt":"x","quality":"low"}`
 
 var spendHeaders = []string{"X-Committed-Spend-Limit", "X-Committed-Spend-Current", "X-Committed-Spend-Remaining"}
 
@@ -59,9 +59,9 @@ func TestVersionOne(t *testing.T) { // R-92 to R-99
 	c.do("GET", "/v1/models?cursor=%21", "").failed(t, 400, "invalid_input")
 	require.Equal(t, 404, c.do("POST", "/v1/models/sim/echo/requests", `{"prompt":"x"}`).status)
 
-	first := c.do("POST", "/v1/models/openai/gpt-image-1", picture, "Idempotency-Key", "one")
+	first := c.do("POST", "/v1/models/openai/gpt-image-2", picture, "Idempotency-Key", "one")
 	require.Equal(t, 200, first.status, first.body)
-	again := c.do("POST", "/v1/models/openai/gpt-image-1", picture, "Idempotency-Key", "one")
+	again := c.do("POST", "/v1/models/openai/gpt-image-2", picture, "Idempotency-Key", "one")
 	require.Equal(t, first.body, again.body)
 	require.NotEqual(t, first.header.Get("X-Service-Request-Id"), again.header.Get("X-Service-Request-Id"))
 	for _, r := range []reply{first, again} {
@@ -69,7 +69,7 @@ func TestVersionOne(t *testing.T) { // R-92 to R-99
 			require.NotContains(t, r.header, name) // R-97
 		}
 	}
-	other := c.do("POST", "/v2/models/openai/gpt-image-1", picture, "Idempotency-Key", "one")
+	other := c.do("POST", "/v2/models/openai/gpt-image-2", picture, "Idempotency-Key", "one")
 	other.failed(t, 409, "invalid_input") // another path (R-66)
 	require.Empty(t, other.header.Get("Retry-After"))
 }
@@ -77,7 +77,7 @@ func TestVersionOne(t *testing.T) { // R-92 to R-99
 func TestTheCeilingOnCommittedSpend(t *testing.T) { // R-46, R-77, R-78, R-80, R-98
 	t.Parallel()
 	c := newClient(t)
-	answered := c.do("POST", "/v2/models/openai/gpt-image-1", picture)
+	answered := c.do("POST", "/v2/models/openai/gpt-image-2", picture)
 	require.Equal(t, 200, answered.status, answered.body)
 	require.Equal(t, "100", answered.header.Get("X-Committed-Spend-Limit"))
 	for _, name := range spendHeaders {
@@ -85,7 +85,7 @@ func TestTheCeilingOnCommittedSpend(t *testing.T) { // R-46, R-77, R-78, R-80, R
 	}
 	require.Regexp(t, `^\d+\.\d\d$`, answered.header.Get("X-Comfy-Credits-Used"))
 	for _, version := range []string{"v1", "v2"} {
-		r := c.do("POST", "/"+version+"/models/openai/gpt-image-1", `{"model":"gpt-image-1","prompt":"x","quality":"high","n":10}`)
+		r := c.do("POST", "/"+version+"/models/openai/gpt-image-2", `{"model":"gpt-image-2","prompt":"x","quality":"high","n":10}`)
 		r.failed(t, 429, "concurrency_limit_exceeded")
 		require.Equal(t, []string{"100", "0", "100"}, []string{r.header.Get(spendHeaders[0]), r.header.Get(spendHeaders[1]), r.header.Get(spendHeaders[2])})
 	}
@@ -149,7 +149,7 @@ func TestASecretOfAProviderAppearsNowhere(t *testing.T) { // R-62
 	c := newClient(t)
 	var told strings.Builder
 	var call string
-	for model, body := range map[string]string{"openai/gpt-image-1": `{"model":"gpt-image-1","quality":"low","prompt":"x%s"}`, "bfl/flux-2-pro": `{"prompt":"x%s"}`} {
+	for model, body := range map[string]string{"openai/gpt-image-2": `{"model":"gpt-image-2","quality":"low","prompt":"x%s"}`, "bfl/flux-2-pro": `{"prompt":"x%s"}`} {
 		for _, mark := range []string{"", " [sim:policy]", " [sim:invalid]", " [sim:error]", " [sim:drop]", " [sim:html]"} {
 			r := c.do("POST", "/v2/models/"+model, fmt.Sprintf(body, mark))
 			fmt.Fprintln(&told, r.header, r.body)

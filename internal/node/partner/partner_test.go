@@ -119,11 +119,11 @@ func TestAnswers(t *testing.T) {
 		frames        int
 		code          string
 	}{
-		"several pictures are a batch": {"Partner_openai_gpt-image-1", `{"data":[{"b64_json":"` + red + `"},{"b64_json":"` + red + `"}]}`, 2, ""},
+		"several pictures are a batch": {"Partner_openai_gpt-image-2", `{"data":[{"b64_json":"` + red + `"},{"b64_json":"` + red + `"}]}`, 2, ""},
 		"bytes":                        {"Partner_stability_stable-image-core", string(raw), 1, ""},
-		"no picture":                   {"Partner_openai_gpt-image-1", `{"data":[]}`, 0, partner.CodeAnswer},
-		"not JSON":                     {"Partner_openai_gpt-image-1", `<html>`, 0, partner.CodeAnswer},
-		"not base64":                   {"Partner_openai_gpt-image-1", `{"data":[{"b64_json":"***"}]}`, 0, partner.CodeAnswer},
+		"no picture":                   {"Partner_openai_gpt-image-2", `{"data":[]}`, 0, partner.CodeAnswer},
+		"not JSON":                     {"Partner_openai_gpt-image-2", `<html>`, 0, partner.CodeAnswer},
+		"not base64":                   {"Partner_openai_gpt-image-2", `{"data":[{"b64_json":"***"}]}`, 0, partner.CodeAnswer},
 		"out of reach":                 {"Partner_sim_image", `{"result":{"url":"https://gone.example/x.png"}}`, 0, partner.CodeFetch},
 	} {
 		t.Run(name, func(t *testing.T) {
