@@ -158,7 +158,7 @@ func marked(t *testing.T, m *catalog.Model, wish string) string {
 func place(body any, wish string) bool {
 	switch v := body.(type) {
 	case map[string]any:
-		for _, name := range []string{"prompt", "text", "content"} {
+		for _, name := range []string{"prompt", "positivePrompt", "text", "content"} {
 			if s, ok := v[name].(string); ok {
 				v[name] = s + " " + wish
 				return true

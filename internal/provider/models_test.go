@@ -44,7 +44,7 @@ func TestTheCatalogCoversEveryShapeAndHostingGroup(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, authored, 12)
 	require.Len(t, shapes, 3)
-	for _, name := range []string{"bfl", "openai", "google", "vertexai", "stability", "byteplus", "minimax", "kling", "elevenlabs", "replicate", "fal", "xai", "wavespeed", "higgsfield"} {
+	for _, name := range []string{"bfl", "openai", "google", "vertexai", "stability", "byteplus", "minimax", "kling", "elevenlabs", "replicate", "fal", "xai", "wavespeed", "higgsfield", "runware"} {
 		require.True(t, providers[name], name)
 	}
 	for id, hours := range map[string]float64{"bfl/flux-2-pro": 24, "byteplus/seedance-1-0-pro-250528": 24, "minimax/hailuo-02": 12, "xai/grok-imagine-image": 24, "openai/gpt-image-2": 0} {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -41,6 +42,7 @@ models:
   - {model: audio, protocol: bytes, submit: {url: /run}}
   - {model: later, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, cancel: {url: "{handle}", method: DELETE}, done: body.done == true}
   - {model: form, protocol: sync, encoding: multipart, submit: {url: /run}}
+  - {model: tasks, protocol: sync, encoding: tasks, task: {id: id, members: {kind: draw, paid: true}}, submit: {url: /run}}
 `
 
 // acme returns the test's models served by h, and a client with its log.
@@ -359,5 +361,33 @@ func TestACancelThatTheProviderRefusesIsNone(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, err, want, status)
+	}
+}
+
+func TestATaskIsWrappedAndNamed(t *testing.T) {
+	t.Parallel()
+	var got []string
+	s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) //nolint:errcheck // compared below
+		got = append(got, string(body))
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{}`))
+	})
+	m := find(t, s, "acme/tasks")
+	for body, want := range map[string]string{
+		" { \"p\":1.50,\t\"a\":\"\\u00e9\" }\n": `[{"id":"ID","kind":"draw","paid":true, "p":1.50,` + "\t" + `"a":"\u00e9" }` + "\n]",
+		`{}`:                                    `[{"id":"ID","kind":"draw","paid":true}]`,
+		`{"kind":"paint"}`:                      `[{"id":"ID","paid":true,"kind":"paint"}]`,
+	} {
+		got = nil
+		for range 2 { // an attempt more is the same task
+			out, err := c.Dispatch(t.Context(), request(m, body), io.Discard)
+			require.NoError(t, err)
+			require.Equal(t, provider.Answered, out.Phase, "%+v", out.Failure)
+		}
+		id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`).FindString(got[0])
+		require.NotEmpty(t, id, got[0])
+		require.Equal(t, strings.Replace(want, "ID", id, 1), got[0])
+		require.Equal(t, got[0], got[1])
 	}
 }

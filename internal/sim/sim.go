@@ -64,7 +64,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Providers are the names for which the simulator has wire formats; its address with one of them
 // as path stands for the provider's base.
 func Providers() []string {
-	return []string{"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "sim", "stability", "vertexai", "wavespeed", "xai"}
+	return []string{"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "runware", "sim", "stability", "vertexai", "wavespeed", "xai"}
 }
 
 func (s *Server) routes() {
@@ -85,6 +85,7 @@ func (s *Server) routes() {
 	s.falRoutes()
 	s.xaiRoutes()
 	s.wavespeedRoutes()
+	s.runwareRoutes()
 	s.higgsfieldRoutes()
 }
 
@@ -167,10 +168,14 @@ func decode(contentType string, raw []byte) map[string]any {
 		return form
 	}
 	var body map[string]any
-	if json.Unmarshal(raw, &body) != nil {
+	if json.Unmarshal(raw, &body) == nil {
+		return body
+	}
+	var tasks []map[string]any
+	if json.Unmarshal(raw, &tasks) != nil || len(tasks) != 1 {
 		return nil
 	}
-	return body
+	return tasks[0]
 }
 
 // text returns a string member of the body, or "".

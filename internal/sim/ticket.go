@@ -88,6 +88,9 @@ func (e *exchange) ticket() (ticket, bool) {
 	if t, found := ticketOf(e.Request); found {
 		return t, true
 	}
+	if t, found := parseTicket(e.text("taskUUID")); found {
+		return t, true
+	}
 	if name := e.text("operationName"); name != "" {
 		return parseTicket(name[strings.LastIndex(name, "/")+1:])
 	}
