@@ -22,7 +22,7 @@ import (
 type Calls interface {
 	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
 	End(ctx context.Context, e call.Ending) (call.Ended, error)
-	// Alive reports whether a dispatching process gave a sign of life lately.
+	// Alive reports whether a dispatching process goes on giving signs of life. It is asked every few seconds.
 	Alive(ctx context.Context, worker string) (bool, error)
 }
 

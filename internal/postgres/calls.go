@@ -24,13 +24,14 @@ type Calls struct {
 	pool    *pgxpool.Pool
 	events  *EventStore
 	credits *Credits
+	pulse   *call.Pulse // of dispatching processes
 }
 
 var _ call.Store = (*Calls)(nil)
 
 // NewCalls returns the call store on pool that appends through events and holds credit by credits.
 func NewCalls(pool *pgxpool.Pool, events *EventStore, credits *Credits) *Calls {
-	return &Calls{pool: pool, events: events, credits: credits}
+	return &Calls{pool: pool, events: events, credits: credits, pulse: call.NewPulse(time.Now)}
 }
 
 // callLane is an account's standing among calls, locked until the transaction ends.

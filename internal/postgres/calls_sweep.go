@@ -157,21 +157,24 @@ func (s *Calls) Forget(ctx context.Context) error {
 	return nil
 }
 
-// deadAfter is how long a dispatching process may be silent before its calls are given up. It beats
-// several times within it; a wrong guess costs a call its clear end, until its answer arrives late.
-const deadAfter = 15 * time.Second
-
 // Beat records that a dispatching process lives.
 func (s *Calls) Beat(ctx context.Context, worker string) error {
 	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
 	return classify(err, "record a sign of life")
 }
 
-// Alive reports whether a dispatching process gave a sign of life lately.
+// Alive reports whether a dispatching process goes on giving signs of life, as call.Pulse judges. One that never
+// gave any, or none for a day, does not live.
 func (s *Calls) Alive(ctx context.Context, worker string) (bool, error) {
-	var alive bool
-	err := s.pool.QueryRow(ctx, `select exists (select from call_workers where id = $1 and seen_at > now() - $2::interval)`, worker, deadAfter).Scan(&alive)
-	return alive, classify(err, "look for a sign of life")
+	var sign time.Time
+	err := s.pool.QueryRow(ctx, `select seen_at from call_workers where id = $1`, worker).Scan(&sign)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, classify(err, "look for a sign of life")
+	}
+	return s.pulse.Alive(worker, sign), nil
 }
 
 // Referenced implements asset.References for the bodies of calls.

@@ -2,10 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -62,7 +65,8 @@ type Tailer struct {
 	wake *Wake
 	opts TailerOptions
 
-	safe int64 // positions up to here are final although gaps may remain; used by Run only
+	safe int64   // positions up to here are final although gaps may remain; used by Run only
+	last waymark // the newest event that was read; used by Run only
 
 	mu      sync.Mutex // guards all below
 	ring    ring
@@ -84,11 +88,49 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 }
 
 // Run reads the log until ctx ends, over a connection of its own that it opens again when it
-// breaks. It may be called once.
+// breaks. It may be called once. It fails when the log behind a new connection lacks what was read over the one
+// before, as in a database that was restored or a replica that lagged: readers here have seen facts that
+// are none, and those that take their positions would never reach them.
 func (t *Tailer) Run(ctx context.Context) error {
 	defer t.change(func() { t.stopped = true })
-	keepTrying(ctx, t.opts.Log, "tail", t.follow)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	keepTrying(ctx, t.opts.Log, "tail", func(ctx context.Context) error {
+		err := t.follow(ctx)
+		if errors.Is(err, errRewound) {
+			end(err)
+		}
+		return err
+	})
+	if cause := context.Cause(ctx); errors.Is(cause, errRewound) {
+		return cause
+	}
 	return nil
+}
+
+// errRewound ends a process that has read facts which the log does not have.
+var errRewound = errors.New("the event log ends before what this process has read of it: " +
+	"the database was restored, or is a replica that lagged; see \"Restore\" in docs/runbook.md, and start this process again")
+
+// waymark is an event by which the log is known again.
+type waymark struct {
+	position int64
+	id       uuid.UUID
+}
+
+// recognize fails with errRewound when the log does not have the last event that was read. One that was erased
+// with its job has later ones behind it.
+func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
+	if t.last.position == 0 {
+		return nil
+	}
+	var rewound bool
+	err := conn.QueryRow(ctx, `select coalesce((select id <> $2 from events where position = $1),
+		(select coalesce(max(position), 0) < $1 from events))`, t.last.position, t.last.id).Scan(&rewound)
+	if err == nil && rewound {
+		return fmt.Errorf("at position %d: %w", t.last.position, errRewound)
+	}
+	return classify(err, "recognize the log")
 }
 
 // change applies f under the lock and wakes whoever waits.
@@ -107,6 +149,9 @@ func (t *Tailer) follow(ctx context.Context) error {
 		return err
 	}
 	defer closeConn(ctx, conn)
+	if err := t.recognize(ctx, conn); err != nil {
+		return err
+	}
 	if !t.ready { // only this goroutine sets it
 		if err := t.findEnd(ctx, conn); err != nil {
 			return err
@@ -143,15 +188,16 @@ const (
 
 // findEnd settles where the log ends now: the highest position, once all who append are done.
 func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
-	var end int64
-	if err := conn.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&end); err != nil {
+	var end waymark
+	err := conn.QueryRow(ctx, `select position, id from events order by position desc limit 1`).Scan(&end.position, &end.id)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return classify(err, "find the end of the log")
 	}
-	if err := t.waitForAppenders(ctx, conn, 0, end); err != nil {
+	if err := t.waitForAppenders(ctx, conn, 0, end.position); err != nil {
 		return err
 	}
-	t.safe = end
-	t.change(func() { t.ready, t.ring.floor = true, end })
+	t.safe, t.last = end.position, end
+	t.change(func() { t.ready, t.ring.floor = true, end.position })
 	return nil
 }
 
@@ -164,6 +210,7 @@ func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err er
 	}
 	settled := settledRun(events, last, t.safe)
 	if settled > 0 {
+		t.last = waymark{events[settled-1].Position, events[settled-1].ID}
 		t.change(func() { t.ring.push(events[:settled]) })
 	}
 	if settled == len(events) {
