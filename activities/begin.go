@@ -102,7 +102,9 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.facts)
 	}
 	res.First = &first
-	return res, c.facts.flush(ctx)
+	err = c.facts.flush(ctx)
+	first.Version = c.facts.version
+	return res, err
 }
 
 // foldPage is how many events are read at once when a stream is folded.

@@ -225,7 +225,7 @@ func pixelsOf(value node.Value) int64 {
 func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
 	value, err := c.g.Values.Get(ctx, ref)
 	if fault.CodeOf(err) == CodeValueMissing {
-		return nil, false, planChanged()
+		return nil, false, planChanged(otherVersion)
 	}
 	if err != nil {
 		return nil, false, err

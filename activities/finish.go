@@ -31,12 +31,32 @@ type FinishParams struct {
 	Failure *job.Failure // of a run that failed outside any node
 	At      *job.NodeRef // where a canceled run stood
 	Values  []string     // references that no node will read again
+	Seen    int64        `json:",omitempty"` // as of RunParams
 }
 
 // Finish records the end of a run, frees its slot and starts the jobs that were waiting for it.
-// A run that ended otherwise in the meantime stays as it ended.
+// A run that ended otherwise in the meantime stays as it ended; one does not succeed of which the log has
+// lost facts, and one that the log does not have begin any more is not ended.
 func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
-	return asActivityError(g.finish(ctx, p, g.newRecorder(p.RunRef)), activity.GetInfo(ctx).Attempt)
+	due, err := g.mayFinish(ctx, p)
+	if err == nil && due {
+		err = g.finish(ctx, p, g.newRecorder(p.RunRef))
+	}
+	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+// mayFinish compares what a run knows of itself with the log, which may have been rewound.
+func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
+	if p.Outcome == Succeeded {
+		err := g.checkLog(ctx, p.RunRef, p.Seen)
+		return err == nil, err
+	}
+	state, err := g.foldJob(ctx, p.RunRef)
+	if err == nil && state.Run != p.Run {
+		g.Log.Error("a run is over that the log has not admitted; its job waits again", "job_id", p.Job, "run", p.Run)
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // finish ends a run; facts that wait to be appended go before the end.

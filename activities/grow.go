@@ -78,7 +78,7 @@ func (g *Graph) grow(ctx context.Context, base *planned, p RunParams) (*planned,
 func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job.RunRef) (*planned, error) {
 	raw, err := g.Values.Doc(ctx, grown.Ref)
 	if fault.CodeOf(err) == CodeValueMissing {
-		return nil, planChanged()
+		return nil, planChanged(otherVersion)
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job
 		return nil, err
 	}
 	if len(expanded.Nodes) != grown.Size {
-		return nil, planChanged()
+		return nil, planChanged(otherVersion)
 	}
 	var keys []nodecache.Key
 	if plan.keys != nil {

@@ -21,6 +21,7 @@ type recorder struct {
 	ref     job.RunRef
 	pending []eventlog.Event
 	since   time.Time
+	version int64 // of the stream behind what was appended last; 0 = nothing was
 }
 
 func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, ref: ref} }
@@ -60,6 +61,7 @@ func (r *recorder) flush(ctx context.Context) error {
 		if len(recorded) == 0 {
 			return fmt.Errorf("record nodes of job %s: the log took none of %d facts", r.ref.Job, len(r.pending))
 		}
+		r.version = max(r.version, recorded[len(recorded)-1].Version)
 		r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
 			return slices.ContainsFunc(recorded, func(rec eventlog.Recorded) bool { return rec.ID == e.ID })
 		})
@@ -72,4 +74,22 @@ func (r *recorder) append(ctx context.Context, events []eventlog.Event) ([]event
 		Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: eventlog.AnyVersion,
 		Events: events, Meta: eventlog.Meta{Actor: r.g.Worker},
 	})
+}
+
+// checkLog refuses to go on with a run some of whose facts the log had, up to version seen of the stream, and has
+// no longer, as behind a failover to a replica that lagged: the run is planned anew, and the nodes whose facts
+// are gone run again. Otherwise it would succeed without what they put out.
+func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error {
+	if seen == 0 {
+		return nil
+	}
+	facts, err := g.Events.ReadStream(ctx, ref.Job.Stream(), seen-1, 1)
+	if err != nil {
+		return fmt.Errorf("look for the facts of job %s: %w", ref.Job, err)
+	}
+	if len(facts) == 0 {
+		g.Log.Error("facts of a run are no longer in the log; it is run anew", "job_id", ref.Job, "version", seen)
+		return planChanged("the log has lost facts of the run")
+	}
+	return nil
 }

@@ -22,6 +22,7 @@ type RunParams struct {
 	Keep     []int   // whose values are read outside this batch
 	Inputs   []Input // values from outside this batch
 	Grown    []Grown `json:",omitempty"` // nodes that expanded, in order
+	Seen     int64   `json:",omitempty"` // version that the job's stream had when the latest batch that has ended had recorded its nodes
 }
 
 // Grown is a node that expanded and what is stored for it.
@@ -44,6 +45,7 @@ type RunResult struct {
 	Stopped bool         `json:",omitempty"` // the log says that the user wants the job to end
 	At      *job.NodeRef `json:",omitempty"` // where it stood then
 	Lost    []int        `json:",omitempty"` // units whose stored values are gone
+	Version int64        `json:",omitempty"` // of the job's stream behind the batch's last facts
 }
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
@@ -83,7 +85,10 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResul
 		return RunResult{}, asActivityError(err, attempt)
 	}
 	if plan.hash != p.PlanHash {
-		return RunResult{}, planChanged()
+		return RunResult{}, planChanged(otherVersion)
+	}
+	if err := g.checkLog(ctx, p.RunRef, p.Seen); err != nil {
+		return RunResult{}, asActivityError(err, attempt)
 	}
 	if plan, err = g.grow(ctx, plan, p); err != nil {
 		return RunResult{}, asActivityError(err, attempt)
@@ -94,13 +99,16 @@ func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResul
 	c.keepEntries(ctx)
 	if err == nil {
 		err = c.facts.flush(ctx)
+		res.Version = c.facts.version
 	}
 	return res, asActivityError(err, attempt)
 }
 
-// planChanged says that a run is to be planned anew.
-func planChanged() error {
-	return temporal.NewNonRetryableApplicationError("the graph is planned differently by this version", ErrPlanChanged, nil)
+const otherVersion = "the graph is planned differently by this version"
+
+// planChanged says that a run is to be planned anew, and why.
+func planChanged(why string) error {
+	return temporal.NewNonRetryableApplicationError(why, ErrPlanChanged, nil)
 }
 
 // runChain runs a batch and leaves its last facts to be appended by the caller.

@@ -156,6 +156,43 @@ func TestANodeStoppedByItsUserEndsTheRunAndNamesWhereItStood(t *testing.T) {
 	require.Equal(t, &job.NodeRef{Node: "1", Class: "Wait"}, res.At)
 }
 
+// A batch does not go on with a run whose facts the log has lost, and such a run does not succeed; one that the log
+// has not admitted is not ended in its place.
+func TestARunIsHeldAgainstTheLog(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
+		Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+	}
+	b := newBench(t, waitPrompt, []string{"1"}, class)
+	plan := b.begin(t)
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	facts, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
+	require.NoError(t, err)
+	require.Equal(t, facts[len(facts)-1].Version, res.Version)
+
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.RunLong)
+	env.RegisterActivity(b.activities.Finish)
+	params := activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{0}, Seen: res.Version}
+	_, err = env.ExecuteActivity(b.activities.RunLong, params)
+	require.NoError(t, err)
+	var app *temporal.ApplicationError
+	params.Seen += 100
+	_, err = env.ExecuteActivity(b.activities.RunLong, params)
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrPlanChanged, app.Type())
+	_, err = env.ExecuteActivity(b.activities.Finish, activities.FinishParams{RunRef: b.ref, Outcome: activities.Succeeded, Seen: params.Seen})
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrPlanChanged, app.Type())
+
+	waits := b.ref
+	waits.Run = 2
+	_, err = env.ExecuteActivity(b.activities.Finish, activities.FinishParams{RunRef: waits, Outcome: activities.Canceled})
+	require.NoError(t, err, "and without a store of jobs, nothing was ended")
+}
+
 // A worker that shuts down, and a sibling that failed, interrupt a node too; neither is the user's wish.
 func TestANodeInterruptedOtherwiseIsNotTakenForCanceledByItsUser(t *testing.T) {
 	t.Parallel()

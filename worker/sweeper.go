@@ -24,6 +24,8 @@ type Slots interface {
 	HeldAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
 	// Requeue records that a run is started again, and the intent to do so.
 	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
+	// Requeued returns how often a job was.
+	Requeued(ctx context.Context, id job.ID) (int, error)
 }
 
 // Lanes knows the accounts whose jobs wait, and admits them.
@@ -40,7 +42,7 @@ type Ender interface {
 }
 
 // Sweeper finds jobs whose workflow was closed from outside and gives them an end, and jobs whose
-// workflow was lost with the engine's database and starts them again. It also admits jobs to slots that no ending
+// workflow was lost with the engine's database, or whose end was lost with ours, and starts them again. It also admits jobs to slots that no ending
 // handed on, such as those of a better tier.
 type Sweeper struct {
 	Client client.Client
@@ -126,29 +128,48 @@ func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {
 	var absent *serviceerror.NotFound
 	switch {
 	case errors.As(err, &absent):
-		return s.absent(ctx, ref)
+		return s.again(ctx, ref, "the workflow engine does not know its workflow")
 	case err != nil:
 		return err
 	}
 	switch status := d.GetWorkflowExecutionInfo().GetStatus(); status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
 		return nil
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return s.unended(ctx, ref)
 	default:
 		return s.lost(ctx, ref, "its workflow was closed from outside: "+status.String())
 	}
 }
 
-// absent starts a run again that the engine does not know: one that never began, or one whose workflow
-// went with the engine's database. Its facts keep their ids, so what it did is not done twice.
-func (s *Sweeper) absent(ctx context.Context, ref job.RunRef) error {
-	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", "the workflow engine does not know its workflow")
+// mostRestarts is how often a run whose workflow completes is started again: a log is rewound now and then, and
+// what completes again and again without an end has another cause.
+const mostRestarts = 3
+
+// unended starts a run again that its workflow has completed: it records the end of the run before it ends itself,
+// so the log was rewound meanwhile, as by a failover to a replica that lagged.
+func (s *Sweeper) unended(ctx context.Context, ref job.RunRef) error {
+	times, err := s.Slots.Requeued(ctx, ref.Job)
+	if err != nil {
+		return err
+	}
+	if times >= mostRestarts {
+		return s.lost(ctx, ref, "its workflow completes without an end of the run")
+	}
+	return s.again(ctx, ref, "its workflow has completed, and the log has no end of the run")
+}
+
+// again starts a run anew that nothing runs: one that never began, whose workflow went with the engine's
+// database, or whose facts went with ours. Its facts keep their ids, so what is recorded is not recorded twice.
+func (s *Sweeper) again(ctx context.Context, ref job.RunRef, reason string) error {
+	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
 	if fault.Is(err, fault.NotFound) {
 		return nil // it ended meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	s.Log.Warn("starting a job again that the workflow engine does not know", "job_id", ref.Job)
+	s.Log.Warn("starting a job again that nothing runs", "job_id", ref.Job, "reason", reason)
 	s.Kick(intents)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
@@ -19,6 +20,7 @@ type slots struct {
 	held     []job.RunRef
 	ended    []job.ID
 	requeued []job.ID
+	restarts map[job.ID]int
 }
 
 func (s *slots) HeldAfter(_ context.Context, after job.ID, _ time.Duration, limit int) ([]job.RunRef, error) {
@@ -36,6 +38,8 @@ func (s *slots) Requeue(_ context.Context, id job.ID, _, _ string) ([]outbox.Int
 	s.requeued = append(s.requeued, id)
 	return []outbox.Intent{{WorkflowID: string(id)}}, nil
 }
+
+func (s *slots) Requeued(_ context.Context, id job.ID) (int, error) { return s.restarts[id], nil }
 
 func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
 	s.ended = append(s.ended, e.ID)
@@ -103,4 +107,22 @@ func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
 	require.Len(t, s.ended, many-1)
 	require.Equal(t, []job.ID{forgotten}, s.requeued)
 	require.Equal(t, 1, kicked)
+}
+
+// A workflow completes behind the end of its run. Where the log has no end, the log was rewound, and the run is
+// started again, a few times.
+func TestARunWhoseEndWasLostRunsAgain(t *testing.T) {
+	t.Parallel()
+	rewound, broken := job.NewID(), job.NewID()
+	s := &slots{
+		held:     []job.RunRef{{Job: rewound, Account: "a", Run: 1}, {Job: broken, Account: "a", Run: 1}},
+		restarts: map[job.ID]int{rewound: 2, broken: 3},
+	}
+	sweeper := worker.Sweeper{
+		Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, rewound, broken), Slots: s, Ender: s, Tiers: s,
+		Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+	}
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Equal(t, []job.ID{rewound}, s.requeued)
+	require.Equal(t, []job.ID{broken}, s.ended)
 }

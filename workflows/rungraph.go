@@ -26,6 +26,7 @@ type Resumption struct {
 	Plan      activities.BeginResult
 	Scheduler graph.State
 	Values    map[int][]string // stored values by unit
+	Seen      int64            `json:",omitempty"`
 }
 
 // RunGraph runs one job: plan, run the nodes as their inputs become ready, finish. Node errors and
@@ -40,11 +41,22 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 	if r.plan.Skip || r.plan.Ended {
 		return nil
 	}
-	outcome, err := r.run(ctx)
-	if err != nil {
-		return err // continue-as-new, or an engine error
+	for {
+		outcome, err := r.run(ctx)
+		if err != nil {
+			return err // continue-as-new, or an engine error
+		}
+		if err := r.finish(ctx, outcome); !planIsStale(err) {
+			return err
+		}
+		r.stale = true // what it takes to succeed is no longer in the log
 	}
-	return r.finish(ctx, outcome)
+}
+
+// planIsStale says that a run is to be planned anew.
+func planIsStale(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.Type() == activities.ErrPlanChanged
 }
 
 // graphRun is the state of one execution.
@@ -62,6 +74,7 @@ type graphRun struct {
 	replans  int
 	stale    bool // the plan is not that of the binary that runs the activities now
 	at       *job.NodeRef
+	seen     int64 // version of the job's stream that the batches so far have brought it to
 }
 
 // begin plans the run. What keeps it from running is left in the state.
@@ -84,7 +97,7 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 		r.stopped = true // the job ended meanwhile; what is left is to say so, which changes nothing
 		return
 	}
-	r.plan, r.stale = plan, false
+	r.plan, r.stale, r.seen = plan, false, 0
 	r.sched = plan.Scheduler()
 	for _, s := range plan.Spared {
 		r.values[s.Unit] = s.Values
@@ -99,7 +112,7 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 }
 
 func (r *graphRun) resume(from *Resumption) {
-	r.plan, r.values = from.Plan, from.Values
+	r.plan, r.values, r.seen = from.Plan, from.Values, from.Seen
 	r.sched = graph.RestoreScheduler(from.Plan.Shape, from.Scheduler)
 	for unit := range r.sched.Size() {
 		r.stored = append(r.stored, r.values[unit]...)
@@ -168,7 +181,7 @@ func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
 	case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 		return "", workflow.NewContinueAsNewError(ctx, RunGraphName, RunGraphParams{
 			RunRef:  r.ref,
-			Resumed: &Resumption{Plan: r.plan, Scheduler: r.sched.State(), Values: r.values},
+			Resumed: &Resumption{Plan: r.plan, Scheduler: r.sched.State(), Values: r.values, Seen: r.seen},
 		})
 	default:
 		r.fail(ctx, "no node of the graph can run", nil)
@@ -179,7 +192,7 @@ func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
 func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b graph.Batch) {
 	var a *activities.Graph
 	params := activities.RunParams{
-		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b), Grown: r.grown(),
+		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b), Grown: r.grown(), Seen: r.seen,
 	}
 	var f workflow.Future
 	if b.Local {
@@ -234,12 +247,11 @@ func (r *graphRun) grown() []activities.Grown {
 
 // settle takes the result of a batch into the state.
 func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.RunResult, err error) {
-	var app *temporal.ApplicationError
 	switch {
 	case temporal.IsCanceledError(err):
 		r.sched.Abandon(b.ID)
 		return
-	case errors.As(err, &app) && app.Type() == activities.ErrPlanChanged:
+	case planIsStale(err):
 		r.sched.Abandon(b.ID)
 		r.stale = true
 		return
@@ -248,6 +260,7 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 		r.fail(ctx, "a part of the graph could not be run", err)
 		return
 	}
+	r.seen = max(r.seen, res.Version)
 	for _, u := range res.Units {
 		if len(u.Values) > 0 {
 			r.values[u.Unit] = u.Values
@@ -290,7 +303,7 @@ func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) erro
 	var a *activities.Graph
 	ctx, done := workflow.NewDisconnectedContext(ctx)
 	defer done()
-	params := activities.FinishParams{RunRef: r.ref, Outcome: outcome, Failure: r.failure, At: r.at, Values: r.stored}
+	params := activities.FinishParams{RunRef: r.ref, Outcome: outcome, Failure: r.failure, At: r.at, Values: r.stored, Seen: r.seen}
 	if r.failed != nil {
 		params.Node = *r.failed
 	}

@@ -30,6 +30,8 @@ type engine struct {
 	begin func(activities.BeginParams) activities.BeginResult
 	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
 
+	refuse int // endings with the news that the log has lost facts of the run
+
 	mu     sync.Mutex
 	log    []string
 	finish activities.FinishParams
@@ -54,6 +56,9 @@ func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
 		"Finish": func(_ context.Context, p activities.FinishParams) error {
 			e.note("finish %s", p.Outcome)
 			e.finish = p
+			if e.refuse--; e.refuse >= 0 {
+				return temporal.NewNonRetryableApplicationError("lost", activities.ErrPlanChanged, nil)
+			}
 			return nil
 		},
 	} {
@@ -154,6 +159,43 @@ func TestANodeThatFailsInTheFirstBatchFailsTheRun(t *testing.T) {
 	require.NoError(t, e.execute(t, nil))
 	require.Equal(t, []string{"begin replan=false", "finish failed"}, e.log)
 	require.Equal(t, "n0", e.finish.Node)
+}
+
+// The log behind a failover lacks facts that it had: the run tells each batch how far it has seen it, starts over
+// when told that this is gone, and so does one that is about to succeed.
+func TestARunStartsOverWhenTheLogHasLostItsFacts(t *testing.T) {
+	t.Parallel()
+	lost, seen := false, map[int]int64{}
+	e := &engine{
+		begin:  plans(activities.BeginResult{PlanHash: "p", Shape: steps()}),
+		refuse: 1,
+		run: func(p activities.RunParams) (activities.RunResult, error) {
+			seen[p.Units[0]] = p.Seen
+			if !lost && slices.Contains(p.Units, 3) {
+				lost = true
+				return activities.RunResult{}, temporal.NewNonRetryableApplicationError("lost", activities.ErrPlanChanged, nil)
+			}
+			res := done(p)
+			res.Version = int64(p.Units[0] + 10)
+			return res, nil
+		},
+	}
+	require.NoError(t, e.execute(t, nil))
+	count := func(line string) (n int) {
+		for _, l := range e.log {
+			if l == line {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 2, count("begin replan=true"), "for the batch, and for the end")
+	require.Equal(t, 3, count("cheap [0] of p"))
+	require.Equal(t, 2, count("finish succeeded"))
+	require.Equal(t, "finish succeeded", e.log[len(e.log)-1])
+	require.Zero(t, seen[0], "what was seen before is not asked for again")
+	require.Equal(t, int64(12), seen[3])
+	require.Equal(t, int64(13), e.finish.Seen)
 }
 
 // A worker of another version took over: the graph starts over under its plan.

@@ -33,14 +33,15 @@ var _ outbox.Carrier = (*carrier)(nil)
 func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 	switch in.Kind {
 	case outbox.StartRunGraph:
-		var ref job.RunRef
-		if err := json.Unmarshal(in.Payload, &ref); err != nil {
+		var start job.Start
+		if err := json.Unmarshal(in.Payload, &start); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
 		if c.traced != nil {
-			ctx = c.traced(ctx, ref.Job.Stream())
+			ctx = c.traced(ctx, start.Job.Stream())
 		}
-		return c.startOn(ctx, place{queue: c.queue, account: ref.Account}, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: ref})
+		to := place{queue: c.queue, account: start.Account, again: start.Again}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: start.RunRef})
 	case outbox.StartRunModel:
 		var r call.Run
 		if err := json.Unmarshal(in.Payload, &r); err != nil {
@@ -66,8 +67,8 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 // place is where a workflow runs and for whom.
 type place struct {
 	queue, account string
-	// again lets an id that has ended be used once more: what an ingestion records has the same ids each time,
-	// and after a restore the log may lack what an ended one has recorded.
+	// again lets an id that has ended be used once more: what an ingestion or a run records has the same ids each
+	// time, and after a restore the log may lack what an ended one has recorded.
 	again bool
 }
 

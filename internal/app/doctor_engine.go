@@ -19,10 +19,12 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// What the engine says of a workflow; anything else is how it ended.
+// What the engine says of a workflow; anything else is how else it ended.
 const (
 	running = "running"
 	unknown = "unknown"
+	// completed is a workflow that came to its own end.
+	completed = "Completed"
 )
 
 // engine asks Temporal for a workflow.

@@ -206,9 +206,9 @@ func (r reconciler) slot(ctx context.Context, ref job.RunRef) ([]repair, error) 
 	switch state, err := r.engine(ctx, ref.Job.WorkflowID(ref.Run)); {
 	case err != nil || state == running:
 		return nil, err
-	case state == unknown:
+	case state == unknown, state == completed: // by a workflow that recorded an end which was lost
 		return []repair{{
-			Kind: "job", ID: string(ref.Job), Finding: "runs, and Temporal has no workflow of it", Action: "start it again",
+			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "start it again",
 			do: func(ctx context.Context) error {
 				_, err := r.ops.jobs.Requeue(ctx, ref.Job, r.by.Actor, r.by.Reason)
 				return err
@@ -216,7 +216,7 @@ func (r reconciler) slot(ctx context.Context, ref job.RunRef) ([]repair, error) 
 		}}, nil
 	default:
 		return []repair{{
-			Kind: "job", ID: string(ref.Job), Finding: "runs, and its workflow has ended: " + state, Action: "fail it; it can be retried",
+			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "fail it; it can be retried",
 			do: func(ctx context.Context) error { return r.fail(ctx, ref, state) },
 		}}, nil
 	}

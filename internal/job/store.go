@@ -14,11 +14,18 @@ type Bounds struct {
 	QueueDepth int // jobs that wait; more are refused with queue_full
 }
 
-// RunRef names one run of a job; it is what a start intent carries.
+// RunRef names one run of a job.
 type RunRef struct {
 	Job     ID     `json:"job"`
 	Account string `json:"account"`
 	Run     int    `json:"run"`
+}
+
+// Start is what a start intent carries.
+type Start struct {
+	RunRef
+	// Again lets a run begin whose workflow the engine takes for over: the log says whether it is.
+	Again bool `json:"again,omitempty"`
 }
 
 // NewJob is a validated submission as the Store records it.

@@ -16,7 +16,7 @@ type Kind string
 
 // The kinds of intent.
 const (
-	StartRunGraph Kind = "start_run_graph" // payload: workflows.RunGraphParams
+	StartRunGraph Kind = "start_run_graph" // payload: job.Start
 	StartIngest   Kind = "start_ingest"    // payload: workflows.IngestAssetParams
 	StartRunModel Kind = "start_run_model" // payload: call.Run
 	Cancel        Kind = "cancel"          // no payload

@@ -230,11 +230,16 @@ func queueIntents(batch *pgx.Batch, intents []outbox.Intent) {
 }
 
 func startIntent(id job.ID, account string, run int) outbox.Intent {
-	payload, err := json.Marshal(job.RunRef{Job: id, Account: account, Run: run})
+	return intentOf(job.Start{RunRef: job.RunRef{Job: id, Account: account, Run: run}})
+}
+
+// intentOf is the intent to start a run.
+func intentOf(start job.Start) outbox.Intent {
+	payload, err := json.Marshal(start)
 	if err != nil {
 		panic(err) // strings and ints always marshal
 	}
-	return outbox.Intent{WorkflowID: id.WorkflowID(run), Kind: outbox.StartRunGraph, Payload: payload}
+	return outbox.Intent{WorkflowID: start.Job.WorkflowID(start.Run), Kind: outbox.StartRunGraph, Payload: payload}
 }
 
 // submission is the append that begins a job. Its first fact has an id of this one request: a second

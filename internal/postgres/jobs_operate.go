@@ -47,7 +47,7 @@ func (s *Jobs) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]
 		if err != nil {
 			return err
 		}
-		if intents, err = putIntents(ctx, tx, []outbox.Intent{startIntent(id, ref.Account, ref.Run)}); err != nil {
+		if intents, err = putIntents(ctx, tx, []outbox.Intent{intentOf(job.Start{RunRef: ref, Again: true})}); err != nil {
 			return err
 		}
 		_, err = s.events.AppendAll(ctx, tx, []eventlog.Append{{
@@ -62,6 +62,12 @@ func (s *Jobs) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]
 	}
 	s.events.Wake()
 	return intents, nil
+}
+
+// Requeued returns how often a job was started again.
+func (s *Jobs) Requeued(ctx context.Context, id job.ID) (times int, err error) {
+	err = s.pool.QueryRow(ctx, `select count(*) from events where stream = $1 and type = $2`, id.Stream(), job.TypeRequeued).Scan(&times)
+	return times, classify(err, "count the restarts of job "+string(id))
 }
 
 // HeldAfter returns up to limit runs that have held a slot for at least age and wait for no intent, in the
@@ -190,7 +196,7 @@ func (s *Jobs) Replace(ctx context.Context, j job.Job, actor, reason string) ([]
 			batch.Queue(`update job_lanes set queued = queued + 1 where account = $1`, j.Account)
 		} else {
 			queueSlot(batch, j.ID, j.Account, j.Run)
-			intents = []outbox.Intent{startIntent(j.ID, j.Account, j.Run)}
+			intents = []outbox.Intent{intentOf(job.Start{RunRef: job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}, Again: true})}
 			queueIntents(batch, intents)
 		}
 		if err := run(ctx, tx, batch); err != nil {

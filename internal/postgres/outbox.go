@@ -14,6 +14,9 @@ import (
 // grace is how long a fresh intent is left to the process that wrote it before a relay may claim it.
 const grace = 5 * time.Second
 
+// clockSet is how far ahead no intent is ever due: one that is was leased before the database's clock was set back.
+const clockSet = 5 * time.Minute
+
 // Outbox is the table of intents. It implements outbox.Store.
 type Outbox struct{ pool *pgxpool.Pool }
 
@@ -46,10 +49,10 @@ func (o *Outbox) Claim(ctx context.Context, limit int, lease time.Duration) ([]o
 		update outbox set due_at = now() + $2::interval, attempts = attempts + 1
 		where id in (
 			select id from outbox o
-			where due_at <= now()
+			where (due_at <= now() or due_at > now() + $3::interval)
 			  and not exists (select 1 from outbox p where p.workflow_id = o.workflow_id and p.id < o.id)
 			order by id limit $1 for update skip locked)
-		returning id, workflow_id, kind, payload, attempts`, limit, lease)
+		returning id, workflow_id, kind, payload, attempts`, limit, lease, clockSet)
 	if err != nil {
 		return nil, fmt.Errorf("claim intents: %w", err)
 	}
