@@ -62,6 +62,7 @@ const (
 // consoleServer serves the pages.
 type consoleServer struct {
 	*server
+	base        string // path of the pages
 	pages       *console.Pages
 	crossOrigin *http.CrossOriginProtection
 }
@@ -72,19 +73,19 @@ func (srv *server) consoleRoutes() []route {
 	if srv.Console == nil {
 		return nil
 	}
-	s := &consoleServer{server: srv, pages: console.New(), crossOrigin: http.NewCrossOriginProtection()}
+	s := &consoleServer{server: srv, base: consolePath, pages: console.New(), crossOrigin: http.NewCrossOriginProtection()}
 	page := func(need account.Scope, handle func(*gin.Context, account.Identity) error) func(*gin.Context) error {
 		return func(c *gin.Context) error { s.serve(c, need, handle); return nil }
 	}
 	form := int64(16 << 10)
 	return []route{
-		{"GET", consolePath, public, 0, page(account.ScopeRead, s.list)},
-		{"GET", consolePath + "/jobs/:id", public, 0, page(account.ScopeRead, s.job)},
-		{"GET", consolePath + "/live.js", public, 0, s.script},
-		{"POST", consolePath + "/jobs/:id/cancel", public, form, page(account.ScopeWrite, s.cancel)},
-		{"POST", consolePath + "/jobs/:id/retry", public, form, page(account.ScopeWrite, s.retry)},
-		{"POST", consolePath + "/signin", public, form, func(c *gin.Context) error { s.signIn(c); return nil }},
-		{"POST", consolePath + "/signout", public, form, func(c *gin.Context) error { s.signOut(c); return nil }},
+		{method: http.MethodGet, path: consolePath, access: public, handle: page(account.ScopeRead, s.list)},
+		{method: http.MethodGet, path: consolePath + "/jobs/:id", access: public, handle: page(account.ScopeRead, s.job)},
+		{method: http.MethodGet, path: consolePath + "/live.js", access: public, handle: s.script},
+		{method: http.MethodPost, path: consolePath + "/jobs/:id/cancel", access: public, limit: form, handle: page(account.ScopeWrite, s.cancel)},
+		{method: http.MethodPost, path: consolePath + "/jobs/:id/retry", access: public, limit: form, handle: page(account.ScopeWrite, s.retry)},
+		{method: http.MethodPost, path: consolePath + "/signin", access: public, limit: form, handle: func(c *gin.Context) error { s.signIn(c); return nil }},
+		{method: http.MethodPost, path: consolePath + "/signout", access: public, limit: form, handle: func(c *gin.Context) error { s.signOut(c); return nil }},
 	}
 }
 
@@ -208,7 +209,7 @@ func (s *consoleServer) prefix(c *gin.Context) string {
 func (s *consoleServer) render(c *gin.Context, status int, write func(*bytes.Buffer, console.Frame) error) {
 	nonce := rand.Text()
 	var b bytes.Buffer
-	frame := console.Frame{Prefix: s.prefix(c), Nonce: nonce, SignIn: s.opts.Mode != account.ModeNone && status != http.StatusUnauthorized}
+	frame := console.Frame{Prefix: s.prefix(c), Base: s.base, Nonce: nonce, SignIn: s.opts.Mode != account.ModeNone && status != http.StatusUnauthorized}
 	if err := write(&b, frame); err != nil {
 		s.log.Error("page not rendered", "request_id", requestID(c), "error", err)
 		c.Status(http.StatusInternalServerError)

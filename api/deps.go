@@ -35,6 +35,7 @@ type Deps struct {
 	History   History         // nil = nothing is ever hidden
 	Userdata  Userdata        // nil = no routes for the files of editors
 	Console   *Console        // nil = no pages for people
+	Editor    *Editor         // nil = no web editor, and no cookie counts as a credential
 	Router    *ModelRouter    // nil = no routes of the model router
 	Webhooks  *Webhooks       // nil = no routes of webhooks
 	Readiness Readiness
@@ -146,6 +147,7 @@ func (d Deps) validate() error {
 		"NodeFiles": d.Classes != nil && d.NodeFiles == nil,
 		"Grants":    d.Files != nil && d.Grants == nil,
 		"Assets":    d.Assets != nil && (d.Files == nil || d.AssetView == nil || d.Keys == nil),
+		"Editor":    d.Editor != nil && (d.Editor.Files == nil || d.Editor.Sealer == nil),
 		"Router":    d.Router != nil && (d.Router.Models == nil || d.Router.Calls == nil || d.Router.Cursors == nil),
 		"Webhooks":  d.Webhooks != nil && (d.Webhooks.Endpoints == nil || d.Webhooks.Deliveries == nil),
 		"Links":     d.Links == nil, "Live": d.Live == nil, "Readiness": d.Readiness == nil, "Logger": d.Logger == nil,

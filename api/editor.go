@@ -69,7 +69,11 @@ func (s *server) models(c *gin.Context) (map[string][]string, error) {
 	if s.NodeFiles == nil {
 		return folders, nil
 	}
-	who, err := s.Auth.Authenticate(c.Request.Context(), credential(c.Request))
+	secret, err := s.presented(c)
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.Auth.Authenticate(c.Request.Context(), secret)
 	if fault.Is(err, fault.Unauthenticated) {
 		return folders, nil
 	}

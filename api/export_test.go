@@ -2,7 +2,9 @@ package api
 
 import (
 	"log/slog"
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,12 +15,7 @@ import (
 // Table lists method and path of every route of a service that has all parts, parameters in braces.
 func Table(t *testing.T) []string {
 	t.Helper()
-	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
-	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
-	s.Logs, s.Router = struct{ Logs }{}, &ModelRouter{}
-	s.Userdata, s.History = struct{ Userdata }{}, struct{ History }{}
-	s.Webhooks = &Webhooks{Endpoints: struct{ WebhookEndpoints }{}, Deliveries: struct{ WebhookDeliveries }{}}
-	s.opts.setDefaults()
+	s := whole()
 	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
 	var all []string
 	for _, r := range s.routes() {
@@ -29,4 +26,30 @@ func Table(t *testing.T) []string {
 		}
 	}
 	return all
+}
+
+// OpenChanges lists the routes that ask for no credential and are for more than reading.
+func OpenChanges(t *testing.T) []string {
+	t.Helper()
+	var open []string
+	for _, r := range whole().routes() {
+		if r.access == public && r.method != http.MethodGet && r.method != http.MethodHead {
+			open = append(open, r.method+" "+r.path)
+		}
+	}
+	slices.Sort(open)
+	return open
+}
+
+// whole is a service that has all parts.
+func whole() *server {
+	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
+	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
+	s.Logs, s.Router = struct{ Logs }{}, &ModelRouter{}
+	s.Userdata, s.History = struct{ Userdata }{}, struct{ History }{}
+	s.Webhooks = &Webhooks{Endpoints: struct{ WebhookEndpoints }{}, Deliveries: struct{ WebhookDeliveries }{}}
+	s.Console = &Console{}
+	s.Editor = &Editor{Files: struct{ EditorFiles }{}, Sealer: struct{ ConsoleSealer }{}}
+	s.opts.setDefaults()
+	return s
 }

@@ -70,7 +70,11 @@ func (s *server) submit(c *gin.Context, sub job.Submission) (job.Submitted, erro
 		return job.Submitted{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
 	}
 	sub.Account, sub.RequestID = who.Account, requestID(c)
-	withhold(&sub, sub.Credential, credential(c.Request))
+	shown, err := s.presented(c)
+	if err != nil {
+		return job.Submitted{}, err
+	}
+	withhold(&sub, sub.Credential, shown)
 	return s.Jobs.Submit(c.Request.Context(), sub)
 }
 

@@ -29,6 +29,8 @@ type route struct {
 	access access
 	limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
 	handle func(*gin.Context) error
+
+	browser bool // an editor uses it: what a browser keeps may stand for a credential (see presented)
 }
 
 // routes lists every route of the service: one line per resource.
@@ -38,16 +40,17 @@ func (s *server) routes() []route {
 		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
 		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
 		s.jobRoutes(), s.logRoutes(), s.eventRoutes(),
-		s.fileRoutes(), s.userdataRoutes(), s.settingRoutes(), s.editorRoutes(), s.consoleRoutes(),
+		s.fileRoutes(), s.userdataRoutes(), s.settingRoutes(), s.editorRoutes(), s.editorPageRoutes(), s.consoleRoutes(),
 		s.routerRoutes(), s.webhookRoutes(),
 	)
 }
 
 // cloud returns the routes with and without the /api prefix, as clients of both
-// the hosted service and a self-hosted runtime expect (W-07).
+// the hosted service and a self-hosted runtime expect (W-07). They are those that an editor uses.
 func cloud(routes ...route) []route {
 	all := make([]route, 0, 2*len(routes))
 	for _, r := range routes {
+		r.browser = true
 		prefixed := r
 		prefixed.path = "/api" + r.path
 		all = append(all, r, prefixed)
@@ -70,7 +73,11 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 	if limit == 0 {
 		limit = s.opts.MaxBody
 	}
+	cookies := r.browser && s.Editor != nil && s.opts.Mode != account.ModeNone
 	return func(c *gin.Context) {
+		if cookies {
+			c.Set(fromBrowsers, true)
+		}
 		err := s.authorize(c, r.access)
 		if err == nil && r.access == bringing && s.Room != nil {
 			err = s.Room.Room()
@@ -105,7 +112,7 @@ func (s *server) unknownPath(c *gin.Context) error {
 	if isRouter(c.Request.URL.Path) {
 		return s.unrouted(c)
 	}
-	return notFound(c)
+	return s.editorFile(c)
 }
 
 func notFound(c *gin.Context) error {
@@ -139,7 +146,11 @@ func (s *server) authorize(c *gin.Context, a access) error {
 // identity checks the request's credential.
 func (s *server) identity(c *gin.Context) (account.Identity, error) {
 	if !isRouter(c.Request.URL.Path) {
-		return s.Auth.Authenticate(c.Request.Context(), credential(c.Request))
+		secret, err := s.presented(c)
+		if err != nil {
+			return account.Identity{}, err
+		}
+		return s.Auth.Authenticate(c.Request.Context(), secret)
 	}
 	id, err := s.routerIdentity(c)
 	if err == nil {

@@ -154,6 +154,7 @@ func (s *server) getUserdata(c *gin.Context) error {
 	contentType, disposition := userdataPresentation(c.Request, f)
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Disposition", contentDisposition(disposition, f.Base()))
+	h.Set("Vary", "Sec-Fetch-Dest")
 	h.Set("ETag", `"`+f.Hash.Hex()+`"`)
 	h.Set("Cache-Control", "private, no-cache")
 	w := &contentWriter{ResponseWriter: c.Writer}

@@ -36,6 +36,10 @@ func (s *server) getSocket(c *gin.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request) {
 		return invalidf("this path speaks WebSocket")
 	}
+	secret, err := s.presented(c)
+	if err != nil {
+		return err
+	}
 	owner := caller(c).Account
 	if !s.sockets.take(owner) {
 		return retryLater(time.Second, "too_many_sockets", "the account has as many sockets open as it may")
@@ -53,14 +57,13 @@ func (s *server) getSocket(c *gin.Context) error {
 	hijack := &hijacker{ResponseWriter: c.Writer}
 	up := websocket.Upgrader{
 		HandshakeTimeout: socketWrite, ReadBufferSize: 1 << 10, WriteBufferPool: &s.socketBuffers,
-		CheckOrigin: func(*http.Request) bool { return true }, // guardHost did
+		CheckOrigin: func(*http.Request) bool { return true }, // guardHost did, or presented
 		Error:       refuseUpgrade,
 	}
 	conn, err := up.Upgrade(hijack, c.Request, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered, through refuseUpgrade or by closing
 	}
-	secret := credential(c.Request)
 	so := &socket{
 		every: s.opts.Recheck, check: func() bool { return s.stillGood(c.Request.Context(), secret, owner) },
 		conn: conn, out: hijack.conn, sub: sub, client: client, byClient: s.opts.RouteByClient,

@@ -51,6 +51,9 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
+	if err := checkEditor(cfg); err != nil { // before the servers are started for nothing
+		return err
+	}
 	probe, err := listen(cfg.Addr) // before the servers are started for nothing
 	if err != nil {
 		return err
@@ -101,11 +104,15 @@ func banner(out io.Writer, cfg config.Config, base, ui string) {
 	default:
 		credential = ` -H "X-API-Key: $KEY"`
 	}
+	page := ""
+	if cfg.Editor != "" {
+		page = "  Editor       " + base + "/\n"
+	}
 	_, _ = fmt.Fprintf(out, `
 Millrace is ready.
 
   API          %[1]s
-  Temporal UI  %[2]s
+%[5]s  Temporal UI  %[2]s
   Data         %[3]s
 
 Try it:
@@ -119,7 +126,7 @@ A partner model, simulated (millrace models lists all):
   curl -s%[4]s %[1]s/v2/models/sim/echo -H 'Content-Type: application/json' -d '{"prompt":"hello"}'
 
 Ctrl-C stops everything; nothing accepted is lost.
-`, base, orDash(ui), cfg.DataDir, credential) // a closed terminal is no reason to stop
+`, base, orDash(ui), cfg.DataDir, credential, page) // a closed terminal is no reason to stop
 }
 
 func orDash(s string) string {

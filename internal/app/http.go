@@ -14,6 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/editor"
 	"github.com/millrace-dev/millrace/internal/fault"
 	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -69,6 +71,10 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
+	page, err := in.editor(sealer)
+	if err != nil {
+		return nil, err
+	}
 	reader := jobs.NewReader(in.pool, in.types)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
@@ -82,6 +88,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool), Blobs: in.blobs},
 		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
+		Editor:    page,
 		Router:    models,
 		Webhooks:  &api.Webhooks{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
 		Readiness: readiness{in}, Room: readiness{in}, Logger: in.log,
@@ -91,6 +98,36 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})
+}
+
+// openEditor opens the files of the web editor; nil without one.
+func openEditor(cfg config.Config) (*editor.Dir, error) {
+	if cfg.Editor == "" {
+		return nil, nil //nolint:nilnil // a deployment need not have one
+	}
+	files, err := editor.Open(cfg.Editor)
+	if err != nil {
+		return nil, fmt.Errorf("--editor (MILLRACE_EDITOR): %w", err)
+	}
+	return files, nil
+}
+
+// checkEditor fails when there is no editor where one should be.
+func checkEditor(cfg config.Config) error {
+	files, err := openEditor(cfg)
+	if files == nil {
+		return err
+	}
+	return files.Close()
+}
+
+// editor is what the API serves as an editor, nil without one; its directory stays open as long as the process.
+func (in *instance) editor(sealer api.ConsoleSealer) (*api.Editor, error) {
+	files, err := openEditor(in.cfg)
+	if files == nil {
+		return nil, err
+	}
+	return &api.Editor{Files: files, Sealer: sealer}, nil
 }
 
 // price is what runs of metered accounts cost.

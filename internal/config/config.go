@@ -25,6 +25,7 @@ import (
 type Config struct {
 	Roles             string       // MILLRACE_ROLES, of a process of `serve`, comma list
 	Addr              string       // MILLRACE_ADDR, listen address
+	Editor            string       // MILLRACE_EDITOR, directory of an unpacked web editor that is served beside the API; "" = none
 	PublicURL         string       // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
 	Auth              account.Mode // MILLRACE_AUTH
 	Token             string       // MILLRACE_TOKEN
@@ -193,6 +194,7 @@ var generalSettings = []setting{
 	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
+	text("MILLRACE_EDITOR", func(c *Config) *string { return &c.Editor }),
 	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),
 	text("MILLRACE_TOKEN", func(c *Config) *string { return &c.Token }),
 	text("MILLRACE_INTERNAL_ADDR", func(c *Config) *string { return &c.InternalAddr }),

@@ -27,14 +27,14 @@ var script []byte
 func Script() []byte { return script }
 
 // Pages holds the parsed templates.
-type Pages struct{ list, job, signIn, problem *template.Template }
+type Pages struct{ list, job, signIn, editor, problem *template.Template }
 
 // New parses the templates, which are part of the program.
 func New() *Pages {
 	parse := func(name string) *template.Template {
 		return template.Must(template.New("frame.html").Funcs(functions).ParseFS(pages, "pages/frame.html", "pages/style.css", "pages/"+name))
 	}
-	return &Pages{list: parse("list.html"), job: parse("job.html"), signIn: parse("signin.html"), problem: parse("problem.html")}
+	return &Pages{list: parse("list.html"), job: parse("job.html"), signIn: parse("signin.html"), editor: parse("editor.html"), problem: parse("problem.html")}
 }
 
 // functions are what templates call.
@@ -62,6 +62,7 @@ func bytesOf(n int64) string {
 type Frame struct {
 	Title  string
 	Prefix string // path under which the service lies, "" = the root
+	Base   string // path of these pages below it
 	Nonce  string // of the one style and the one script that may apply; no script stands in a page
 	SignIn bool   // the deployment has accounts: offer to sign out
 	Live   bool   // the page changes while its job runs
@@ -114,6 +115,12 @@ type SignInPage struct {
 	Wrong bool
 }
 
+// EditorPage says who works with the editor in this browser.
+type EditorPage struct {
+	Frame
+	Account string
+}
+
 // ProblemPage says what went wrong and what to do.
 type ProblemPage struct {
 	Frame
@@ -129,6 +136,9 @@ func (p *Pages) Job(w io.Writer, page JobPage) error { return execute(w, p.job, 
 
 // SignIn writes the form that asks for a key.
 func (p *Pages) SignIn(w io.Writer, page SignInPage) error { return execute(w, p.signIn, page) }
+
+// Editor writes the page that leads to the editor.
+func (p *Pages) Editor(w io.Writer, page EditorPage) error { return execute(w, p.editor, page) }
 
 // Problem writes an error page.
 func (p *Pages) Problem(w io.Writer, page ProblemPage) error { return execute(w, p.problem, page) }

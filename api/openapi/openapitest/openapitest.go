@@ -147,12 +147,19 @@ type Answer struct {
 	Partial      bool // the body was not read to its end
 }
 
-// pages is where pages for people stand, which are no API.
-const pages = "/console"
+// isPage reports whether pages for people stand at a path, or files of an editor, which are no API.
+func isPage(path string) bool {
+	for _, pages := range []string{"/console", "/editor", "/assets"} {
+		if path == pages || strings.HasPrefix(path, pages+"/") {
+			return true
+		}
+	}
+	return path == "/" || path == "" // of the prefix below which all stands
+}
 
 // Check returns what is wrong with an answer, nil when the document foresees it.
 func (d *Document) Check(a Answer) error {
-	if a.Path == pages || strings.HasPrefix(a.Path, pages+"/") {
+	if isPage(a.Path) {
 		return nil
 	}
 	known, at, op := d.find(a.Method, a.Path)

@@ -1,0 +1,185 @@
+// Package editor serves the files of a web editor that an operator has unpacked into a directory, such as the
+// published ComfyUI frontend. It promises that nothing outside that directory is served, whatever a name or a
+// link in it says. Nothing of an editor comes with this program.
+package editor
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Index is the page that starts the editor.
+const Index = "index.html"
+
+// Dir is a directory with the files of an editor. It is safe for concurrent use.
+type Dir struct{ root *os.Root }
+
+// Open returns the editor below dir: dir itself when it holds the index page, or where the published package
+// has it.
+func Open(dir string) (*Dir, error) {
+	for _, below := range []string{"", "static", "comfyui_frontend_package/static"} {
+		at := filepath.Join(dir, filepath.FromSlash(below))
+		info, err := os.Stat(filepath.Join(at, Index))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		root, err := os.OpenRoot(at)
+		if err != nil {
+			return nil, fmt.Errorf("open the editor: %w", err)
+		}
+		return &Dir{root: root}, nil
+	}
+	return nil, fmt.Errorf("no editor in %s: unpack the package comfyui-frontend-package there, so that it holds %s or static/%[2]s", dir, Index)
+}
+
+// Close gives the directory back.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// ServeIndex answers with the index page, which a browser asks for anew each time.
+func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
+	f, err := d.open(Index)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	page, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	if err != nil {
+		return fmt.Errorf("read the editor's page: %w", err)
+	}
+	guard(w.Header(), page)
+	return answer(w, r, Index, bytes.NewReader(page))
+}
+
+// maxIndex bounds the index page, which is held in memory.
+const maxIndex = 4 << 20
+
+// guard keeps other sites from framing the editor, and scripts that are not its own from running in it: what
+// a workflow, a file name or a message holds is data. The scripts that stand in the page itself are named by
+// their hashes.
+func guard(h http.Header, page []byte) {
+	inline := ""
+	for _, script := range inlineScript.FindAllSubmatch(page, -1) {
+		if sum := sha256.Sum256(script[2]); !bytes.Contains(script[1], []byte("src=")) {
+			inline += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		}
+	}
+	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; worker-src 'self' blob:; object-src 'none'; "+
+		"base-uri 'self'; form-action 'self'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+}
+
+// inlineScript matches an element with its attributes and its text.
+var inlineScript = regexp.MustCompile(`(?is)<script([^>]*)>(.*?)</script>`)
+
+// Serve answers with the file of a slash-separated name; one that is not there, the index page, and names that
+// begin with a dot are NotFound.
+func (d *Dir) Serve(w http.ResponseWriter, r *http.Request, name string) error {
+	if !fs.ValidPath(name) || name == Index || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.Contains(name, `\`) {
+		return notFound()
+	}
+	return d.serve(w, r, name)
+}
+
+func notFound() error { return fault.New(fault.NotFound, "not_found", "there is nothing at this path") }
+
+func (d *Dir) serve(w http.ResponseWriter, r *http.Request, name string) error {
+	f, err := d.open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return answer(w, r, name, f)
+}
+
+func answer(w http.ResponseWriter, r *http.Request, name string, content io.ReadSeeker) error {
+	tag, err := etag(content)
+	if err != nil {
+		return fmt.Errorf("read %s of the editor: %w", name, err)
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	if hashed.MatchString(name) {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	h.Set("ETag", tag)
+	h.Set("Content-Type", contentType(name))
+	h.Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, "", time.Time{}, content)
+	return nil
+}
+
+// open returns a regular file. What is not there, leads out of the directory or is something else is NotFound.
+func (d *Dir) open(name string) (*os.File, error) {
+	info, err := d.root.Stat(name) // before it is opened: opening a pipe waits
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, notFound()
+	}
+	f, err := d.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notFound()
+	}
+	return f, err
+}
+
+// hashed are names that change with the content.
+var hashed = regexp.MustCompile(`^assets/[^/]+-[A-Za-z0-9_-]{8}\.(js|css|woff2?|ttf|eot)$`)
+
+// etag is made of the content: files of an unpacked archive may all have the same date.
+func etag(f io.ReadSeeker) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	return `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`, nil
+}
+
+// contentType does not ask the system, whose tables differ.
+func contentType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js", ".mjs":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".json", ".map", ".webmanifest":
+		return "application/json"
+	case ".txt", ".md":
+		return "text/plain; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png", ".webp", ".gif", ".avif":
+		return "image/" + strings.ToLower(path.Ext(name))[1:]
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".ico":
+		return "image/x-icon"
+	case ".webm", ".mp4":
+		return "video/" + strings.ToLower(path.Ext(name))[1:]
+	case ".woff", ".woff2", ".ttf", ".otf":
+		return "font/" + strings.ToLower(path.Ext(name))[1:]
+	case ".wasm":
+		return "application/wasm"
+	default:
+		return "application/octet-stream"
+	}
+}
