@@ -24,7 +24,7 @@ const (
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
 	return []*node.Class{
-		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(),
+		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(), SaveAnimatedWEBP(),
 		EmptyImage(), GetImageSize(),
 		ImageScale(), ImageScaleBy(), ImageScaleToTotalPixels(), ImageScaleToMaxDimension(), ResizeAndPadImage(),
 		ImageCrop(), ImageCropV2(), ImageRotate(), ImageFlip(), ImageStitch(), ImagePadForOutpaint(),

@@ -244,6 +244,29 @@ func TestAnimatedPNGHoldsAllFrames(t *testing.T) {
 	require.Contains(t, string(data), "comfprompt\x00{")
 }
 
+func TestAnimatedWebPHoldsAllFramesAndWhatTheyWereMadeBy(t *testing.T) {
+	t.Parallel()
+	for frames, animated := range map[int]bool{3: true, 1: false} {
+		m := newMemory(t)
+		im := picture(t, frames, 8, 9, 3)
+		args := node.Args{"images": im, "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10), "method": "fastest"}
+		res := must(t, image.SaveAnimatedWEBP(), m, args)
+		require.Equal(t, []any{animated}, res.UI["animated"])
+		require.Equal(t, []any{node.File{Filename: "clip_00001_.webp", Folder: node.FolderOutput}}, res.UI["images"])
+		data := m.files["output//clip_00001_.webp"]
+		pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(data))
+		require.NoError(t, err)
+		require.Equal(t, [4]int{frames, 8, 9, 3}, size(pic.Image))
+		for y := range 8 {
+			require.Equal(t, im.Row8(nil, frames-1, y), pic.Image.Row8(nil, frames-1, y))
+		}
+		require.Contains(t, string(data), "prompt:{")
+		args["fps"] = 0.0
+		_, err = node.Invocation{Class: image.SaveAnimatedWEBP(), Inputs: args}.Run(t.Context(), node.Call{Files: m})
+		require.Equal(t, fault.Invalid, fault.KindOf(err))
+	}
+}
+
 func TestLoadImageOutputReadsAnnotatedNames(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, "rgb.png")

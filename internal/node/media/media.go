@@ -28,7 +28,7 @@ func Classes(tool *ffmpeg.Tool) []*node.Class {
 	f := family{tool}
 	return []*node.Class{
 		f.LoadAudio(), f.SaveAudio(), f.SaveAudioMP3(), f.SaveAudioOpus(), f.PreviewAudio(), EmptyAudio(),
-		TrimAudioDuration(), SplitAudioChannels(), JoinAudioChannels(), AudioConcat(), AudioMerge(), AudioAdjustVolume(),
+		TrimAudioDuration(), SplitAudioChannels(), JoinAudioChannels(), AudioConcat(), AudioMerge(), AudioAdjustVolume(), AudioEqualizer3Band(),
 		f.LoadVideo(), f.CreateVideo(), f.GetVideoComponents(), f.VideoSlice(), f.SaveVideo(), f.SaveWEBM(),
 	}
 }

@@ -22,13 +22,13 @@ var references = map[string]Reference{
 	// Of the scaling classes lanczos is Pillow's, byte for byte; the other methods follow their formulas.
 	"ImageScale": Formula, "ImageScaleBy": Formula, "ImageScaleToTotalPixels": Formula, "ImageScaleToMaxDimension": Formula,
 	"ResizeAndPadImage": Formula, "ImageStitch": Formula,
-	"SaveImage": Formula, "PreviewImage": Formula, "SaveAnimatedPNG": Formula, "MaskPreview": Formula,
+	"SaveImage": Formula, "PreviewImage": Formula, "SaveAnimatedPNG": Formula, "SaveAnimatedWEBP": Formula, "MaskPreview": Formula,
 	"ImageBlend": Formula, "ImageBlur": Formula, "ImageSharpen": Formula, "ImageInvert": Formula, "Morphology": Formula,
 	"ImageCompositeMasked": Formula, "PorterDuffImageComposite": Formula, "SplitImageWithAlpha": Formula, "JoinImageWithAlpha": Formula,
 	"ImagePadForOutpaint": Formula, "ImageBatch": Formula, "BatchImagesNode": Formula,
 	"MaskComposite": Formula, "FeatherMask": Formula, "GrowMask": Formula, "ThresholdMask": Formula, "ImageColorToMask": Formula,
 	"InvertMask":  Formula,
-	"AudioConcat": Formula, "AudioMerge": Formula, "AudioAdjustVolume": Formula, "JoinAudioChannels": Formula,
+	"AudioConcat": Formula, "AudioMerge": Formula, "AudioAdjustVolume": Formula, "AudioEqualizer3Band": Formula, "JoinAudioChannels": Formula,
 
 	"LoadAudio": Approximate, "SaveAudioMP3": Approximate, "SaveAudioOpus": Approximate, "GetVideoComponents": Approximate,
 	"SaveVideo": Approximate, "SaveWEBM": Approximate,

@@ -1,0 +1,76 @@
+package media
+
+import (
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Biquad is a filter of the second order. Its coefficients follow the audio equalizer cookbook of R. Bristow-Johnson, as
+// those of the self-hosted runtime do.
+type Biquad struct{ b0, b1, b2, a1, a2 float64 }
+
+// LowShelf makes what is below a frequency louder by decibels, HighShelf what is above it, both half way at the
+// frequency itself; Peak makes what is around it louder, in a band that is narrower the higher q is.
+// A frequency that sounds of the rate do not have is fault.Invalid.
+func LowShelf(rate int, frequency, decibels, q float64) (Biquad, error) {
+	return shelf(rate, frequency, decibels, q, 1)
+}
+
+// HighShelf is described with LowShelf.
+func HighShelf(rate int, frequency, decibels, q float64) (Biquad, error) {
+	return shelf(rate, frequency, decibels, q, -1)
+}
+
+// shelf is a low shelf, or a high one where side is -1: the same with the spectrum turned around.
+func shelf(rate int, frequency, decibels, q, side float64) (Biquad, error) {
+	cos, alpha, a, err := band(rate, frequency, decibels, q)
+	if err != nil {
+		return Biquad{}, err
+	}
+	cos *= side
+	slope := 2 * math.Sqrt(a) * alpha
+	f := Biquad{
+		b0: a * (a + 1 - (a-1)*cos + slope), b1: 2 * a * side * (a - 1 - (a+1)*cos), b2: a * (a + 1 - (a-1)*cos - slope),
+		a1: -2 * side * (a - 1 + (a+1)*cos), a2: a + 1 + (a-1)*cos - slope,
+	}
+	return f.over(a + 1 + (a-1)*cos + slope), nil
+}
+
+// Peak is described with LowShelf.
+func Peak(rate int, frequency, decibels, q float64) (Biquad, error) {
+	cos, alpha, a, err := band(rate, frequency, decibels, q)
+	if err != nil {
+		return Biquad{}, err
+	}
+	return Biquad{b0: 1 + alpha*a, b1: -2 * cos, b2: 1 - alpha*a, a1: -2 * cos, a2: 1 - alpha/a}.over(1 + alpha/a), nil
+}
+
+// band returns what all formulas are made of.
+func band(rate int, frequency, decibels, q float64) (cos, alpha, a float64, err error) {
+	if !(frequency > 0) || !(q > 0) || 2*frequency >= float64(rate) {
+		return 0, 0, 0, fault.New(fault.Invalid, "frequency", "a sound of %d samples a second has no band around %g Hz of quality %g", rate, frequency, q)
+	}
+	sin, cos := math.Sincos(2 * math.Pi * frequency / float64(rate))
+	return cos, sin / (2 * q), math.Pow(10, decibels/40), nil
+}
+
+// over returns the filter with its coefficients over a0.
+func (f Biquad) over(a0 float64) Biquad {
+	return Biquad{f.b0 / a0, f.b1 / a0, f.b2 / a0, f.a1 / a0, f.a2 / a0}
+}
+
+// Filter returns the sound behind the filter, cut to full scale.
+func (s *Sound) Filter(f Biquad) *Sound {
+	return s.each(func(c []float32) []float32 {
+		out := make([]float32, len(c))
+		var x1, x2, y1, y2 float64
+		for i, v := range c {
+			x := float64(v)
+			y := f.b0*x + f.b1*x1 + f.b2*x2 - f.a1*y1 - f.a2*y2
+			x1, x2, y1, y2 = x, x1, y, y1
+			out[i] = float32(min(max(y, -1), 1))
+		}
+		return out
+	})
+}
