@@ -82,6 +82,8 @@ func refused(err error) bool {
 	switch kind := fault.KindOf(classify(err)); {
 	case err == nil, fault.CodeOf(err) == "hash_mismatch":
 		return false
+	case fault.CodeOf(err) == "storage_full": // nothing of a transaction that met it is kept
+		return true
 	default:
 		return kind == fault.Invalid || kind == fault.Exhausted
 	}

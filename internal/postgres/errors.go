@@ -18,6 +18,7 @@ import (
 const (
 	uniqueViolation = "23505"
 	diskFull        = "53100"
+	readOnly        = "25006" // a standby that was not promoted yet, or a primary that was taken out of service
 )
 
 // databaseRetry is what a client is told to wait while the database is away: a restart takes seconds.
@@ -53,10 +54,13 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	case pg.Code == uniqueViolation:
 		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
 	case pg.Code == diskFull:
-		return fault.Wrap(wrapped(err, what), fault.Exhausted, "storage_full", "the database has no space left")
+		// It passes, like an outage: what was accepted waits for it and does not fail.
+		return fault.Wrap(wrapped(err, what), fault.Unavailable, "storage_full", "the database has no space left").WithRetryAfter(databaseRetry)
+	case pg.Code == readOnly:
+		return unavailable(err, what)
 	}
 	switch pg.Code[:2] {
-	case "08", "40", "53", "55", "57": // connection, serialization, resources, locks, operator intervention
+	case "08", "40", "53", "55", "57", "58": // connection, serialization, resources, locks, operator intervention, the server's own files
 		return unavailable(err, what)
 	default:
 		return wrapped(err, what)

@@ -114,3 +114,33 @@ func TestAwayDatabaseIsUnavailable(t *testing.T) {
 	_, err = postgres.Open(t.Context(), "postgres://%zz", postgres.PoolOptions{})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
+
+// What passes must not fail the runs that meet it: they would be given up for a full disk, or because a replica is not
+// promoted yet.
+func TestADatabaseThatTakesNothingIsAway(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t, newDatabase(t))
+	for name, sql := range map[string]string{
+		"no space left":      `do $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`,
+		"its files fail":     `do $$ begin raise exception 'could not write to file' using errcode = '58030'; end $$`,
+		"a standby":          `begin transaction read only; insert into streams (id, account, version) values ('s', 'a', 1)`,
+		"lost a deadlock":    `do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$`,
+		"statement too long": `set statement_timeout = 10; select pg_sleep(60)`,
+	} {
+		_, err := pool.Exec(t.Context(), sql)
+		require.Error(t, err, name)
+		require.Equal(t, fault.Unavailable, fault.KindOf(postgres.Classify(err, "write")), name)
+	}
+}
+
+// Whoever runs the database may prefer another isolation; ours reads what stands behind a lock.
+func TestTransactionsReadWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t, newDatabase(t))
+	_, err := pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_isolation = 'repeatable read'`)
+	require.NoError(t, err)
+	again := openPool(t, pool.Config().ConnString())
+	var isolation string
+	require.NoError(t, again.QueryRow(t.Context(), `show transaction_isolation`).Scan(&isolation))
+	require.Equal(t, "read committed", isolation)
+}

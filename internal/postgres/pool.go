@@ -62,6 +62,7 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		"idle_in_transaction_session_timeout": millis(opts.IdleTransaction),
 		"lock_timeout":                        millis(opts.LockTimeout),
 		"timezone":                            "UTC",
+		"default_transaction_isolation":       "read committed", // locks are taken first, and what stands behind them is read
 		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
 		// would slow down every append until the next analyze. All frequent queries have an index.
 		"enable_seqscan": "off",

@@ -8,6 +8,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // source reads an object at any place. Reads that follow each other share one request.
@@ -20,22 +21,56 @@ type source struct {
 	at   int64         // where body stands
 }
 
-// ReadAt implements io.ReaderAt.
-func (r *source) ReadAt(p []byte, off int64) (int, error) {
+// resumes is how often a read goes on over a new request whose answer broke off.
+const resumes = 3
+
+// ReadAt implements io.ReaderAt. An answer that breaks off before the object's end is one of the network, and not
+// an object that ends there: that would be damage, and the object would be taken out of service.
+func (r *source) ReadAt(p []byte, off int64) (n int, err error) {
 	if off >= r.size {
 		return 0, io.EOF
 	}
+	want := int(min(int64(len(p)), r.size-off))
+	for broken := 0; n < want; {
+		got, err := r.read(p[n:want], off+int64(n))
+		n += got
+		if n == want {
+			break
+		}
+		if broken++; broken > resumes || r.ctx.Err() != nil || fault.Is(err, fault.NotFound) {
+			return n, r.brokeOff(err)
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// read reads on at off over the open answer, or a new one. One that failed is not read from again.
+func (r *source) read(p []byte, off int64) (int, error) {
 	if r.body == nil || off != r.at {
 		if err := r.seek(off); err != nil {
 			return 0, err
 		}
 	}
-	n, err := io.ReadFull(r.body, p[:min(int64(len(p)), r.size-off)])
+	n, err := io.ReadFull(r.body, p)
 	r.at += int64(n)
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && n < len(p) {
-		err = io.EOF
+	if err != nil {
+		_ = r.Close() // it is broken
 	}
 	return n, err
+}
+
+// brokeOff is the failure of a read; the end of an answer is no end of the object.
+func (r *source) brokeOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the answer broke off: " + err.Error()) // not wrapped: it must not be taken for the end
+	}
+	if fault.KindOf(err) != fault.Internal {
+		return err
+	}
+	return classify(r.ref, "read", err)
 }
 
 func (r *source) seek(off int64) error {

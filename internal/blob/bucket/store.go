@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -119,9 +120,14 @@ func (s *Store) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
 	return blob.NewReader(ref, &source{ctx: ctx, s: s, ref: ref, size: size}, size, false, verdict), nil
 }
 
-// quarantine moves a damaged object aside, so that the next upload of the bytes heals the blob.
+// quarantine moves a damaged object aside, so that the next upload of the bytes heals the blob. Because nobody can
+// read it then, it is read once more first: what came to us wrong may be stored right.
 func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 	ctx = context.WithoutCancel(ctx)
+	if damaged, err := s.damaged(ctx, ref); err != nil || !damaged {
+		s.opts.Log.Error("a blob was read wrong and stays in service", "blob", ref.String(), "error", err)
+		return
+	}
 	to := s.opts.Prefix + "damaged/" + ref.Hex()
 	err := s.locks.Exclusive(ctx, ref, func() error {
 		_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.opts.Bucket, Object: to},
@@ -132,6 +138,21 @@ func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 		return s.client.RemoveObject(ctx, s.opts.Bucket, s.key(ref), minio.RemoveObjectOptions{})
 	})
 	s.opts.Log.Error("damaged blob taken out of service", "blob", ref.String(), "moved_to", to, "error", err)
+}
+
+// damaged reads a blob whole, and reports whether it is other than its name says.
+func (s *Store) damaged(ctx context.Context, ref blob.Ref) (bool, error) {
+	size, err := s.Stat(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	src := &source{ctx: ctx, s: s, ref: ref, size: size}
+	defer src.Close() //nolint:errcheck // reading is over
+	h := blob.NewHash()
+	if _, err := io.Copy(h, io.NewSectionReader(src, 0, size)); err != nil {
+		return false, err
+	}
+	return blob.RefOf(h) != ref, nil
 }
 
 // Touch implements blob.Store.
