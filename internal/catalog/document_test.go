@@ -115,7 +115,7 @@ func TestSuggestionsAreCloseVisibleAndAtMostThree(t *testing.T) {
 	t.Parallel()
 	s := builtin(t)
 	all := func(*catalog.Model) bool { return true }
-	require.Equal(t, []string{"bfl/flux-2-pro", "fal/flux-2-pro"}, s.Suggest("bfl/flux-2-por", all))
+	require.Equal(t, []string{"bfl/flux-2-pro", "bfl/flux-2-max", "fal/flux-2-pro"}, s.Suggest("bfl/flux-2-por", all))
 	require.Equal(t, "bfl/flux-2-pro", s.Suggest("BFL/Flux-2-Pro", all)[0])
 	require.Contains(t, s.Suggest("black-forest-labs/flux-2-pro", all), "bfl/flux-2-pro")
 	require.LessOrEqual(t, len(s.Suggest("fal/flux", all)), 3)

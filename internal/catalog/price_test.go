@@ -29,6 +29,9 @@ func exactly(body string, price int64) bill {
 func TestPricesAreThoseOfTheProvidersLists(t *testing.T) {
 	t.Parallel()
 	models := builtin(t)
+	for _, m := range models.Models() {
+		require.True(t, m.Provider == "sim" || len(bills()[m.ID]) > 0, "%s has no example of its price", m.ID)
+	}
 	for id, bills := range bills() {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +127,7 @@ func bills() map[string][]bill {
 				body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 67_200, high: 184_400,
 				answer: `{"usageMetadata":{"promptTokenCount":0,"candidatesTokenCount":100,"candidatesTokensDetails":[{"modality":"TEXT","tokenCount":100}]}}`, settled: 300,
 			},
-			{body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 67_200, high: 184_400, answer: `{}`, settled: 184_400},
+			{body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 67_200, high: 184_400, answer: `{"usageMetadata":{"promptTokenCount":9}}`, settled: 184_400},
 		},
 		"google/gemini-3-pro-image": {{
 			body: `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"imageConfig":{"imageSize":"4K"}}}`, low: 240_000, high: 580_000,
@@ -138,6 +141,8 @@ func bills() map[string][]bill {
 				answer: `{"data":{"final_unit_deduction":"9"}}`, settled: 1_260_000,
 			},
 		},
+		"kling/kling-v3-image2video":  {exactly(`{"model_name":"kling-v3","image":"x","mode":"std","sound":"on"}`, 630_000)},
+		"kling/kling-v2-6-text2video": {exactly(`{"model_name":"kling-v2-6","prompt":"x","mode":"pro","sound":"on"}`, 700_000)},
 		"kling/kling-v2-6-image2video": {
 			exactly(`{"model_name":"kling-v2-6","image":"x","mode":"pro"}`, 350_000),
 			exactly(`{"model_name":"kling-v2-6","image":"x","mode":"pro","duration":"10","sound":"on"}`, 1_400_000),
@@ -184,18 +189,100 @@ func bills() map[string][]bill {
 			},
 		},
 		"wavespeed/flux-schnell": {{body: `{"prompt":"x","num_images":3}`, low: 9_000, high: 9_000, answer: `{"data":{"outputs":["a","b"]}}`, settled: 6_000}},
+		"bfl/flux-2-max": {
+			exactly(`{"prompt":"x","width":1024,"height":1024}`, 70_000),
+			exactly(`{"prompt":"x","width":2048,"height":1024}`, 100_000),
+		},
+		"bfl/flux-2-flex": {
+			exactly(`{"prompt":"x","width":1024,"height":1024}`, 50_000),
+			{body: `{"prompt":"x","width":1024,"height":1024,"input_image":"a"}`, low: 50_000, high: 250_000, accepted: `{"cost":10}`, settled: 100_000},
+		},
+		"bfl/flux-kontext-pro":   {exactly(`{"prompt":"x"}`, 40_000)},
+		"bfl/flux-kontext-max":   {exactly(`{"prompt":"x"}`, 80_000)},
+		"bfl/flux-pro-1.1-ultra": {exactly(`{"prompt":"x"}`, 60_000)},
+		"byteplus/seedance-1-0-pro-fast-251015": {{
+			body: `{"model":"seedance-1-0-pro-fast-251015","content":[{"type":"text","text":"x"}]}`, low: 9_555, high: 248_050,
+			answer: `{"usage":{"completion_tokens":246840}}`, settled: 246_840,
+		}},
+		"byteplus/seedance-1-5-pro-251215": {
+			{
+				body: `{"model":"seedance-1-5-pro-251215","content":[{"type":"text","text":"x"}]}`, low: 13_619, high: 275_880,
+				answer: `{"service_tier":"default","usage":{"completion_tokens":108900}}`, settled: 261_360,
+			},
+			{
+				body: `{"model":"seedance-1-5-pro-251215","content":[{"type":"text","text":"x"}],"generate_audio":false,"service_tier":"flex","duration":-1}`, low: 13_619, high: 164_730,
+				answer: `{"service_tier":"flex","usage":{"completion_tokens":108900}}`, settled: 65_340,
+			},
+		},
+		"byteplus/dreamina-seedance-2-0-260128": {
+			{
+				body: `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"text","text":"x"}]}`, low: 162_669, high: 811_300,
+				answer: `{"resolution":"720p","usage":{"completion_tokens":108900}}`, settled: 762_300,
+			},
+			{
+				body: `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"text","text":"x"}],"resolution":"1080p"}`, low: 162_669, high: 1_925_770,
+				answer: `{"resolution":"1080p","usage":{"completion_tokens":245025}}`, settled: 1_886_693,
+			},
+			{ // a video of five seconds to go by
+				body: `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"video_url","video_url":{"url":"a"},"role":"reference_video"}]}`, low: 162_669, high: 1_968_970,
+				answer: `{"resolution":"720p","usage":{"completion_tokens":217800}}`, settled: 936_540,
+			},
+		},
+		"byteplus/seedream-4-5-251128": {
+			exactly(`{"model":"seedream-4-5-251128","prompt":"x"}`, 40_000),
+			{ // one of three was refused
+				body: `{"model":"seedream-4-5-251128","prompt":"x","sequential_image_generation":"auto","sequential_image_generation_options":{"max_images":3}}`, low: 40_000, high: 120_000,
+				answer: `{"data":[{"url":"a"},{"url":"b"},{"error":{"code":"OutputImageSensitiveContentDetected"}}],"usage":{"generated_images":2}}`, settled: 80_000,
+			},
+		},
+		"fal/flux-dev":                {exactly(`{"prompt":"x","image_size":{"width":1024,"height":1024}}`, 25_000)},
+		"higgsfield/soul-v2-standard": {{body: `{"prompt":"x"}`, low: 40_000, high: 94_000, settled: 94_000}},
+		"minimax/hailuo-2.3": {
+			exactly(`{"model":"MiniMax-Hailuo-2.3","prompt":"x"}`, 280_000),
+			exactly(`{"model":"MiniMax-Hailuo-2.3","prompt":"x","duration":10}`, 560_000),
+			exactly(`{"model":"MiniMax-Hailuo-2.3","prompt":"x","resolution":"1080P"}`, 490_000),
+		},
+		"runware/flux-schnell": {
+			{
+				body: `{"positivePrompt":"xx","width":1024,"height":1024}`, low: 100, high: 1_000,
+				answer: `{"data":[{"status":"success","cost":0.0006}]}`, settled: 600,
+			},
+			{ // two of three were made
+				body: `{"positivePrompt":"xx","width":1024,"height":1024,"numberResults":3}`, low: 300, high: 3_000,
+				answer: `{"data":[{"status":"success","cost":0.0006},{"status":"error"},{"status":"success","cost":0.0006}]}`, settled: 1_200,
+			},
+		},
+		"stability/stable-diffusion-3.5": {
+			exactly(`{"prompt":"x"}`, 65_000),
+			exactly(`{"prompt":"x","model":"sd3.5-large-turbo"}`, 40_000),
+			exactly(`{"prompt":"x","model":"sd3.5-medium"}`, 35_000),
+			exactly(`{"prompt":"x","model":"sd3.5-flash"}`, 25_000),
+		},
+		"vertexai/veo-3.1-fast-generate-001": {
+			exactly(`{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":8}}`, 800_000),
+			exactly(`{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":8,"resolution":"1080p"}}`, 960_000),
+			exactly(`{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":4,"resolution":"4k","generateAudio":false}}`, 1_000_000),
+		},
+		"xai/grok-imagine-image-quality": {
+			exactly(`{"model":"grok-imagine-image-quality","prompt":"x"}`, 50_000),
+			{body: `{"model":"grok-imagine-image-quality","prompt":"x","resolution":"2k","n":2}`, low: 140_000, high: 140_000, answer: `{"data":[{"url":"a"}]}`, settled: 70_000},
+		},
+		"xai/grok-imagine-video-1.5": {
+			exactly(`{"model":"grok-imagine-video-1.5","prompt":"x","duration":10,"resolution":"1080p"}`, 2_500_000),
+			exactly(`{"model":"grok-imagine-video-1.5","prompt":"x","image":{"url":"a"}}`, 650_000),
+		},
 		"xai/grok-imagine-image": {
-			exactly(`{"prompt":"x","n":3}`, 60_000),
-			{body: `{"prompt":"x","n":3}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}]}`, settled: 20_000},
-			{body: `{"prompt":"x","n":3}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}],"usage":{"cost_in_usd_ticks":400000000}}`, settled: 40_000},
+			exactly(`{"model":"grok-imagine-image","prompt":"x","n":3}`, 60_000),
+			{body: `{"model":"grok-imagine-image","prompt":"x","n":3}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}]}`, settled: 20_000},
+			{body: `{"model":"grok-imagine-image","prompt":"x","n":3}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}],"usage":{"cost_in_usd_ticks":400000000}}`, settled: 40_000},
 		},
 		"xai/grok-imagine-video": {
-			exactly(`{"prompt":"x"}`, 400_000),
+			exactly(`{"model":"grok-imagine-video","prompt":"x"}`, 400_000),
 			{
-				body: `{"prompt":"x","duration":1,"image":{"url":"a"}}`, low: 50_000, high: 52_000,
+				body: `{"model":"grok-imagine-video","prompt":"x","duration":1,"image":{"url":"a"}}`, low: 50_000, high: 52_000,
 				answer: `{"usage":{"cost_in_usd_ticks":520000000}}`, settled: 52_000,
 			},
-			exactly(`{"prompt":"x","duration":10,"resolution":"720p"}`, 700_000),
+			exactly(`{"model":"grok-imagine-video","prompt":"x","duration":10,"resolution":"720p"}`, 700_000),
 		},
 	}
 }

@@ -217,7 +217,7 @@ func TestVeoPassesItsClipsThrough(t *testing.T) {
 func TestCancelReachesTheProvider(t *testing.T) {
 	t.Parallel()
 	w := worldOf(t, time.Hour)
-	for _, id := range []string{"sim/image", "byteplus/seedance-1-0-pro-250528", "replicate/flux-schnell", "fal/flux-schnell", "higgsfield/soul-standard"} {
+	for _, id := range []string{"sim/image", "byteplus/seedance-1-0-pro-250528", "replicate/flux-schnell", "fal/flux-schnell", "higgsfield/soul-v2-standard"} {
 		m := w.model(t, id)
 		var sink bytes.Buffer
 		out, err := w.client.Dispatch(t.Context(), request(m, marked(t, m, "[sim:delay=1m]")), &sink)

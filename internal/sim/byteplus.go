@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -19,6 +20,7 @@ var arkRefusals = refusals{
 }
 
 func (s *Server) byteplusRoutes() {
+	s.handle("POST /byteplus/api/v3/images/generations", bearer, arkRefusals.or(arkImage))
 	s.handle("POST /byteplus/api/v3/contents/generations/tasks", bearer, arkRefusals.or(arkSubmit))
 	s.handle("GET /byteplus/api/v3/contents/generations/tasks/{id}", bearer, refusals{faultDown: arkRefusals[faultDown]}.or(arkTask))
 	s.handle("DELETE /byteplus/api/v3/contents/generations/tasks/{id}", bearer, func(e *exchange) reply {
@@ -29,8 +31,22 @@ func (s *Server) byteplusRoutes() {
 	})
 }
 
+// arkAreas are the pixels of a frame.
+var arkAreas = map[string]int{"480p": 864 * 480, "720p": 1280 * 720, "1080p": 1920 * 1088}
+
+func arkResolution(e *exchange) string {
+	if asked := e.text("resolution"); arkAreas[asked] > 0 {
+		return asked
+	}
+	if strings.HasPrefix(e.text("model"), "seedance-1-0") {
+		return "1080p"
+	}
+	return "720p"
+}
+
 func arkSubmit(e *exchange) reply {
-	extra := e.text("model")
+	resolution := arkResolution(e)
+	extra := fmt.Sprintf("%s %s %d", e.text("model"), resolution, arkAreas[resolution]*121/1024) // five seconds
 	if e.body["return_last_frame"] == true {
 		extra += " last"
 	}
@@ -44,7 +60,9 @@ func arkTask(e *exchange) reply {
 	if !found {
 		return arkError(http.StatusNotFound, "ResourceNotFound", "The specified task is not found.")
 	}
-	model, last, _ := strings.Cut(t.Extra, " ")
+	var model, resolution, last string
+	var tokens int
+	_, _ = fmt.Sscan(t.Extra, &model, &resolution, &tokens, &last) // what is not there stays empty
 	task := map[string]any{"id": t.id(), "model": model, "status": "running", "service_tier": "default", "created_at": t.Ready/1000 - 1, "updated_at": e.now.Unix()}
 	switch {
 	case e.canceled(t):
@@ -64,7 +82,16 @@ func arkTask(e *exchange) reply {
 		content["last_frame_url"] = e.file(t.Seed, "png")
 	}
 	task["status"], task["content"] = "succeeded", content
-	task["usage"] = map[string]any{"completion_tokens": 246840, "total_tokens": 246840}
-	task["resolution"], task["ratio"], task["duration"], task["framespersecond"], task["seed"] = "1080p", "16:9", 5, 24, 42
+	task["usage"] = map[string]any{"completion_tokens": tokens, "total_tokens": tokens}
+	task["resolution"], task["ratio"], task["duration"], task["framespersecond"], task["seed"] = resolution, "16:9", 5, 24, 42
 	return ok(task)
+}
+
+// arkImage answers with one picture, whatever the number that was asked for.
+func arkImage(e *exchange) reply {
+	return reply{status: http.StatusOK, charged: true, json: map[string]any{
+		"model": e.text("model"), "created": e.now.Unix(),
+		"data":  []any{map[string]any{"url": e.file(seedOf(e.raw), "png"), "size": "2048x2048"}},
+		"usage": map[string]any{"generated_images": 1, "output_tokens": 16384, "total_tokens": 16384},
+	}}
 }

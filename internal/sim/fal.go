@@ -18,6 +18,7 @@ var falRefusals = refusals{
 func (s *Server) falRoutes() {
 	key := scheme("Key")
 	s.handle("POST /fal/fal-ai/flux/schnell", key, falRefusals.or(falSubmit("flux")))
+	s.handle("POST /fal/fal-ai/flux/dev", key, falRefusals.or(falSubmit("flux")))
 	s.handle("POST /fal/fal-ai/flux-2-pro", key, falRefusals.or(falSubmit("flux-2-pro")))
 	for _, app := range []string{"flux", "flux-2-pro"} {
 		request := "/fal/fal-ai/" + app + "/requests/{id}"

@@ -22,7 +22,7 @@ var higgsCredential = credential{header: "Authorization", scheme: "Key ", refusa
 }}
 
 func (s *Server) higgsfieldRoutes() {
-	s.handle("POST /higgsfield/higgsfield-ai/soul/standard", higgsCredential, higgsRefusals.or(higgsSubmit))
+	s.handle("POST /higgsfield/higgsfield-ai/soul/v2/standard", higgsCredential, higgsRefusals.or(higgsSubmit))
 	s.handle("GET /higgsfield/requests/{id}/status", higgsCredential, refusals{faultDown: higgsRefusals[faultDown]}.or(higgsStatus))
 	s.handle("POST /higgsfield/requests/{id}/cancel", higgsCredential, func(e *exchange) reply {
 		if !e.cancel() {

@@ -97,11 +97,11 @@ func TestWebhooksReachThisMachineOnly(t *testing.T) {
 	send(t, "POST", base+"/bfl/v1/flux-2-pro", `{"prompt":"x","webhook_url":"`+hook.URL+`"}`, "x-key", "k")
 	require.Equal(t, "Ready", (<-got)["status"])
 	for path, want := range map[string]string{
-		"/wavespeed/api/v3/wavespeed-ai/flux-schnell?webhook=" + hook.URL:            "completed",
-		"/higgsfield/higgsfield-ai/soul/standard?hf_webhook=" + hook.URL:             "completed",
-		"/higgsfield/higgsfield-ai/soul/standard?note=policy&hf_webhook=" + hook.URL: "nsfw",
-		"/byteplus/api/v3/contents/generations/tasks":                                "succeeded",
-		"/kling/v1/videos/text2video":                                                "succeed",
+		"/wavespeed/api/v3/wavespeed-ai/flux-schnell?webhook=" + hook.URL:               "completed",
+		"/higgsfield/higgsfield-ai/soul/v2/standard?hf_webhook=" + hook.URL:             "completed",
+		"/higgsfield/higgsfield-ai/soul/v2/standard?note=policy&hf_webhook=" + hook.URL: "nsfw",
+		"/byteplus/api/v3/contents/generations/tasks":                                   "succeeded",
+		"/kling/v1/videos/text2video":                                                   "succeed",
 	} {
 		body := `{"prompt":"x","callback_url":"` + hook.URL + `"}`
 		if strings.Contains(path, "note=policy") {
