@@ -1,6 +1,10 @@
 package graph_test
 
 import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +45,43 @@ func TestPlanHasWhatTheOutputsNeedInOrder(t *testing.T) {
 	require.Equal(t, int64(1<<20), plan.Nodes[2].Pixels)
 	require.Equal(t, (1<<20)*100*time.Nanosecond, plan.Nodes[0].Cost)
 	require.Equal(t, graph.Shape{Units: []graph.Unit{{Millis: 105}, {Deps: []int{0}}, {Deps: []int{1}, Output: true}}}, plan.Shape())
+}
+
+// Each output stands right behind what it needs and no output before it does, so that what is shown is there as soon as it
+// can be, whatever else the graph makes.
+func TestAnOutputWaitsForNothingThatOnlyLaterOutputsNeed(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		from := map[string]string{}
+		var nodes, outputs []string
+		for i := range 2 + r.IntN(20) {
+			id := "n" + strconv.Itoa(i)
+			class := `"Image","inputs":{}`
+			if i > 0 && r.IntN(4) > 0 {
+				from[id] = "n" + strconv.Itoa(r.IntN(i))
+				class = `"Through","inputs":{"in":["` + from[id] + `",0]}`
+			}
+			nodes = append(nodes, `"`+id+`":{"class_type":`+class+`}`)
+			if r.IntN(3) == 0 || i == 0 {
+				out := "out" + strconv.Itoa(i)
+				from[out], outputs = id, append(outputs, out)
+				nodes = append(nodes, `"`+out+`":{"class_type":"Save","inputs":{"images":["`+id+`",0]}}`)
+			}
+		}
+		r.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		r.Shuffle(len(outputs), func(i, j int) { outputs[i], outputs[j] = outputs[j], outputs[i] })
+		var want []string
+		for _, out := range outputs {
+			var path []string
+			for id := out; id != "" && !slices.Contains(want, id); id = from[id] {
+				path = append(path, id)
+			}
+			slices.Reverse(path)
+			want = append(want, path...)
+		}
+		require.Equal(t, want, ids(planOf(t, "{"+strings.Join(nodes, ",")+"}", outputs...)), "seed %d", seed)
+	}
 }
 
 func TestConstantsAreConverted(t *testing.T) {

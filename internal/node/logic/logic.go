@@ -18,7 +18,7 @@ const (
 // Classes returns the family's classes in the order in which they are listed.
 func Classes() []*node.Class {
 	return []*node.Class{
-		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(),
+		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(), Not(), And(), Or(),
 		MathExpression(), NumberConvert(), ResolutionSelector(), Repeat(), Gate(),
 	}
 }

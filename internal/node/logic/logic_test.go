@@ -2,16 +2,20 @@ package logic_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/media"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/logic"
 	"github.com/millrace-dev/millrace/internal/node/python"
+	"github.com/millrace-dev/millrace/internal/raster"
 )
 
 func class(t *testing.T, name string) *node.Class {
@@ -97,6 +101,52 @@ func TestSwitchPassesTheChosenValue(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	_, err = run(t, "ComfySwitchNode", node.Args{"on_false": "x"})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+func TestConditionsGoByPythonsTruth(t *testing.T) {
+	t.Parallel()
+	im, err := raster.NewImage8(1, 1, 1, 3, []byte{1, 2, 3})
+	require.NoError(t, err)
+	sound, err := media.Silence(8000, 1, 10)
+	require.NoError(t, err)
+	holds := []node.Value{true, int64(-1), 0.1, math.NaN(), "False", []any{nil}, map[string]any{"a": nil}, sound}
+	fails := []node.Value{nil, false, int64(0), 0.0, math.Copysign(0, -1), "", []any{}, map[string]any{}}
+	for want, values := range map[bool][]node.Value{false: holds, true: fails} {
+		for _, v := range values {
+			res, err := run(t, "ComfyNotNode", node.Args{"value": v})
+			require.NoError(t, err)
+			require.Equal(t, []node.Value{want}, res.Outputs, "%T %v", v, v)
+		}
+	}
+	for _, c := range []struct {
+		values  []node.Value
+		all, or bool
+	}{
+		{[]node.Value{true}, true, true},
+		{[]node.Value{""}, false, false},
+		{[]node.Value{int64(1), "x", true}, true, true},
+		{[]node.Value{int64(1), "", true}, false, true},
+		{[]node.Value{false, nil, int64(0)}, false, false},
+	} {
+		args := node.Args{}
+		for i, v := range c.values {
+			args["values.value"+strconv.Itoa(i)] = v
+		}
+		for class, want := range map[string]bool{"ComfyAndNode": c.all, "ComfyOrNode": c.or} {
+			res, err := run(t, class, args)
+			require.NoError(t, err)
+			require.Equal(t, []node.Value{want}, res.Outputs, "%s %v", class, c.values)
+		}
+	}
+	for class, args := range map[string]node.Args{
+		"ComfyNotNode": {"value": im}, "ComfyAndNode": {"values.value0": true, "values.value1": im}, "ComfyOrNode": {"values.value0": im},
+	} {
+		_, err := run(t, class, args)
+		require.Equal(t, fault.Invalid, fault.KindOf(err), class)
+	}
+	res, err := run(t, "ComfyOrNode", node.Args{"values.value0": true, "values.value1": im})
+	require.NoError(t, err)
+	require.Equal(t, []node.Value{true}, res.Outputs, "what the first decides is not asked of the others")
 }
 
 func TestTheRectangleOfFourNumbers(t *testing.T) {

@@ -17,6 +17,8 @@ var references = map[string]Reference{
 	"LoadImage": Pillow, "LoadImageMask": Pillow, "LoadImageOutput": Pillow, "ImageQuantize": Pillow,
 
 	"StringReplace": Python, "StringTrim": Python, "CaseConverter": Python, "StringFormat": Python, "RegexReplace": Python,
+	"StringSubstring": Python, "StringLength": Python, "StringContains": Python, "StringCompare": Python,
+	"RegexMatch": Python, "RegexExtract": Python, "JsonExtractString": Python,
 	"ComfyMathExpression": Python, "ComfyNumberConvert": Python, "ResolutionSelector": Python,
 
 	// Of the scaling classes lanczos is Pillow's, byte for byte; the other methods follow their formulas.

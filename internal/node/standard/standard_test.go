@@ -25,6 +25,9 @@ func TestClassesConform(t *testing.T) {
 	classes, err := standard.Registry(nil)
 	require.NoError(t, err)
 	nodetest.Conform(t, classes, nodetest.Example{
+		"ComfyNotNode":        {"value": true},
+		"ComfyAndNode":        {"values.value0": int64(1)},
+		"ComfyOrNode":         {"values.value0": int64(1)},
 		"StringFormat":        {"f_string": "{a}", "values.a": int64(1)},
 		"ComfyNumberConvert":  {"value": " 3.5 "},
 		"ComfyMathExpression": {"expression": "a + b", "values.a": int64(1), "values.b": 0.5},

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/node/nodetest"
+	"github.com/millrace-dev/millrace/internal/node/python"
 	"github.com/millrace-dev/millrace/internal/node/text"
 )
 
@@ -78,6 +79,27 @@ func TestClassesDoWhatPythonDoes(t *testing.T) {
 			t.Errorf("%s %s: %v", c.Class, c.Args, err)
 		} else if res.Outputs[0] != c.Want {
 			t.Errorf("%s %s: got %q, want %q", c.Class, c.Args, res.Outputs[0], c.Want)
+		}
+	}
+}
+
+func TestWhatIsFoundInTextsIsWhatPythonFinds(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/golden_find.json")
+	require.NoError(t, err)
+	var cases []golden
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Greater(t, len(cases), 2000)
+	for _, c := range cases {
+		args := node.Args{}
+		for name, raw := range c.Args {
+			args[name] = value(t, raw)
+		}
+		res, err := run(t, c.Class, args)
+		if err != nil {
+			t.Errorf("%s %s: %v", c.Class, c.Args, err)
+		} else if got := python.Repr(res.Outputs[0]); got != c.Want {
+			t.Errorf("%s %s: got %s, want %s", c.Class, c.Args, got, c.Want)
 		}
 	}
 }

@@ -22,7 +22,8 @@ const maxLength = 16 << 20
 func Classes() []*node.Class {
 	return []*node.Class{
 		PrimitiveString(), PrimitiveStringMultiline(), StringConcatenate(), StringReplace(), StringTrim(),
-		CaseConverter(), RegexReplace(), StringFormat(), SaveText(), PreviewAny(),
+		CaseConverter(), StringSubstring(), StringLength(), StringContains(), StringCompare(),
+		RegexMatch(), RegexExtract(), RegexReplace(), JsonExtractString(), StringFormat(), SaveText(), PreviewAny(),
 	}
 }
 

@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,50 @@ func FuzzRegexReplace(f *testing.F) {
 		_, err := run(t, "RegexReplace", node.Args{"string": s, "regex_pattern": pattern, "replace": replace})
 		if err != nil {
 			require.Contains(t, []fault.Kind{fault.Invalid, fault.Exhausted}, fault.KindOf(err), err)
+		}
+	})
+}
+
+func TestLookingIntoTextsIsBounded(t *testing.T) {
+	t.Parallel()
+	res, err := run(t, "JsonExtractString", node.Args{"json_string": `{"k":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + "}", "key": "k"})
+	require.NoError(t, err)
+	require.Equal(t, []node.Value{""}, res.Outputs, "nested too deep")
+	for class, args := range map[string]node.Args{
+		"RegexMatch":   {"string": strings.Repeat("a", 60) + "!", "regex_pattern": "(a+)+$"},
+		"RegexExtract": {"string": strings.Repeat("a", 60) + "!", "regex_pattern": "(a+)+$", "mode": "All Matches", "group_index": int64(1)},
+	} {
+		_, err := run(t, class, args)
+		require.Equal(t, fault.Exhausted, fault.KindOf(err), class)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	args := node.Args{"string": "aaa", "regex_pattern": "a", "mode": "All Matches", "group_index": int64(1)}
+	_, err = class(t, "RegexExtract").Run(ctx, &node.Call{Args: args})
+	require.ErrorIs(t, err, context.Canceled)
+	args["mode"] = "Some"
+	_, err = run(t, "RegexExtract", args)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	args["mode"], args["group_index"] = "First Group", int64(-1)
+	_, err = run(t, "RegexExtract", args)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+// FuzzJSONExtractString holds that a value is found wherever encoding/json finds an object with the key.
+func FuzzJSONExtractString(f *testing.F) {
+	for _, seed := range []string{`{"k":1}`, `{"k":{"a":[null,"x"]},"k":true}`, `[`, `{"k":"\ud800"}`} {
+		f.Add(seed, "k")
+	}
+	f.Fuzz(func(t *testing.T, source, key string) {
+		res, err := run(t, "JsonExtractString", node.Args{"json_string": source, "key": key})
+		require.NoError(t, err)
+		var object map[string]any
+		if json.Unmarshal([]byte(source), &object) != nil || object[key] == nil {
+			require.Empty(t, res.Outputs[0])
+		} else if s, ok := object[key].(string); ok {
+			require.Equal(t, s, res.Outputs[0])
+		} else {
+			require.NotEmpty(t, res.Outputs[0])
 		}
 	})
 }
