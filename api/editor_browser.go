@@ -44,7 +44,7 @@ func (s *server) editorPageRoutes() []route {
 	if s.Editor == nil {
 		return nil
 	}
-	e := &editorServer{&consoleServer{server: s, base: editorPath, pages: console.New(), crossOrigin: http.NewCrossOriginProtection()}}
+	e := &editorServer{&consoleServer{server: s, base: editorPath, pages: console.New()}}
 	page := func(handle func(*gin.Context) error) func(*gin.Context) error {
 		return func(c *gin.Context) error {
 			if err := handle(c); err != nil {
@@ -110,7 +110,7 @@ func (s *editorServer) ask(c *gin.Context, status int, wrong bool) {
 
 // signIn keeps a key in the browser: POST /editor/signin.
 func (s *editorServer) signIn(c *gin.Context) error {
-	if err := s.sameSite(c.Request); err != nil {
+	if err := s.ownForm(c.Request); err != nil {
 		return err
 	}
 	key := strings.TrimSpace(c.PostForm("key"))
@@ -131,11 +131,19 @@ func (s *editorServer) signIn(c *gin.Context) error {
 
 // signOut takes the key from the browser: POST /editor/signout.
 func (s *editorServer) signOut(c *gin.Context) error {
-	if err := s.sameSite(c.Request); err != nil {
+	if err := s.ownForm(c.Request); err != nil {
 		return err
 	}
 	s.setCookie(c, "", -1)
 	c.Redirect(http.StatusSeeOther, s.prefix(c)+editorPath)
+	return nil
+}
+
+// ownForm refuses what is not sent by a form of ours.
+func (s *editorServer) ownForm(r *http.Request) error {
+	if !s.fromOurPage(r) {
+		return fault.New(fault.Denied, "forbidden", "This form was sent by another site, or to another address than this service answers under.")
+	}
 	return nil
 }
 

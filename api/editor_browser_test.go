@@ -63,7 +63,7 @@ const formType = "application/x-www-form-urlencoded"
 // signIn returns the Cookie header of a browser that signed in with a key.
 func (h *harness) signIn(t *testing.T, key string, headers ...string) (cookie string, set *http.Cookie) {
 	t.Helper()
-	got := h.do(t, "POST", "/editor/signin", url.Values{"key": {key}}.Encode(), append(headers, "Content-Type", formType, "Sec-Fetch-Site", "same-origin")...)
+	got := h.do(t, "POST", "/editor/signin", url.Values{"key": {key}}.Encode(), append([]string{"Content-Type", formType, "Origin", h.url}, headers...)...)
 	require.Equal(t, http.StatusSeeOther, got.status, got.body)
 	set, err := http.ParseSetCookie(got.header.Get("Set-Cookie"))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestABrowserSignsInToOpenTheEditor(t *testing.T) {
 	form := h.do(t, "GET", "/editor", "")
 	require.Equal(t, http.StatusOK, form.status)
 	require.Contains(t, form.body, `action="/editor/signin"`)
-	wrong := h.do(t, "POST", "/editor/signin", "key=nonsense", "Content-Type", formType)
+	wrong := h.do(t, "POST", "/editor/signin", "key=nonsense", "Content-Type", formType, "Origin", h.url)
 	require.Equal(t, http.StatusUnauthorized, wrong.status)
 	require.Empty(t, wrong.header.Get("Set-Cookie"))
 
@@ -96,7 +96,7 @@ func TestABrowserSignsInToOpenTheEditor(t *testing.T) {
 	require.Contains(t, opened.header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
 	require.Contains(t, h.do(t, "GET", "/editor", "", "Cookie", cookie).body, "<code>a</code>")
 
-	out := h.do(t, "POST", "/editor/signout", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin")
+	out := h.do(t, "POST", "/editor/signout", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin", "Origin", h.url)
 	require.Equal(t, http.StatusSeeOther, out.status)
 	require.Contains(t, out.header.Get("Set-Cookie"), "Max-Age=0")
 }
@@ -104,7 +104,7 @@ func TestABrowserSignsInToOpenTheEditor(t *testing.T) {
 func TestTheCookieHidesBehindTLS(t *testing.T) {
 	t.Parallel()
 	h := startEditor(t, api.Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	cookie, set := h.signIn(t, "key-a", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example")
+	cookie, set := h.signIn(t, "key-a", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "https://jobs.example", "Sec-Fetch-Site", "same-origin")
 	require.True(t, set.Secure)
 	require.Equal(t, "__Host-millrace_editor", set.Name, "no other host can set it")
 	read := func(headers ...string) int {
@@ -114,7 +114,7 @@ func TestTheCookieHidesBehindTLS(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, read("X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "http://jobs.example"), "a page that anybody on the way could have written")
 
 	below := startEditor(t, api.Options{PublicURL: "https://example.org/mr"})
-	_, set = below.signIn(t, "key-a")
+	_, set = below.signIn(t, "key-a", "Origin", "https://example.org")
 	require.Equal(t, "/mr/", set.Path)
 	require.True(t, set.Secure)
 	require.Equal(t, "millrace_editor", set.Name)
@@ -247,10 +247,21 @@ func TestFormsOfOtherSitesSignNobodyIn(t *testing.T) {
 	t.Parallel()
 	h := startEditor(t, api.Options{})
 	for _, path := range []string{"/editor/signin", "/editor/signout"} {
-		got := h.do(t, "POST", path, "key=key-a", "Content-Type", formType, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
-		require.Equal(t, http.StatusForbidden, got.status)
-		require.Empty(t, got.header.Get("Set-Cookie"))
+		for name, headers := range map[string][]string{
+			"another site's":      {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
+			"over plain HTTP":     {"Origin", "http://evil.example"},
+			"a sibling host's":    {"Sec-Fetch-Site", "same-site", "Origin", h.url},
+			"a sandboxed page's":  {"Origin", "null"},
+			"that says nothing":   nil,
+			"that hides where":    {"Sec-Fetch-Site", "same-origin"},
+			"of a trusted Origin": {"Sec-Fetch-Site", "cross-site", "Origin", h.url},
+		} {
+			got := h.do(t, "POST", path, "key=key-a", append(headers, "Content-Type", formType)...)
+			require.Equal(t, http.StatusForbidden, got.status, name)
+			require.Empty(t, got.header.Get("Set-Cookie"), name)
+		}
 	}
+	require.Equal(t, "same-origin", h.do(t, "GET", "/editor", "").header.Get("Referrer-Policy"), "else the form would say Origin: null")
 }
 
 func TestFilesOfTheEditorNeverStandBeforeTheAPI(t *testing.T) {

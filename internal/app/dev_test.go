@@ -29,6 +29,17 @@ func TestATakenPortIsToldBeforeAnythingIsStarted(t *testing.T) {
 	require.Empty(t, left, "no data, no server")
 }
 
+func TestAnEditorThatIsNotThereIsToldBeforeAnythingIsStarted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := run(t, "dev", "--addr", "127.0.0.1:0", "--data", dir, "--editor", filepath.Join(dir, "none"))
+	require.ErrorContains(t, err, "--editor (MILLRACE_EDITOR): no editor in "+filepath.Join(dir, "none"))
+	require.ErrorContains(t, err, "comfyui-frontend-package")
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "no data, no server")
+}
+
 // The lines to paste are complete requests.
 func TestTheBannerCanBePasted(t *testing.T) {
 	t.Parallel()
@@ -44,8 +55,10 @@ func TestTheBannerCanBePasted(t *testing.T) {
 		require.True(t, json.Valid([]byte(body[1])), body[1])
 	}
 	require.NotContains(t, out.String(), "X-API-Key")
+	require.NotContains(t, out.String(), "Editor")
 	out.Reset()
-	cfg.Auth = "token"
+	cfg.Auth, cfg.Editor = "token", "/srv/editor"
 	app.Banner(&out, cfg, "http://127.0.0.1:8188", "")
+	require.Contains(t, out.String(), "Editor       http://127.0.0.1:8188/\n")
 	require.Contains(t, out.String(), `curl -s -H "X-API-Key: $KEY"`)
 }

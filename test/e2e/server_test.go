@@ -70,6 +70,11 @@ func startService() *service {
 	}
 	addr, err := served.FreeAddress()
 	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), err: err}
+	editor, err := anEditor(dir.Path)
+	if err != nil {
+		s.err = err
+		return s
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -87,7 +92,7 @@ func startService() *service {
 			}
 			return os.LookupEnv(name)
 		})
-		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error", "--admin-token", adminToken})
+		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error", "--editor", editor, "--admin-token", adminToken})
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	stopMu.Lock()
