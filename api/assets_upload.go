@@ -85,7 +85,7 @@ func refused(err error) bool {
 	case fault.CodeOf(err) == "storage_full": // nothing of a transaction that met it is kept
 		return true
 	default:
-		return kind == fault.Invalid || kind == fault.Exhausted
+		return kind == fault.Invalid || kind == fault.Exhausted || kind == fault.Denied
 	}
 }
 
@@ -124,6 +124,11 @@ func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
 	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: requestID(c)}}
 	if err := u.complete(f); err != nil {
 		return asset.Made{}, err
+	}
+	if _, size := in.Sum(); size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
+		if err := s.fits(c, size); err != nil {
+			return asset.Made{}, err
+		}
 	}
 	return s.Assets.Create(ctx, in, u.expected, u.spec)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -239,6 +240,25 @@ func (s *consoleServer) problem(c *gin.Context, err error) {
 	})
 }
 
+// keptBy says what the account's files take of what they may.
+func (s *consoleServer) keptBy(c *gin.Context, of string) (string, error) {
+	if s.Storage == nil {
+		return "", nil
+	}
+	kept, err := s.Storage.Kept(c.Request.Context(), of)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("Files: %s in %d", account.Size(kept.Bytes), kept.Files)
+	if kept.Limit > 0 {
+		text = fmt.Sprintf("Files: %s of %s in %d", account.Size(kept.Bytes), account.Size(kept.Limit), kept.Files)
+	}
+	if kept.Full() {
+		text += ". Nothing more is taken until some are deleted."
+	}
+	return text, nil
+}
+
 var consoleStates = []job.State{job.Queued, job.Running, job.Succeeded, job.Failed, job.Canceled}
 
 func (s *consoleServer) list(c *gin.Context, id account.Identity) error {
@@ -270,10 +290,14 @@ func (s *consoleServer) list(c *gin.Context, id account.Identity) error {
 		}
 		live = live || !j.State.Final()
 	}
+	kept, err := s.keptBy(c, id.Account)
+	if err != nil {
+		return err
+	}
 	s.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
 		f.Title, f.Live = "Jobs", live
 		return s.pages.List(b, console.ListPage{
-			Frame: f, Jobs: listed, Status: string(status), States: consoleStates, Next: console.NextQuery(string(status), page.Next),
+			Frame: f, Jobs: listed, Status: string(status), States: consoleStates, Next: console.NextQuery(string(status), page.Next), Kept: kept,
 		})
 	})
 	return nil

@@ -39,7 +39,8 @@ type Deps struct {
 	Router    *ModelRouter    // nil = no routes of the model router
 	Webhooks  *Webhooks       // nil = no routes of webhooks
 	Readiness Readiness
-	Room      Room // nil = there always is
+	Room      Room    // nil = there always is
+	Storage   Storage // nil = accounts keep as much as they like
 	Logger    *slog.Logger
 }
 
@@ -131,6 +132,14 @@ type Readiness interface {
 type Room interface {
 	// Room fails, as Unavailable, while there is not enough space for more.
 	Room() error
+}
+
+// Storage knows how much an account may keep.
+type Storage interface {
+	// Fits fails, as Denied with account.CodeStorage, unless the account may keep that many bytes more.
+	Fits(ctx context.Context, account string, bytes int64) error
+	// Kept returns what the account keeps.
+	Kept(ctx context.Context, account string) (account.Storage, error)
 }
 
 // Part is the state of one part.

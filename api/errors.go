@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/graph"
 	"github.com/millrace-dev/millrace/internal/queue"
@@ -139,6 +140,8 @@ func v2Verdict(kind fault.Kind, code string) (int, string) {
 		return http.StatusTooManyRequests, code
 	case "insufficient_credits":
 		return http.StatusPaymentRequired, code
+	case account.CodeStorage:
+		return http.StatusForbidden, code
 	case "invalid_cursor", "invalid_metadata_filter", "invalid_request":
 		return http.StatusBadRequest, code
 	case "not_implemented":

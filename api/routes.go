@@ -82,6 +82,9 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 		if err == nil && r.access == bringing && s.Room != nil {
 			err = s.Room.Room()
 		}
+		if err == nil && r.access == bringing {
+			err = s.fits(c, 1)
+		}
 		if err == nil && limit > 0 {
 			err = boundBody(c, limit)
 		}
@@ -92,6 +95,15 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 			s.fail(c, err)
 		}
 	}
+}
+
+// fits refuses what would make the caller's files larger than they may be. Anything that is brought is refused
+// at the door when nothing at all fits: a job that is accepted keeps what it makes, however much that is.
+func (s *server) fits(c *gin.Context, bytes int64) error {
+	if s.Storage == nil {
+		return nil
+	}
+	return s.Storage.Fits(c.Request.Context(), caller(c).Account, bytes)
 }
 
 // boundBody refuses a body that announces more than limit and cuts off one that lies.

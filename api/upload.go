@@ -87,6 +87,11 @@ func (s *fileServer) postImage(c *gin.Context) error {
 
 // keep commits the bytes and records the file.
 func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Entry, error) {
+	if _, size := w.Sum(); size > 0 {
+		if err := s.fits(c, size); err != nil {
+			return files.Entry{}, err
+		}
+	}
 	stored, err := w.Commit(c.Request.Context())
 	if err != nil {
 		return files.Entry{}, err

@@ -187,6 +187,9 @@ func (s *server) postUserdata(c *gin.Context) error {
 	} else {
 		var data []byte
 		if data, err = readBody(c); err == nil {
+			err = s.fits(c, int64(len(data)))
+		}
+		if err == nil {
 			kept, err = s.Userdata.Save(c.Request.Context(), caller(c).Account, path, data, overwrite)
 		}
 	}

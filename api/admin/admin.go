@@ -105,6 +105,8 @@ type Accounts interface {
 	RevokeKey(ctx context.Context, account, key string, by Act) error
 	Grant(ctx context.Context, account string, micros int64, by Act) (credit.Balance, error)
 	Balance(ctx context.Context, account string) (credit.Balance, error)
+	// Kept returns what the account keeps and, as it stands in a, may keep.
+	Kept(ctx context.Context, a account.Account) (account.Storage, error)
 }
 
 // Deps are what the handlers stand on.
@@ -138,6 +140,7 @@ func New(deps Deps, token string) (http.Handler, error) {
 	routes := s.routes()
 	maps.Copy(routes, s.webhookRoutes())
 	maps.Copy(routes, s.eventRoutes())
+	maps.Copy(routes, s.storageRoutes())
 	for pattern, h := range routes {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(method+" "+Prefix+path, s.guard(h))

@@ -115,6 +115,7 @@ type Account struct {
 	Active    bool // the subscription; an inactive account reads but submits nothing
 	Suspended bool // no credential of the account is accepted
 	Access    Access
+	Storage   *int64 // bytes that it may keep; 0 = no limit, nil = the deployment's
 	CreatedAt time.Time
 }
 

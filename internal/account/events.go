@@ -13,6 +13,8 @@ const (
 
 	TypeRouterAccessChanged = "account.router_access_changed.v1"
 
+	TypeStorageLimited = "account.storage_limited.v1"
+
 	TypeSuspended = "account.suspended.v1"
 	TypeResumed   = "account.resumed.v1"
 )
@@ -36,6 +38,12 @@ type RouterAccessChangedV1 struct {
 	Denied  []string `json:"denied,omitempty"`
 }
 
+// StorageLimitedV1 records how many bytes the account may keep from now on: 0 = no limit, null = the deployment's.
+type StorageLimitedV1 struct {
+	Bytes *int64 `json:"bytes"`
+	Was   *int64 `json:"was"`
+}
+
 // SuspendedV1 records that no credential of the account is accepted from now on.
 type SuspendedV1 struct{}
 
@@ -49,6 +57,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[SubscribedV1](TypeSubscribed).Says("the subscription is active again"),
 		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed).Says("the subscription has lapsed: the account reads and submits nothing"),
 		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged).Says("what the account may use of the model router from now on"),
+		eventlog.TypeOf[StorageLimitedV1](TypeStorageLimited).Says("how many bytes the account may keep from now on"),
 		eventlog.TypeOf[SuspendedV1](TypeSuspended).Says("from now on no key and no token of the account is accepted"),
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("keys and tokens of the account are accepted again"),
 	)
@@ -60,10 +69,11 @@ func Stream(id string) string { return "account-" + id }
 // Change is a command on an account's subscription.
 type Change struct {
 	Account   string
-	Tier      Tier    // "" = as it is
-	Active    *bool   // nil = as it is
-	Access    *Access // nil = as it is
-	Suspend   *bool   // nil = as it is; false resumes
+	Tier      Tier          // "" = as it is
+	Active    *bool         // nil = as it is
+	Access    *Access       // nil = as it is
+	Suspend   *bool         // nil = as it is; false resumes
+	Storage   *StorageLimit // nil = as it is
 	Actor     string
 	Reason    string
 	RequestID string // of the HTTP request that asks for it; "" = none does
@@ -78,6 +88,11 @@ func (c Change) Check() error {
 	}
 	if c.Access != nil {
 		if err := c.Access.check(); err != nil {
+			return err
+		}
+	}
+	if c.Storage != nil {
+		if err := c.Storage.check(); err != nil {
 			return err
 		}
 	}

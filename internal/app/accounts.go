@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -25,11 +26,12 @@ MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submi
   millrace keys create --account acme
   millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
   millrace accounts models acme --allow 'bfl/*' --reason "contract of May"
+  millrace accounts storage acme --limit 50GiB --reason "contract of May"
   millrace accounts credit acme --amount 25 --reason "trial"
   millrace accounts ledger acme`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.changeAccountCommand(), s.accountModelsCommand(), s.creditCommand(), s.ledgerCommand())
+	cmd.AddCommand(s.createAccountCommand(), s.listAccountsCommand(), s.showAccountCommand(), s.accountStorageCommand(), s.changeAccountCommand(), s.accountModelsCommand(), s.creditCommand(), s.ledgerCommand())
 	return cmd
 }
 
@@ -57,16 +59,21 @@ func (s *shell) createAccountCommand() *cobra.Command {
 
 func (s *shell) listAccountsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List accounts", Args: cobra.NoArgs,
-		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, _ []string) error {
-			all, err := store.Accounts(ctx)
+		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
+		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			all, err := postgres.NewAccounts(pool).Accounts(ctx)
+			if err != nil {
+				return err
+			}
+			kept, err := postgres.NewStorage(pool, s.cfg.AccountLimit).All(ctx)
 			if err != nil {
 				return err
 			}
 			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tCREATED") //nolint:errcheck // Flush tells
+			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tKEEPS\tLIMIT\tCREATED") //nolint:errcheck // Flush tells
 			for _, a := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\n", a.Name, a.ID, a.Tier, a.Active, a.CreatedAt.Format(time.RFC3339)) //nolint:errcheck // Flush tells
+				fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, a.Active, //nolint:errcheck // Flush tells
+					account.Size(kept[a.ID].Bytes), s.limitWord(a), a.CreatedAt.Format(time.RFC3339))
 			}
 			return w.Flush()
 		}),

@@ -72,6 +72,7 @@ type instance struct {
 	models   *activities.Models // nil in a process that does not work
 	service  *call.Service      // nil in a process that neither serves nor works
 	sent     webhook.Counts
+	storage  *postgres.Storage
 }
 
 // eventTypes registers every event type of the program.
@@ -110,6 +111,7 @@ func (in *instance) openLog(ctx context.Context) (err error) {
 	in.tail = postgres.NewTailer(in.pool, in.cfg.DatabaseURL, in.wake, postgres.TailerOptions{Log: in.log})
 	in.events = postgres.NewEventStore(in.pool, in.types, in.wake)
 	in.jobs = postgres.NewJobs(in.pool, in.events)
+	in.storage = postgres.NewStorage(in.pool, in.cfg.AccountLimit)
 	in.tiers.accounts = postgres.NewAccounts(in.pool).Account
 	return nil
 }
@@ -131,7 +133,7 @@ func (in *instance) openStores(ctx context.Context) (err error) {
 	if in.values, err = disk.Open(ctx, valueDir(in.cfg), disk.Options{Log: in.log}); err != nil {
 		return err
 	}
-	in.files = files.New(postgres.NewFiles(in.pool, in.events), in.blobs, files.Options{
+	in.files = files.New(postgres.NewFiles(in.pool, in.events).Within(in.storage), in.blobs, files.Options{
 		InputRetention: in.cfg.AssetRetention, OutputRetention: job.OutputRetention(in.cfg.JobRetention),
 	})
 	tool, err := ffmpeg.Find(in.cfg.FFmpeg)

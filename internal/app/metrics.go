@@ -56,6 +56,9 @@ func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 	if st.Depths, err = s.depths(ctx); err != nil {
 		return st, err
 	}
+	if err := s.kept(ctx, &st); err != nil {
+		return st, err
+	}
 	all, err := followers("")
 	if err != nil {
 		return st, err
@@ -77,6 +80,21 @@ func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 		st.Halted[h.Projection]++
 	}
 	return st, err
+}
+
+// mostKeepers bounds the accounts whose storage has series of their own.
+const mostKeepers = 20
+
+func (s standSource) kept(ctx context.Context, st *metrics.Stand) error {
+	largest, rest, full, err := s.in.storage.Largest(ctx, mostKeepers)
+	if err != nil {
+		return err
+	}
+	for _, a := range largest {
+		st.Kept = append(st.Kept, metrics.Kept(a))
+	}
+	st.Kept, st.Full = append(st.Kept, metrics.Kept{Account: "other", Bytes: rest}), full
+	return nil
 }
 
 // depths lists accounts with jobs, the deepest queues first. The age is that of the first fact of the job

@@ -34,7 +34,7 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	ops := in.operations(service)
 	return admin.New(admin.Deps{
 		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
-		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events)},
+		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events), storage: in.storage},
 	}, in.cfg.AdminToken)
 }
 
@@ -155,6 +155,7 @@ type adminAccounts struct {
 	ops           *operations
 	credits       *postgres.Credits
 	subscriptions *postgres.Subscriptions
+	storage       *postgres.Storage
 }
 
 // Accounts implements admin.Accounts.
@@ -187,6 +188,7 @@ func (a adminAccounts) Create(ctx context.Context, name string, tier account.Tie
 
 // Change implements admin.Accounts.
 func (a adminAccounts) Change(ctx context.Context, c account.Change) (account.Account, error) {
+	defer a.storage.Forget(c.Account)
 	return a.subscriptions.Change(ctx, c)
 }
 
@@ -215,6 +217,11 @@ func (a adminAccounts) Grant(ctx context.Context, owner string, micros int64, by
 		return credit.Balance{}, err
 	}
 	return a.credits.Balance(ctx, owner)
+}
+
+// Kept implements admin.Accounts.
+func (a adminAccounts) Kept(ctx context.Context, of account.Account) (account.Storage, error) {
+	return a.storage.KeptBy(ctx, of)
 }
 
 // Balance implements admin.Accounts.

@@ -68,6 +68,7 @@ type Config struct {
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
 	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
 	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the facts of retired jobs, from their archiving; 0 = for ever
+	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may keep unless it has a limit of its own, 0 = no limit
 	DiskReserve   int64         // MILLRACE_DISK_RESERVE, bytes free on the disk of DataDir below which nothing new is accepted
 	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may stop in the middle of an upload
 	ScanCommand   string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
@@ -219,6 +220,12 @@ var generalSettings = []setting{
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
+	{"MILLRACE_ACCOUNT_STORAGE", func(c *Config, v string) (err error) {
+		if c.AccountLimit, err = account.ParseSize(v); err != nil {
+			return fmt.Errorf("MILLRACE_ACCOUNT_STORAGE: %w", err)
+		}
+		return nil
+	}},
 	number("MILLRACE_DISK_RESERVE", func(c *Config) *int64 { return &c.DiskReserve }),
 	number("MILLRACE_MAX_SOCKETS", func(c *Config) *int { return &c.MaxSockets }),
 	number("MILLRACE_MAX_STREAMS", func(c *Config) *int { return &c.MaxStreams }),

@@ -75,6 +75,7 @@ type ListPage struct {
 	Status string // the state that is selected, "" = all
 	States []job.State
 	Next   string // query of the next page, "" = this is the last
+	Kept   string // what the account keeps and may keep, "" = not known
 }
 
 // ListedJob is one line of the list.

@@ -242,8 +242,16 @@ type Stand struct {
 	Outbox int64            // intents that wait
 	Bytes  int64            // of the files of all accounts, as they see them
 	Blobs  int64            // of what is stored for them: equal bytes once
+	Kept   []Kept           // of the accounts that keep the most; "other" = of all others together
+	Full   int64            // accounts that keep as much as they may
 
 	Webhooks Webhooks
+}
+
+// Kept is how many bytes an account keeps and may keep; Limit 0 = no limit.
+type Kept struct {
+	Account      string
+	Bytes, Limit int64
 }
 
 // Webhooks is the state of deliveries to endpoints.
@@ -294,6 +302,9 @@ var (
 	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
 	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest delivery that waits.", nil, nil)
 	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes that are stored for the files of all accounts, equal bytes once.", nil, nil)
+	descKept    = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that keep the most, and of all others together.", []string{"account"}, nil)
+	descMayKeep = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Bytes that these accounts may keep, where they have a limit.", []string{"account"}, nil)
+	descFull    = prometheus.NewDesc("millrace_accounts_full", "Accounts that keep as much as they may: nothing more is taken from them.", nil, nil)
 	descUp      = prometheus.NewDesc("millrace_stand_readable", "1 when the database could be read for these metrics.", nil, nil)
 )
 
@@ -304,7 +315,7 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descUp} {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp} {
 		ch <- d
 	}
 }
@@ -336,6 +347,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descOutbox, float64(st.Outbox))
 	gauge(descBytes, float64(st.Bytes))
 	gauge(descBlobs, float64(st.Blobs))
+	gauge(descFull, float64(st.Full))
+	for _, k := range st.Kept {
+		gauge(descKept, float64(k.Bytes), k.Account)
+		if k.Limit > 0 {
+			gauge(descMayKeep, float64(k.Limit), k.Account)
+		}
+	}
 	gauge(descPending, float64(st.Webhooks.Pending))
 	gauge(descDead, float64(st.Webhooks.Dead))
 	gauge(descEnded, float64(st.Webhooks.Disabled))

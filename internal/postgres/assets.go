@@ -19,8 +19,9 @@ import (
 // Assets carries out the transactions of assets. It implements asset.Store. Lock order in each:
 // the name, then the bytes within the account, then rows, then the append as the last statement.
 type Assets struct {
-	pool   *pgxpool.Pool
-	events *EventStore
+	pool    *pgxpool.Pool
+	events  *EventStore
+	storage *Storage // nil = no limit
 }
 
 var _ asset.Store = (*Assets)(nil)
@@ -35,6 +36,14 @@ const (
 	lockOfNames = 3
 	lockOfBytes = 11
 )
+
+// Within returns the store that keeps what clients bring within the limits of accounts. What jobs and calls
+// give is kept in any case.
+func (s *Assets) Within(storage *Storage) *Assets {
+	limited := *s
+	limited.storage = storage
+	return &limited
+}
 
 func (s *Assets) transact(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	if err := pgx.BeginFunc(ctx, s.pool, fn); err != nil {

@@ -16,6 +16,7 @@ import (
 
 // standing is what a transaction that makes an asset finds of its bytes, behind its locks.
 type standing struct {
+	limit    int64 // of the account's bytes, 0 = none
 	held     bool
 	never    bool       // some asset of these bytes has no deadline
 	deadline *time.Time // the latest of those in force
@@ -104,11 +105,24 @@ func (h *history) read(rows pgx.Rows) (err error) {
 	return err
 }
 
+// limit is what the account may keep, as far as it concerns n: what was copied from a model's answer is paid for.
+func (s *Assets) limit(ctx context.Context, n asset.New) (int64, error) {
+	if n.Origin == asset.Hosted {
+		return 0, nil
+	}
+	return s.storage.Limit(ctx, n.Account)
+}
+
 // Create implements asset.Store.
 func (s *Assets) Create(ctx context.Context, n asset.New) (asset.Made, error) {
 	var st standing
 	var m making
-	err := inTwoTrips(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ querier, q *pgx.Batch) (err error) {
+	limit, err := s.limit(ctx, n)
+	if err != nil {
+		return asset.Made{}, err
+	}
+	st.limit = limit
+	err = inTwoTrips(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ querier, q *pgx.Batch) (err error) {
 		m, err = s.queueAsset(q, n, &st)
 		return err
 	})
@@ -123,6 +137,9 @@ func (s *Assets) Create(ctx context.Context, n asset.New) (asset.Made, error) {
 func (s *Assets) Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error) {
 	var st standing
 	var m making
+	if st.limit, err = s.limit(ctx, n); err != nil {
+		return asset.Made{}, false, err
+	}
 	look := func(q *pgx.Batch) {
 		queueStanding(q, n, &st)
 		queueLikes(q, n, &st)
@@ -199,6 +216,7 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...an
 	}
 	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
 		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known), len(known) == 0)
+	queueWithin(q, n.Account, st.limit)
 	if len(known) == 0 {
 		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -53,6 +54,8 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	switch {
 	case pg.Code == uniqueViolation:
 		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
+	case pg.Code == storageExceeded:
+		return fault.Wrap(wrapped(err, what), fault.Denied, account.CodeStorage, "the files of this account take as much as they may together: delete some to make room")
 	case pg.Code == diskFull:
 		// It passes, like an outage: what was accepted waits for it and does not fail.
 		return fault.Wrap(wrapped(err, what), fault.Unavailable, "storage_full", "the database has no space left").WithRetryAfter(databaseRetry)

@@ -23,8 +23,9 @@ import (
 
 // Files records the files of accounts. It implements files.Store.
 type Files struct {
-	pool   *pgxpool.Pool
-	events *EventStore
+	pool    *pgxpool.Pool
+	events  *EventStore
+	storage *Storage // nil = no limit
 }
 
 var _ files.Store = (*Files)(nil)
@@ -32,6 +33,14 @@ var _ files.Store = (*Files)(nil)
 // NewFiles returns the file records in pool's database, whose facts go through events.
 func NewFiles(pool *pgxpool.Pool, events *EventStore) *Files {
 	return &Files{pool: pool, events: events}
+}
+
+// Within returns the store that keeps uploads within the limits of accounts. What nodes save is kept in any case:
+// their job was accepted.
+func (f *Files) Within(storage *Storage) *Files {
+	limited := *f
+	limited.storage = storage
+	return &limited
 }
 
 const (
@@ -348,7 +357,11 @@ func (f *Files) Upload(ctx context.Context, u files.Upload) (files.Entry, error)
 
 func (f *Files) tryUpload(ctx context.Context, u files.Upload) (files.Entry, error) {
 	var e files.Entry
-	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
+	limit, err := f.storage.Limit(ctx, u.Account)
+	if err != nil {
+		return e, err
+	}
+	err = pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		if err := lockName(ctx, tx, u.Account, u.Place); err != nil {
 			return err
 		}
@@ -363,6 +376,9 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload) (files.Entry, err
 		}
 		u.Place.Filename = filename
 		if e, err = f.insertUpload(ctx, tx, u); err != nil {
+			return err
+		}
+		if err := within(ctx, tx, u.Account, limit); err != nil {
 			return err
 		}
 		_, err = f.events.AppendTx(ctx, tx, creation(e, asset.Uploaded, nil, meta))

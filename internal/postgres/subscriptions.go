@@ -38,8 +38,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		if len(facts) == 0 {
 			return nil
 		}
-		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7
-			where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended); err != nil {
+		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7, storage_limit = $8
+			where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage); err != nil {
 			return err
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
@@ -83,8 +83,14 @@ func subscriptionFacts(a *account.Account, c account.Change) []eventlog.Event {
 			add(account.TypeResumed, account.ResumedV1{})
 		}
 	}
+	if c.Storage != nil && !sameLimit(c.Storage.Bytes, a.Storage) {
+		add(account.TypeStorageLimited, account.StorageLimitedV1{Bytes: c.Storage.Bytes, Was: a.Storage})
+		a.Storage = c.Storage.Bytes
+	}
 	return facts
 }
+
+func sameLimit(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 // noNil returns a list that is not null in the database.
 func noNil(list []string) []string {

@@ -14,12 +14,20 @@ import (
 )
 
 // Userdata keeps the records of editors' files. It implements userdata.Store.
-type Userdata struct{ pool *pgxpool.Pool }
+type Userdata struct {
+	pool    *pgxpool.Pool
+	storage *Storage // nil = no limit
+}
 
 var _ userdata.Store = (*Userdata)(nil)
 
 // NewUserdata returns the store on pool.
 func NewUserdata(pool *pgxpool.Pool) *Userdata { return &Userdata{pool: pool} }
+
+// Within returns the store that keeps files within the limits of accounts.
+func (u *Userdata) Within(storage *Storage) *Userdata {
+	return &Userdata{pool: u.pool, storage: storage}
+}
 
 const userdataColumns = `path, hash, size, created_at, modified_at`
 
@@ -106,6 +114,10 @@ func (u *Userdata) Swap(ctx context.Context, account string, f userdata.File, wa
 
 // put keeps a file where check agrees.
 func (u *Userdata) put(ctx context.Context, account string, f userdata.File, most int, check func(pgx.Tx) error) (kept userdata.File, err error) {
+	limit, err := u.storage.Limit(ctx, account)
+	if err != nil {
+		return kept, err
+	}
 	err = u.change(ctx, account, func(tx pgx.Tx) error {
 		if err := check(tx); err != nil {
 			return err
@@ -124,7 +136,7 @@ func (u *Userdata) put(ctx context.Context, account string, f userdata.File, mos
 		if held > most {
 			return fault.New(fault.Exhausted, "too_many_files", "an account keeps at most %d files", most)
 		}
-		return nil
+		return within(ctx, tx, account, limit)
 	})
 	return kept, err
 }

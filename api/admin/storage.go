@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// storageBody is what an account keeps and may keep.
+type storageBody struct {
+	Account string `json:"account"`
+	account.Storage
+	Own *int64 `json:"own_limit_bytes"` // of the account itself: 0 = no limit, null = the deployment's
+}
+
+func (s *server) storageRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /accounts/{account}/storage": s.showStorage,
+		"PUT /accounts/{account}/storage": s.setStorage,
+	}
+}
+
+// showStorage serves GET /admin/accounts/{account}/storage.
+func (s *server) showStorage(w http.ResponseWriter, r *http.Request) error {
+	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	return s.writeStorage(w, r, a)
+}
+
+func (s *server) writeStorage(w http.ResponseWriter, r *http.Request, a account.Account) error {
+	kept, err := s.Accounts.Kept(r.Context(), a)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, storageBody{a.ID, kept, a.Storage})
+	return nil
+}
+
+// setStorage serves PUT /admin/accounts/{account}/storage.
+func (s *server) setStorage(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		change
+		Limit json.RawMessage `json:"limit_bytes"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	var limit account.StorageLimit
+	if body.Limit == nil || json.Unmarshal(body.Limit, &limit.Bytes) != nil {
+		return fault.New(fault.Invalid, "invalid_request", "limit_bytes is a number of bytes, 0 for no limit, or null for the deployment's")
+	}
+	a, err := s.Accounts.Change(r.Context(), account.Change{
+		Account: r.PathValue("account"), Storage: &limit, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
+	})
+	if err != nil {
+		return err
+	}
+	return s.writeStorage(w, r, a)
+}
