@@ -445,6 +445,9 @@ func (s *consoleServer) retry(c *gin.Context, id account.Identity) error {
 	if s.Console.Retry == nil {
 		return fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
 	}
+	if err := s.door(c, id.Account); err != nil {
+		return err
+	}
 	made, err := s.Console.Retry.Retry(c.Request.Context(), job.Retry{
 		Of: key, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
 		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: requestID(c),

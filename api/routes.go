@@ -79,11 +79,8 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 			c.Set(fromBrowsers, true)
 		}
 		err := s.authorize(c, r.access)
-		if err == nil && r.access == bringing && s.Room != nil {
-			err = s.Room.Room()
-		}
 		if err == nil && r.access == bringing {
-			err = s.fits(c, 1)
+			err = s.door(c, caller(c).Account)
 		}
 		if err == nil && limit > 0 {
 			err = boundBody(c, limit)
@@ -97,8 +94,21 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 	}
 }
 
-// fits refuses what would make the caller's files larger than they may be. Anything that is brought is refused
-// at the door when nothing at all fits: a job that is accepted keeps what it makes, however much that is.
+// door refuses what is brought while there is no room for more, in all or for the account: a job that is accepted
+// keeps what it makes, however much that is.
+func (s *server) door(c *gin.Context, account string) error {
+	if s.Room != nil {
+		if err := s.Room.Room(); err != nil {
+			return err
+		}
+	}
+	if s.Storage == nil {
+		return nil
+	}
+	return s.Storage.Fits(c.Request.Context(), account, 1)
+}
+
+// fits refuses what would make the caller's files larger than they may be.
 func (s *server) fits(c *gin.Context, bytes int64) error {
 	if s.Storage == nil {
 		return nil

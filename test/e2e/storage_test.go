@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -106,6 +107,9 @@ func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
 	run := c.do("POST", "/v2/models/sim/echo/requests", `{}`, "Authorization", "Bearer "+c.key)
 	require.Equal(t, 403, run.status, run.body)
 	require.Equal(t, "forbidden", decode(t, run.body)["error_type"])
+	b := c.signedIn()
+	require.Contains(t, b.get("/console").body, "of 1.5 KiB in 3. Nothing more is taken")
+	require.Equal(t, 403, b.post("/console/jobs/"+waiting+"/retry", url.Values{"reason": {"again"}}).status)
 	require.Equal(t, full, c.kept(id))
 
 	// Reading and deleting go on, and what is deleted makes room at once; the refused key was not used up.
