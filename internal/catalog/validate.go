@@ -34,7 +34,7 @@ func (m *Model) Validate(body []byte) []Violation {
 		found = m.input.violations(body)
 	}
 	if len(found) == 0 {
-		found = m.brokenRules(body)
+		found = append(m.brokenRules(body), m.usurped(body)...)
 	}
 	return render(body, found)
 }

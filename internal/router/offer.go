@@ -122,6 +122,11 @@ func acceptable(m *catalog.Model, inv call.Invocation) error {
 	if inv.Options.RejectUnknown {
 		violations = append(violations, m.UnknownFields(inv.Body)...)
 	}
+	return refused(violations)
+}
+
+// refused is the refusal of a body with violations, nil without any.
+func refused(violations []catalog.Violation) error {
 	if len(violations) == 0 {
 		return nil
 	}

@@ -32,6 +32,9 @@ func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate
 		if err := object(body); err != nil {
 			return offer, err
 		}
+		if err := refused(a.Model.Usurped(body)); err != nil {
+			return offer, err
+		}
 	} else {
 		if err := acceptable(m, inv); err != nil {
 			return offer, err

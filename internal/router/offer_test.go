@@ -109,3 +109,32 @@ func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 	}
 	require.NotZero(t, tried)
 }
+
+// At an address that several models share, the body says which is run: a caller of one cannot name another, nor the task
+// of somebody else, although a strict body is otherwise not looked at.
+func TestABodyNamesNoOtherTask(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	strict := call.Options{ModelProvider: "runware", Strict: true}
+	const size = `"width":1024,"height":1024`
+	for body, want := range map[string]int{
+		`{"positivePrompt":"xx",` + size + `}`: 0,
+		`{"positivePrompt":"xx","taskType":"image\u0049nference","model":"runware:100@1",` + size + `}`: 0,
+		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  422,
+		`{"taskType":"accountManagement",` + size + `}`:                                                 422,
+		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     422,
+		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      422,
+	} {
+		for model, options := range map[string]call.Options{"fal/flux-schnell": strict, "runware/flux-schnell": {}} {
+			_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: []byte(body), Options: options})
+			if want == 0 {
+				require.NoError(t, err, "%s %s", model, body)
+				continue
+			}
+			require.Error(t, err, "%s %s", model, body)
+			require.Equal(t, want, call.RefusalOf(err).Status, "%s %s", model, body)
+		}
+	}
+}
