@@ -78,7 +78,7 @@ func parameterOf(path, name string) string {
 	case name == "id":
 		return "JOB"
 	}
-	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY"}[name]
+	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY", "folder": "input"}[name]
 }
 
 var braces = regexp.MustCompile(`\{([a-z_]+)\}`)
