@@ -165,11 +165,14 @@ func TestANodeThatFailsInTheFirstBatchFailsTheRun(t *testing.T) {
 // when told that this is gone, and so does one that is about to succeed.
 func TestARunStartsOverWhenTheLogHasLostItsFacts(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex // batches run beside each other
 	lost, seen := false, map[int]int64{}
 	e := &engine{
 		begin:  plans(activities.BeginResult{PlanHash: "p", Shape: steps()}),
 		refuse: 1,
 		run: func(p activities.RunParams) (activities.RunResult, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			seen[p.Units[0]] = p.Seen
 			if !lost && slices.Contains(p.Units, 3) {
 				lost = true
