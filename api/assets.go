@@ -25,6 +25,8 @@ type Assets interface {
 	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
 	// Holds reports whether the account can reference these bytes.
 	Holds(ctx context.Context, account string, ref blob.Ref) (bool, error)
+	// Change changes what the owner says about an asset; the facts are what that came to.
+	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error)
 	// Delete ends an asset.
 	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
 }
@@ -35,6 +37,12 @@ type AssetReader interface {
 	Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error)
 	// List returns the assets that the query selects, newest first.
 	List(ctx context.Context, account string, q assets.Query) (assets.Page, error)
+	// Browse is List by labels, names, content and metadata, in several orders.
+	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
+	// Labels returns a page of the labels of the account's assets, and how many there are.
+	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
+	// Refine counts the labels of the assets that a filter selects.
+	Refine(ctx context.Context, account string, f assets.Filter, limit int) ([]assets.LabelCount, error)
 }
 
 // IdempotencyKeys keeps single-use keys.

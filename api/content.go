@@ -38,7 +38,12 @@ func (s *fileServer) getSigned(c *gin.Context) error {
 // serve answers with the bytes of a file: ranges, conditions and HEAD as net/http has them, with
 // the hash as ETag.
 func (s *fileServer) serve(c *gin.Context, e files.Entry, filename string) error {
-	if done, err := s.redirect(c, e, filename); done || err != nil {
+	return s.serveAs(c, e, filename, false)
+}
+
+// serveAs is serve, but that a client which saves the file is told to.
+func (s *fileServer) serveAs(c *gin.Context, e files.Entry, filename string, save bool) error {
+	if done, err := s.redirect(c, e, filename, save); done || err != nil {
 		return unavailable(err)
 	}
 	r, err := s.Files.Open(c.Request.Context(), e)
@@ -51,7 +56,7 @@ func (s *fileServer) serve(c *gin.Context, e files.Entry, filename string) error
 			return unavailable(err)
 		}
 	}
-	setContentHeaders(c.Writer.Header(), e, filename)
+	setContentHeaders(c.Writer.Header(), e, filename, save)
 	w := &contentWriter{ResponseWriter: c.Writer}
 	http.ServeContent(w, c.Request, "", time.Time{}, source(r))
 	if w.unsatisfiable {
@@ -64,8 +69,8 @@ func (s *fileServer) serve(c *gin.Context, e files.Entry, filename string) error
 const presignedFor = 15 * time.Minute
 
 // redirect sends the client to the backend where that can serve it.
-func (s *fileServer) redirect(c *gin.Context, e files.Entry, filename string) (bool, error) {
-	contentType, disposition := presentation(e.ContentType)
+func (s *fileServer) redirect(c *gin.Context, e files.Entry, filename string, save bool) (bool, error) {
+	contentType, disposition := presentation(e.ContentType, save)
 	h := blob.Headers{ContentType: contentType, ContentDisposition: contentDisposition(disposition, filename)}
 	link, err := s.Files.Presign(c.Request.Context(), e, h, presignedFor)
 	if err != nil || link == "" {
@@ -105,8 +110,8 @@ func source(r blob.Reader) io.ReadSeeker {
 }
 
 // setContentHeaders keeps a browser from rendering what a user stored.
-func setContentHeaders(h http.Header, e files.Entry, filename string) {
-	contentType, disposition := presentation(e.ContentType)
+func setContentHeaders(h http.Header, e files.Entry, filename string, save bool) {
+	contentType, disposition := presentation(e.ContentType, save)
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Disposition", contentDisposition(disposition, filename))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'")
@@ -119,7 +124,7 @@ const octetStream = "application/octet-stream"
 
 // presentation decides how a declared type is shown. Pictures, sound, film, plain text and JSON
 // may be shown in place; what a browser would run is sent as bytes to save; everything else is saved.
-func presentation(declared string) (contentType, disposition string) {
+func presentation(declared string, save bool) (contentType, disposition string) {
 	kind, _, err := mime.ParseMediaType(declared)
 	family, sub, ok := strings.Cut(kind, "/")
 	switch {
@@ -127,6 +132,8 @@ func presentation(declared string) (contentType, disposition string) {
 		return octetStream, "attachment"
 	case active(sub):
 		return octetStream, "attachment"
+	case save:
+		return declared, "attachment"
 	case family == "image", family == "video", family == "audio", kind == "text/plain", kind == "application/json":
 		return declared, "inline"
 	default:

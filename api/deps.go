@@ -29,6 +29,7 @@ type Deps struct {
 	Assets    Assets // nil = no routes for assets; needs Files
 	AssetView AssetReader
 	Keys      IdempotencyKeys // required with Assets
+	Internet  Internet        // nil = no asset is made from an address
 	Classes   *node.Registry  // nil = no object_info
 	NodeFiles NodeFiles       // required with Classes
 	Logs      Logs            // nil = jobs have no logs

@@ -26,6 +26,7 @@ const (
 	codeMethod   = "method_not_allowed"
 	codeNowhere  = "not_found" // no route has the path
 
+	codeMediaType   = "unsupported_media_type"
 	codeInvalidBody = "invalid_body" // it ended early, or came too slowly
 )
 
@@ -199,6 +200,10 @@ func cloudVerdict(kind fault.Kind, code string) (int, string) {
 		return http.StatusRequestEntityTooLarge, code
 	case codeMethod:
 		return http.StatusMethodNotAllowed, code
+	case codeMediaType:
+		return http.StatusUnsupportedMediaType, code
+	case "asset_in_use", "asset_id_taken", "hash_mismatch":
+		return http.StatusConflict, code
 	case "range_not_satisfiable":
 		return http.StatusRequestedRangeNotSatisfiable, code
 	}

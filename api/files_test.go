@@ -33,6 +33,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/files"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/signedurl"
@@ -50,6 +51,8 @@ type fileHarness struct {
 	ahead  atomic.Int64 // nanoseconds that the clock of links runs ahead
 	client *http.Client
 	room   fillable
+
+	sources sources // servers that files are fetched from
 }
 
 func startFiles(t *testing.T, opts api.Options) *fileHarness {
@@ -66,7 +69,8 @@ func startFilesIn(t *testing.T, root string, opts api.Options) *fileHarness {
 // startFilesOver keeps the files in what wrap makes of a store below root.
 func startFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.Store) blob.Store) *fileHarness {
 	t.Helper()
-	h := &fileHarness{root: root}
+	h := &fileHarness{root: root, sources: sources{Client: outbound.New(outbound.Options{})}}
+	t.Cleanup(h.sources.Close)
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -89,7 +93,7 @@ func startFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
 		Files: h.files, Grants: links, Assets: asset.NewService(postgres.NewAssets(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), NodeFiles: h.files, Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Room: &h.room, Logger: slog.New(slog.DiscardHandler),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Room: &h.room, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

@@ -73,6 +73,18 @@ func (recordsOnly) Asset(context.Context, string, asset.ID) (asset.Asset, error)
 	return asset.Asset{}, nil
 }
 
+func (recordsOnly) Browse(context.Context, string, assets.Browse) (assets.Found, error) {
+	return assets.Found{}, nil
+}
+
+func (recordsOnly) Labels(context.Context, string, assets.LabelQuery) ([]assets.LabelCount, int64, bool, error) {
+	return nil, 0, false, nil
+}
+
+func (recordsOnly) Refine(context.Context, string, assets.Filter, int) ([]assets.LabelCount, error) {
+	return nil, nil
+}
+
 func (recordsOnly) List(context.Context, string, assets.Query) (assets.Page, error) {
 	return assets.Page{}, nil
 }

@@ -25,7 +25,7 @@ func (s *server) features() map[string]any {
 		"max_upload_size":           s.opts.MaxUpload,
 		"extension":                 map[string]any{"manager": map[string]any{"supports_v4": false}},
 		"node_replacements":         false,
-		"assets":                    false,
+		"assets":                    s.Assets != nil,
 	}
 }
 

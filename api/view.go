@@ -26,6 +26,8 @@ import (
 type Files interface {
 	// Lookup returns a live file of the account by its name.
 	Lookup(ctx context.Context, account string, place asset.Place) (files.Entry, error)
+	// Known returns those of the account's files that are there.
+	Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error)
 	// Linked returns the file of a link whose signature was checked.
 	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
 	// Open returns the bytes of a file.
@@ -68,11 +70,12 @@ func (s *server) fileRoutes() []route {
 		route{method: http.MethodPost, path: "/upload/image", access: bringing, limit: -1, handle: fs.postImage},
 		route{method: http.MethodPost, path: "/upload/mask", access: bringing, limit: -1, handle: fs.postMask},
 	)
-	all = append(all,
+	all = append(all, cloud(
 		route{method: http.MethodGet, path: signed, access: public, handle: fs.getSigned},
 		route{method: http.MethodHead, path: signed, access: public, handle: fs.getSigned},
-	)
-	return append(all, fs.assetRoutes()...)
+	)...)
+	all = append(all, fs.assetRoutes()...)
+	return append(all, fs.libraryRoutes()...)
 }
 
 // getView sends the client to the file: GET /view. The answer is 302 to a link that needs no
@@ -145,7 +148,7 @@ func (s *fileServer) showPreview(c *gin.Context, e files.Entry) error {
 		return badImage(unavailable(err))
 	}
 	e.ContentType = string(o.Format)
-	setContentHeaders(c.Writer.Header(), e, e.Place.Filename)
+	setContentHeaders(c.Writer.Header(), e, e.Place.Filename, false)
 	c.Writer.Header().Del("ETag") // that of the file, not of this rendering
 	c.Data(http.StatusOK, string(o.Format), out.Bytes())
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	pasthistory "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/signedurl"
 	"github.com/millrace-dev/millrace/internal/userdata"
@@ -83,7 +84,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
 		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
-		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool),
+		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Logs:      job.Logs{Events: in.events, Registry: in.types},
 		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage:   in.storage,

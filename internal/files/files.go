@@ -77,6 +77,11 @@ func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entr
 	return s.store.ByName(ctx, who, place)
 }
 
+// Known returns those of the account's files that are there, also those whose content was rejected.
+func (s *Service) Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]Entry, error) {
+	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
+}
+
 // Linked returns the file that a link to its content names, provided that it is still to be read.
 func (s *Service) Linked(ctx context.Context, id asset.ID, hash blob.Ref) (Entry, error) {
 	e, err := s.store.OfAnyone(ctx, id)

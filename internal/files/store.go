@@ -23,6 +23,7 @@ type Entry struct {
 	ExpiresAt   *time.Time // nil = never
 	Rejected    bool       // a scan refused the content
 	Thumbnail   blob.Ref   // zero = none
+	Named       bool       // its name leads to it; older files of the same name have lost it
 }
 
 // Saving is an output to record. Its blob is stored already.

@@ -88,7 +88,7 @@ func (b Bounds) filled() Bounds {
 func unusable(resp *http.Response, b Bounds) error {
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return fault.New(fault.Unavailable, "fetch_status", "the server answered %d", resp.StatusCode)
+		return statusFault(resp.StatusCode)
 	case resp.ContentLength > b.Bytes:
 		return fault.Wrap(ErrTooLarge, fault.Exhausted, "fetch_too_large", "the answer has more than %d bytes", b.Bytes)
 	default:

@@ -45,7 +45,7 @@ func (f *Files) Within(storage *Storage) *Files {
 
 const (
 	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
-		rejected, thumbnail, created_at, expires_at`
+		rejected, thumbnail, created_at, expires_at, named`
 	alive = `(expires_at is null or expires_at > now())`
 	// selectFile is for one viewer: account $1, job $2 or null.
 	selectFile = `select ` + fileColumns + ` from files where account = $1 and (` + alive + `
@@ -57,7 +57,7 @@ func scanFile(row pgx.CollectableRow) (files.Entry, error) {
 	var id [16]byte
 	var hash, thumbnail []byte
 	err := row.Scan(&id, &e.Account, &e.Place.Folder, &e.Place.Subfolder, &e.Place.Filename, &hash, &e.Size,
-		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &thumbnail, &e.CreatedAt, &e.ExpiresAt)
+		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &thumbnail, &e.CreatedAt, &e.ExpiresAt, &e.Named)
 	if err != nil {
 		return files.Entry{}, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
@@ -317,4 +318,19 @@ func TestBrowsingALargeAccountReadsAPage(t *testing.T) {
 		}
 		require.Less(t, read, most, name)
 	}
+}
+
+// What no index serves ends at the time that a statement has, and is the client's concern.
+func TestAFilterThatLooksThroughTooMuchIsRefused(t *testing.T) {
+	t.Parallel()
+	dsn := projectiontest.NewDatabase(t)
+	pool := projectiontest.OpenPool(t, dsn)
+	blocker, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer blocker.Rollback(context.WithoutCancel(t.Context()))                          //nolint:errcheck // nothing was written
+	_, err = blocker.Exec(t.Context(), `lock table assets_v2 in access exclusive mode`) // so that a statement takes its whole time
+	require.NoError(t, err)
+	_, err = assets.NewReader(pool, registry(t), nil).Browse(t.Context(), "acme", assets.Browse{Filter: assets.Filter{Name: "x"}, Sort: assets.ByCreation, Limit: 1})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	require.Equal(t, "query_too_broad", fault.CodeOf(err))
 }

@@ -64,6 +64,14 @@ var requests = map[string]struct{ query, body string }{ //nolint:gochecknoglobal
 	"POST /prompt":                  {body: `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"INPUT"}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
 	"POST /api/v2/jobs":             {body: `{"workflow":{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"THEASSET"}}}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
 	"GET /api/v2/assets":            {query: "?name=OUTPUT"},
+	"GET /assets":                   {query: "?name_contains=OUTPUT&hash=HASH"},
+	"POST /assets":                  {body: `{"url":"https://files.invalid/x","preview_id":"THEASSET"}`},
+	"POST /assets/from-hash":        {body: `{"hash":"HASH","name":"x.png","tags":["mine"]}`},
+	"PUT /assets/{id}":              {body: `{"name":"mine","user_metadata":{"mine":true}}`},
+	"POST /assets/{id}/tags":        {body: `{"tags":["mine"]}`},
+	"DELETE /assets/{id}/tags":      {body: `{"tags":["output"]}`},
+	"GET /assets/tags/refine":       {query: "?name_contains=OUTPUT"},
+	"GET /assets/remote-metadata":   {query: "?url=THEASSET"},
 	"POST /userdata/{file}":         {query: "?overwrite=true", body: "mine now"},
 }
 
@@ -71,7 +79,7 @@ var requests = map[string]struct{ query, body string }{ //nolint:gochecknoglobal
 // what another account's is.
 func parameterOf(path, name string) string {
 	switch {
-	case name == "id" && strings.HasPrefix(path, "/api/v2/assets/"):
+	case name == "id" && (strings.HasPrefix(path, "/api/v2/assets/") || strings.HasPrefix(path, "/assets/")):
 		return "THEASSET"
 	case name == "id" && strings.HasPrefix(path, "/api/v2/webhooks/"):
 		return "THEHOOK"
@@ -130,6 +138,9 @@ func ask(c *client, method, path, body string, things map[string]string) reply {
 	c.t.Helper()
 	for kind, value := range things {
 		path, body = strings.ReplaceAll(path, kind, url.PathEscape(value)), strings.ReplaceAll(body, kind, value)
+	}
+	if strings.HasPrefix(body, "{") {
+		return c.do(method, path, body, "Content-Type", "application/json")
 	}
 	return c.do(method, path, body)
 }

@@ -1,0 +1,95 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// StatusError is the cause of the fault of an answer that is none: the server's status.
+type StatusError int
+
+// Error implements error.
+func (e StatusError) Error() string { return fmt.Sprintf("the server answered %d", int(e)) }
+
+func statusFault(status int) error {
+	return fault.Wrap(StatusError(status), fault.Unavailable, "fetch_status", "the server answered %d", status)
+}
+
+// About is what a server says of what an address holds.
+type About struct {
+	URL         string // the last one, behind the redirects
+	ContentType string // "" = not said
+	Size        int64  // bytes, -1 = not said
+	Filename    string // as the server suggests it, else the last part of the path; "" = neither
+}
+
+// statTime bounds a question about an address: nothing but headers is read.
+const statTime = 20 * time.Second
+
+// Stat asks what an address holds without reading it, under the rules of Fetch: by HEAD, and where that is not
+// answered by a GET whose body is left unread.
+func (c *Client) Stat(ctx context.Context, address string, allow []string) (About, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return About{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+	}
+	ctx, watch := Watch(ctx, statTime, statTime)
+	defer watch.Stop()
+	about, err := c.ask(ctx, http.MethodHead, address, allow)
+	var refused StatusError
+	if errors.As(err, &refused) && refused != http.StatusTooManyRequests {
+		about, err = c.ask(ctx, http.MethodGet, address, allow)
+	}
+	if err != nil {
+		return About{}, classified(watch.Cause(without(err)))
+	}
+	return about, nil
+}
+
+func (c *Client) ask(ctx context.Context, method, address string, allow []string) (About, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, nil)
+	if err != nil {
+		return About{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+	}
+	if method == http.MethodGet {
+		req.Header.Set("Range", "bytes=0-0")
+	}
+	resp, err := c.follow(allow).Do(req)
+	if err != nil {
+		return About{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
+		return About{}, statusFault(resp.StatusCode)
+	}
+	return aboutOf(resp), nil
+}
+
+func aboutOf(resp *http.Response) About {
+	a := About{URL: resp.Request.URL.String(), ContentType: resp.Header.Get("Content-Type"), Size: resp.ContentLength}
+	if resp.StatusCode == http.StatusPartialContent {
+		a.Size = -1
+		if _, whole, ok := strings.Cut(resp.Header.Get("Content-Range"), "/"); ok {
+			if n, err := strconv.ParseInt(whole, 10, 64); err == nil {
+				a.Size = n
+			}
+		}
+	}
+	_, params, err := mime.ParseMediaType(resp.Header.Get("Content-Disposition"))
+	if err == nil && params["filename"] != "" {
+		a.Filename = path.Base(strings.ReplaceAll(params["filename"], `\`, "/"))
+	} else if base := path.Base(resp.Request.URL.Path); base != "/" && base != "." {
+		a.Filename = base
+	}
+	return a
+}
