@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,7 @@ func (s *fileServer) libraryRoutes() []route {
 		return nil
 	}
 	ls := &libraryServer{assetServer: &assetServer{s}, remotes: newTurns(maxRemotes)}
-	return cloud(
+	all := cloud(
 		route{method: http.MethodGet, path: "/assets", handle: ls.list},
 		route{method: http.MethodPost, path: "/assets", access: bringing, limit: -1, handle: ls.post},
 		route{method: http.MethodPost, path: "/assets/from-hash", access: bringing, handle: ls.postFromHash},
@@ -46,6 +47,10 @@ func (s *fileServer) libraryRoutes() []route {
 		route{method: http.MethodDelete, path: "/assets/:id/tags", access: writing, handle: ls.removeTags},
 		route{method: http.MethodGet, path: "/tags", handle: ls.listTags},
 	)
+	if s.Editor == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(r route) bool { return strings.HasPrefix(r.path, "/assets") }) // its files lie there
 }
 
 // id reads the asset that the path names, in either case.

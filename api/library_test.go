@@ -14,6 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob/mem"
+	"github.com/millrace-dev/millrace/internal/files"
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
@@ -423,4 +427,21 @@ func TestALoaderPathLeadsToItsFile(t *testing.T) {
 	require.Equal(t, "same.png", fresh["loader_path"])
 	require.Nil(t, h.library(t, http.StatusOK, "GET", at(old), "")["loader_path"])
 	require.Equal(t, "old", string(h.get(t, at(old)+"/content", "key-a").body))
+}
+
+// An editor's page loads its scripts from /assets; this API then stands under /api only, where editors call it.
+func TestTheLibraryLeavesTheEditorItsFiles(t *testing.T) {
+	t.Parallel()
+	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) {
+		d.Editor = &api.Editor{Files: editorFiles(t), Sealer: testSealer(t)}
+		blobs := mem.New()
+		d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(recordsOnly{}, blobs, asset.Options{})
+		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, struct{ api.Grants }{}
+	})
+	for target, want := range map[string]int{"/assets/index-B2rHQ9Sn.js": 200, "/assets": 404, "/assets/none.js": 404, "/api/assets": 401, "/tags": 401} {
+		require.Equal(t, want, h.do(t, "GET", target, "").status, target)
+	}
+	require.Equal(t, http.StatusOK, h.do(t, "HEAD", "/assets/index-B2rHQ9Sn.js", "").status)
+	require.Equal(t, http.StatusNotFound, h.do(t, "POST", "/assets/index-B2rHQ9Sn.js", "").status)
+	require.Equal(t, http.StatusUnauthorized, h.do(t, "GET", "/api/assets/"+uuid.NewString(), "").status)
 }
