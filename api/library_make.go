@@ -169,13 +169,18 @@ func (s *libraryServer) keepFile(c *gin.Context, in *asset.Incoming, expected bl
 	if err != nil || done {
 		return err
 	}
-	ref, _ := in.Sum()
+	ref, size := in.Sum()
 	if expected.IsZero() || ref == expected {
 		made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
 		if err == nil {
 			return s.made(c, made.Asset, !same)
 		}
 		if fault.CodeOf(err) != "blob_not_found" {
+			return err
+		}
+	}
+	if size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
+		if err := s.fits(c, size); err != nil {
 			return err
 		}
 	}

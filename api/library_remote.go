@@ -115,6 +115,11 @@ func (s *libraryServer) fetch(c *gin.Context, address string, w wish) error {
 		return s.remoteFault(ctx, err)
 	}
 	defer content.Close()
+	if content.Size > 0 {
+		if err := s.fits(c, content.Size); err != nil {
+			return err
+		}
+	}
 	if kind, _, err := mime.ParseMediaType(content.ContentType); err == nil && w.mimeType == "" && kind != octetStream && checkContentType(kind) == nil {
 		w.mimeType = kind
 	}
