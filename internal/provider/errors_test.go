@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -52,30 +51,31 @@ func TestAnswersOfProvidersAreSortedByTheirWords(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		said, found := words[name]
-		if !found { // a service account's token is asked for first
-			w.Write([]byte(`{"access_token":"t","token_type":"Bearer","expires_in":3600}`))
-			return
-		}
-		w.WriteHeader(said.status)
-		w.Write([]byte(said.answer))
+		asked, _ := io.ReadAll(r.Body) //nolint:errcheck // what is not read names nothing
+		for name, said := range words {
+			if strings.Contains(string(asked), name) {
+				w.WriteHeader(said.status)
+				w.Write([]byte(said.answer))
+				return
+			}
+		} // a service account's token is asked for first
+		w.Write([]byte(`{"access_token":"t","token_type":"Bearer","expires_in":3600}`))
 	}))
 	t.Cleanup(server.Close)
+	bases := map[string]string{}
+	for _, each := range sim.Providers() {
+		bases[each] = server.URL
+	}
+	c, err := catalog.Load(catalog.Options{Bases: bases, Simulator: server.URL})
+	require.NoError(t, err)
 	connections := outbound.New(outbound.Options{})
 	t.Cleanup(connections.Close)
 	client := provider.New(connections, environment(t, server.URL), slog.New(slog.DiscardHandler))
 	for name, said := range words {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bases := map[string]string{}
-			for _, each := range sim.Providers() {
-				bases[each] = server.URL + "/" + url.PathEscape(name)
-			}
-			c, err := catalog.Load(catalog.Options{Bases: bases, Simulator: server.URL})
-			require.NoError(t, err)
 			m := find(t, c.Snapshot(), said.model)
-			out, err := client.Dispatch(t.Context(), request(m, string(m.Example)), io.Discard)
+			out, err := client.Dispatch(t.Context(), request(m, marked(t, m, name)), io.Discard)
 			require.NoError(t, err)
 			require.Equal(t, provider.Failed, out.Phase)
 			require.Equal(t, said.want, out.Failure.Type, "%+v", out.Failure)
