@@ -57,10 +57,6 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	})
 }
 
-// valueGrace is the age at which a value that its job did not forget is left over from a crash: longer
-// than any run, and a run that needs it all the same makes it again.
-const valueGrace = 3 * 24 * time.Hour
-
 // assetWorker ingests uploads and sweeps what has expired.
 func (in *instance) assetWorker() (*worker.AssetWorker, error) {
 	records := postgres.NewAssets(in.pool, in.events)
@@ -77,7 +73,7 @@ func (in *instance) assetWorker() (*worker.AssetWorker, error) {
 		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: viewNames()},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
-			{Blobs: in.values, References: asset.Unreferenced{}, Grace: valueGrace},
+			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},
 		},
 	}
 	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter}), nil

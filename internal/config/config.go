@@ -310,6 +310,10 @@ func (c Config) Validate() error {
 	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Router.check(), c.Tokens.check())
 }
 
+// ValueGrace is the age at which a value that its job did not forget is left over from a crash: longer
+// than any run, and a run that needs it all the same makes it again. The node cache uses none as old.
+const ValueGrace = 72 * time.Hour
+
 func (c Config) checkAuth() error {
 	switch c.Auth {
 	case account.ModeToken:
@@ -364,6 +368,9 @@ func (c Config) checkBounds() error {
 		if b.value < 1 {
 			problems = append(problems, fmt.Errorf("%s must be at least 1, not %d", b.name, b.value))
 		}
+	}
+	if c.CacheAge <= 0 || c.CacheAge >= ValueGrace {
+		problems = append(problems, fmt.Errorf("MILLRACE_NODE_CACHE_AGE must be above 0 and below %s, not %s", ValueGrace, c.CacheAge))
 	}
 	return errors.Join(problems...)
 }

@@ -48,6 +48,7 @@ func TestValidate(t *testing.T) {
 		"unknown mode":               {func(c *config.Config) { c.Auth = "some" }, "none, token, keys"},
 		"address without port":       {func(c *config.Config) { c.Addr = "127.0.0.1"; c.Auth = account.ModeKeys }, "HOST:PORT"},
 		"relative public URL":        {func(c *config.Config) { c.PublicURL = "/jobs" }, "absolute"},
+		"results older than values":  {func(c *config.Config) { c.CacheAge = config.ValueGrace }, "MILLRACE_NODE_CACHE_AGE"},
 		"no slots":                   {func(c *config.Config) { c.Slots = 0 }, "slots"},
 	} {
 		t.Run(name, func(t *testing.T) {
