@@ -3,14 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/stand"
@@ -69,7 +66,12 @@ func upload(ctx context.Context, base, name string, png []byte) error {
 	if err := form.Close(); err != nil {
 		return err
 	}
-	return call(ctx, http.MethodPost, base+"/api/upload/image", form.FormDataContentType(), &body, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/upload/image", &body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	return stand.Do(http.DefaultClient, req, nil)
 }
 
 func runJob(ctx context.Context, base, name string, side int) (time.Duration, error) {
@@ -83,12 +85,12 @@ func runJob(ctx context.Context, base, name string, side int) (time.Duration, er
 		ID string `json:"prompt_id"`
 	}
 	began := time.Now()
-	if err := call(ctx, http.MethodPost, base+"/api/prompt", "application/json", strings.NewReader(graph), &submitted); err != nil {
+	if err := stand.Call(ctx, http.DefaultClient, http.MethodPost, base+"/api/prompt", graph, &submitted); err != nil {
 		return 0, err
 	}
 	for {
 		var now struct{ Status string }
-		if err := call(ctx, http.MethodGet, base+"/api/job/"+submitted.ID+"/status", "", http.NoBody, &now); err != nil {
+		if err := stand.Call(ctx, http.DefaultClient, http.MethodGet, base+"/api/job/"+submitted.ID+"/status", "", &now); err != nil {
 			return 0, err
 		}
 		switch now.Status {
@@ -99,28 +101,4 @@ func runJob(ctx context.Context, base, name string, side int) (time.Duration, er
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-}
-
-func call(ctx context.Context, method, url, contentType string, body io.Reader, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, url, body)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", contentType)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, raw)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(raw, into)
 }

@@ -17,6 +17,11 @@ func Call(ctx context.Context, c *http.Client, method, address, body string, int
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	return Do(c, req, into)
+}
+
+// Do is Call for a request that stands.
+func Do(c *http.Client, req *http.Request, into any) error {
 	resp, err := c.Do(req)
 	if err != nil {
 		return err
@@ -27,7 +32,7 @@ func Call(ctx context.Context, c *http.Client, method, address, body string, int
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s: %s", method, address, resp.Status, raw)
+		return fmt.Errorf("%s %s: %s: %s", req.Method, req.URL, resp.Status, raw)
 	}
 	if into == nil {
 		return nil
