@@ -101,12 +101,16 @@ func (s *assetServer) getContent(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.serveAsset(c, a, filename(a), false)
+}
+
+// serveAsset answers with the content of an asset, unless a scan rejected it.
+func (s *assetServer) serveAsset(c *gin.Context, a asset.Asset, filename string, save bool) error {
 	if a.State == asset.Rejected {
 		return fault.New(fault.NotFound, "output_unavailable", "the content was rejected when it was scanned")
 	}
-	return s.serve(c, files.Entry{
-		Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType,
-	}, filename(a))
+	e := files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
+	return s.serveAs(c, e, filename, save)
 }
 
 // deleteAsset: DELETE /api/v2/assets/{id}.
@@ -115,6 +119,11 @@ func (s *assetServer) deleteAsset(c *gin.Context) error {
 	if err != nil {
 		return fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
 	}
+	return s.end(c, id)
+}
+
+// end deletes an asset and answers so.
+func (s *assetServer) end(c *gin.Context, id asset.ID) error {
 	if err := s.Assets.Delete(c.Request.Context(), caller(c).Account, id, requestID(c)); err != nil {
 		return err
 	}
@@ -127,18 +136,28 @@ func (s *assetServer) deleteAsset(c *gin.Context) error {
 // look the same.
 func (s *assetServer) headByHash(c *gin.Context) error {
 	ref, err := blob.ParseRef(c.Param("hash"))
+	return s.tellHeld(c, ref, err == nil)
+}
+
+// tellHeld answers whether the caller holds bytes; what is not known by a hash of ours is held by nobody.
+func (s *assetServer) tellHeld(c *gin.Context, ref blob.Ref, known bool) error {
 	held := false
-	if err == nil {
+	if known {
+		var err error
 		if held, err = s.Assets.Holds(c.Request.Context(), caller(c).Account, ref); err != nil {
 			return err
 		}
 	}
 	if !held {
-		return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+		return notHeld()
 	}
 	c.Status(http.StatusOK)
 	c.Writer.WriteHeaderNow()
 	return nil
+}
+
+func notHeld() error {
+	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 }
 
 // fromHashRequest is the body of POST /api/v2/assets/from-hash.

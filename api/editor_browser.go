@@ -101,13 +101,6 @@ func (s *editorServer) who(c *gin.Context) error {
 	return nil
 }
 
-func (s *editorServer) ask(c *gin.Context, status int, wrong bool) {
-	s.render(c, status, func(b *bytes.Buffer, f console.Frame) error {
-		f.Title, f.SignIn = "Sign in", false
-		return s.pages.SignIn(b, console.SignInPage{Frame: f, Wrong: wrong})
-	})
-}
-
 // signIn keeps a key in the browser: POST /editor/signin.
 func (s *editorServer) signIn(c *gin.Context) error {
 	if err := s.ownForm(c.Request); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -301,7 +302,7 @@ func (w wish) place(spec *asset.Spec) error {
 	}
 	words, own := split(w.tags)
 	category := ""
-	if contains(words, asset.LabelModels) {
+	if slices.Contains(words, asset.LabelModels) {
 		if len(own) == 0 || strings.ContainsAny(own[0], `/\`) {
 			return invalidf("a model needs its category as the tag behind %q", asset.LabelModels)
 		}
@@ -310,7 +311,7 @@ func (w wish) place(spec *asset.Spec) error {
 	if len(words) > 1 {
 		return invalidf("a file belongs to one of input, output, temp and models")
 	}
-	if file == "." || contains(words, asset.LabelOutput) || contains(words, asset.LabelTemp) {
+	if file == "." || slices.Contains(words, asset.LabelOutput) || slices.Contains(words, asset.LabelTemp) {
 		own = append(own, words...)
 		if category != "" {
 			own = append(own, category)

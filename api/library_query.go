@@ -148,13 +148,11 @@ func trimmed(texts []string) []string {
 	return left
 }
 
-func contains(list []string, one string) bool { return slices.Contains(list, one) }
-
 // others returns what is in texts only, each once.
 func others(texts, but []string) []string {
 	left := []string{}
 	for _, t := range texts {
-		if !contains(but, t) && !contains(left, t) {
+		if !slices.Contains(but, t) && !slices.Contains(left, t) {
 			left = append(left, t)
 		}
 	}
@@ -201,10 +199,6 @@ func noScalar(v any) bool {
 		return err != nil || len(v) > maxTagLength
 	}
 	return true
-}
-
-func labelQuery(prefix string, byName bool, offset, limit int) assets.LabelQuery {
-	return assets.LabelQuery{Prefix: prefix, ByName: byName, Offset: offset, Limit: limit}
 }
 
 // libraryCursor is what a cursor says: the end of a page, and the order it belongs to.
