@@ -93,12 +93,6 @@ func (d *Dir) Serve(w http.ResponseWriter, r *http.Request, name string) error {
 	if !fs.ValidPath(name) || name == Index || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.Contains(name, `\`) {
 		return notFound()
 	}
-	return d.serve(w, r, name)
-}
-
-func notFound() error { return fault.New(fault.NotFound, "not_found", "there is nothing at this path") }
-
-func (d *Dir) serve(w http.ResponseWriter, r *http.Request, name string) error {
 	f, err := d.open(name)
 	if err != nil {
 		return err
@@ -106,6 +100,8 @@ func (d *Dir) serve(w http.ResponseWriter, r *http.Request, name string) error {
 	defer f.Close()
 	return answer(w, r, name, f)
 }
+
+func notFound() error { return fault.New(fault.NotFound, "not_found", "there is nothing at this path") }
 
 func answer(w http.ResponseWriter, r *http.Request, name string, content io.ReadSeeker) error {
 	tag, err := etag(content)
