@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -195,8 +196,8 @@ func (r changeRequest) change() (asset.Change, error) {
 
 // checkText bounds a text of a query.
 func checkText(name, text string) error {
-	if len(text) > maxTagLength || strings.ContainsRune(text, 0) {
-		return invalidf("%s has at most %d bytes and no NUL characters", name, maxTagLength)
+	if len(text) > maxTagLength || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return invalidf("%s has at most %d bytes of UTF-8 and no NUL characters", name, maxTagLength)
 	}
 	return nil
 }

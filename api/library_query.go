@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -195,8 +196,7 @@ func noScalar(v any) bool {
 	case string:
 		return strings.ContainsRune(v, 0)
 	case json.Number:
-		_, err := v.Float64()
-		return err != nil || len(v) > maxTagLength
+		return !asset.IsDouble(v)
 	}
 	return true
 }

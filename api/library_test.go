@@ -231,7 +231,7 @@ func TestLibraryTags(t *testing.T) {
 	require.JSONEq(t, `{"tags":[{"name":"two","count":1}],"total":1,"has_more":false}`, string(h.get(t, "/tags?prefix=t", "key-a").body))
 	require.JSONEq(t, `{"tag_counts":{"input":1,"one":1,"two":1}}`, string(h.get(t, "/api/assets/tags/refine?include_tags=two", "key-a").body))
 	require.JSONEq(t, `{"tag_counts":{}}`, string(h.get(t, "/api/assets/tags/refine", "key-b").body))
-	for _, bad := range []string{"/tags?limit=0", "/tags?limit=1001", "/tags?offset=-1", "/tags?order=x", "/api/assets/tags/refine?limit=9999"} {
+	for _, bad := range []string{"/tags?limit=0", "/tags?limit=1001", "/tags?offset=-1", "/tags?order=x", "/tags?prefix=%ff", "/api/assets/tags/refine?limit=9999"} {
 		h.library(t, http.StatusBadRequest, "GET", bad, "")
 	}
 }
@@ -299,6 +299,7 @@ func TestLibraryListingsRefuse(t *testing.T) {
 		"limit=0", "limit=501", "limit=x", "offset=-1", "offset=99999999999", "sort=color", "order=up", "after=x", "after=" + cursor,
 		"after=" + cursor + "&sort=name&order=asc", "metadata_filter=x", "metadata_filter=[]", "metadata_filter=" + url.QueryEscape(`{"a":{}}`),
 		"metadata_filter=" + url.QueryEscape(`{"a":[]}`), "metadata_filter=" + url.QueryEscape(`{"a":1}x`), "name_contains=%00",
+		"metadata_filter=" + url.QueryEscape(`{"a":1e-20000}`), "metadata_filter=" + url.QueryEscape(`{"a":[0e-20000]}`),
 		"metadata_filter=" + url.QueryEscape(`{"a":"\u0000"}`), "include_tags=" + strings.Repeat("x", 300), "include_tags=%00", "tags_any=%ff",
 		"include_tags=" + strings.Repeat("x,", 150) + "x",
 	} {

@@ -80,10 +80,27 @@ func checkTokens(raw []byte) error {
 				return invalidMetadata("it holds a NUL character")
 			}
 		case json.Number:
-			mantissa, _, _ := strings.Cut(strings.ToLower(t.String()), "e")
-			if f, err := t.Float64(); err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
-				return invalidMetadata("it holds a number that a double does not")
+			if !IsDouble(t) {
+				return invalidMetadata("it holds a number that a double does not, or is written with too many digits")
 			}
 		}
 	}
+}
+
+// maxDigits bounds how a number is written, and how far its exponent moves the point: any double can be written
+// within it, and what is longer the view could not store, whose numbers end at 16,383 places.
+const maxDigits = 400
+
+// IsDouble reports a number that a double holds, one that only looks like zero not being among them, and that
+// is written in no more digits, or with no larger exponent, than doubles need.
+func IsDouble(n json.Number) bool {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	if len(mantissa) > maxDigits {
+		return false
+	}
+	if places, err := strconv.Atoi(exponent); exponent != "" && (err != nil || places > maxDigits || places < -maxDigits) {
+		return false
+	}
+	f, err := n.Float64()
+	return err == nil && (f != 0 || !strings.ContainsAny(mantissa, "123456789"))
 }
