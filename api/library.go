@@ -19,10 +19,15 @@ import (
 type libraryServer struct {
 	*assetServer
 	remotes *turns // exchanges with servers that clients name
+	looks   *turns // listings, whose filters may take seconds of a connection
 }
 
-// maxRemotes bounds how many addresses are fetched at once.
-const maxRemotes = 8
+// Bounds of what takes long at once, in all and of one account. Listings leave most of a process's connections
+// to the database to everything else.
+const (
+	maxRemotes, remotesOfOne = 8, 4
+	maxLooks, looksOfOne     = 8, 4
+)
 
 // libraryRoutes are mounted where the deployment has assets. What the hosted service does in tasks of its own is
 // not offered: downloads in the background, exports as archives, imports of published files.
@@ -30,13 +35,13 @@ func (s *fileServer) libraryRoutes() []route {
 	if s.Assets == nil {
 		return nil
 	}
-	ls := &libraryServer{assetServer: &assetServer{s}, remotes: newTurns(maxRemotes)}
+	ls := &libraryServer{assetServer: &assetServer{s}, remotes: newTurns(maxRemotes, remotesOfOne), looks: newTurns(maxLooks, looksOfOne)}
 	all := cloud(
-		route{method: http.MethodGet, path: "/assets", handle: ls.list},
+		route{method: http.MethodGet, path: "/assets", handle: ls.inTurn(ls.list)},
 		route{method: http.MethodPost, path: "/assets", access: bringing, limit: -1, handle: ls.post},
 		route{method: http.MethodPost, path: "/assets/from-hash", access: bringing, handle: ls.postFromHash},
 		route{method: http.MethodHead, path: "/assets/hash/:hash", handle: ls.headByHash},
-		route{method: http.MethodGet, path: "/assets/tags/refine", handle: ls.refine},
+		route{method: http.MethodGet, path: "/assets/tags/refine", handle: ls.inTurn(ls.refine)},
 		route{method: http.MethodGet, path: "/assets/remote-metadata", access: writing, handle: ls.getRemote},
 		route{method: http.MethodGet, path: "/assets/:id", handle: ls.get},
 		route{method: http.MethodPut, path: "/assets/:id", access: writing, handle: ls.put},
@@ -45,12 +50,24 @@ func (s *fileServer) libraryRoutes() []route {
 		route{method: http.MethodHead, path: "/assets/:id/content", handle: ls.getContent},
 		route{method: http.MethodPost, path: "/assets/:id/tags", access: writing, handle: ls.addTags},
 		route{method: http.MethodDelete, path: "/assets/:id/tags", access: writing, handle: ls.removeTags},
-		route{method: http.MethodGet, path: "/tags", handle: ls.listTags},
+		route{method: http.MethodGet, path: "/tags", handle: ls.inTurn(ls.listTags)},
 	)
 	if s.Editor == nil {
 		return all
 	}
 	return slices.DeleteFunc(all, func(r route) bool { return strings.HasPrefix(r.path, "/assets") }) // its files lie there
+}
+
+// inTurn lets a listing wait for its place.
+func (s *libraryServer) inTurn(list func(*gin.Context) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		release, err := s.looks.take(c.Request.Context(), caller(c).Account)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return list(c)
+	}
 }
 
 // id reads the asset that the path names, in either case.

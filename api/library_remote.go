@@ -75,14 +75,14 @@ func (s *libraryServer) postURL(c *gin.Context) error {
 		return err
 	}
 	w := wish{id: req.ID, name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
-	if _, done, err := s.spec(c, w); err != nil || done { // what is wrong is told before a byte is fetched
-		return err
-	}
 	if w.name == "" {
 		w.name = path.Base(u.Path)
 		if w.name == "/" || w.name == "." {
 			w.name = u.Hostname()
 		}
+	}
+	if _, done, err := s.spec(c, w); err != nil || done { // what is wrong is told before a byte is fetched
+		return err
 	}
 	release, err := s.remotes.take(c.Request.Context(), caller(c).Account)
 	if err != nil {

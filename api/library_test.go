@@ -384,6 +384,8 @@ func TestLibraryFilesAreFetched(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 		case "/broken":
 			w.WriteHeader(http.StatusBadGateway)
+		case "/untouched\x00":
+			t.Error("a file was fetched although its name cannot be kept")
 		default:
 			http.NotFound(w, r)
 		}
@@ -416,6 +418,7 @@ func TestLibraryFilesAreFetched(t *testing.T) {
 		require.Equal(t, code, h.library(t, http.StatusBadRequest, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(address), "")["code"], address)
 	}
 	h.library(t, http.StatusRequestEntityTooLarge, "POST", "/api/assets", `{"url":"`+from+`/large"}`)
+	h.library(t, http.StatusBadRequest, "POST", "/api/assets", `{"url":"`+from+`/untouched%00"}`)
 	require.Equal(t, []string{"cat.png"}, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
 }
 

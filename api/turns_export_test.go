@@ -5,8 +5,8 @@ import "context"
 // Turns are the places for heavy work.
 type Turns struct{ inner *turns }
 
-// NewTurns returns that many places.
-func NewTurns(places int) Turns { return Turns{newTurns(places)} }
+// NewTurns returns that many places, of which an account may have its share.
+func NewTurns(places, share int) Turns { return Turns{newTurns(places, share)} }
 
 // Take waits for a place.
 func (t Turns) Take(ctx context.Context, account string) (func(), error) {

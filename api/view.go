@@ -61,7 +61,8 @@ func (s *server) fileRoutes() []route {
 	if s.Files == nil {
 		return nil
 	}
-	fs := &fileServer{server: s, images: newTurns(max(2, runtime.NumCPU()))}
+	cores := max(2, runtime.NumCPU())
+	fs := &fileServer{server: s, images: newTurns(cores, cores)}
 	signed := "/files/:asset/:filename"
 	all := cloud(
 		route{method: http.MethodGet, path: "/view", handle: fs.getView},
