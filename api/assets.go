@@ -218,12 +218,9 @@ type listedAsset struct {
 // It is an addition of ours; the published API has no listing.
 func (s *assetServer) listAssets(c *gin.Context) error {
 	q := assets.Query{Tags: c.QueryArray("tag"), Name: c.Query("name")}
-	if v, ok := c.GetQuery("limit"); ok {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > assets.MaxLimit {
-			return invalidf("limit must be a number from 1 to %d", assets.MaxLimit)
-		}
-		q.Limit = n
+	var err error
+	if q.Limit, err = number(c, "limit", 0, 1, assets.MaxLimit); err != nil {
+		return err
 	}
 	if v, ok := c.GetQuery("cursor"); ok {
 		before, err := parseAssetCursor(v)

@@ -138,19 +138,28 @@ func (s *consoleServer) identity(c *gin.Context) (account.Identity, error) {
 	if s.opts.Mode == account.ModeNone {
 		return s.Auth.Authenticate(c.Request.Context(), "")
 	}
-	cookie, err := c.Cookie(consoleCookie)
-	if err != nil {
-		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie")
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
-	if err != nil {
-		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "a cookie that is not ours")
-	}
-	key, err := s.Console.Sealer.Open(consoleOwner, sealed)
-	if err != nil {
-		return account.Identity{}, fault.Wrap(err, fault.Unauthenticated, "unauthorized", "a cookie that is not ours")
+	key := keptKey(c.Request, consoleCookie, consoleOwner, s.Console.Sealer)
+	if key == "" {
+		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of ours")
 	}
 	return s.Auth.Authenticate(c.Request.Context(), key)
+}
+
+// keptKey returns the key that a browser keeps under the name of a cookie, "" without one that was sealed for owner.
+func keptKey(r *http.Request, cookie, owner string, sealer ConsoleSealer) string {
+	kept, err := r.Cookie(cookie)
+	if err != nil {
+		return ""
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(kept.Value)
+	if err != nil {
+		return ""
+	}
+	key, err := sealer.Open(owner, sealed)
+	if err != nil {
+		return ""
+	}
+	return key
 }
 
 func (s *consoleServer) signIn(c *gin.Context) {

@@ -165,19 +165,7 @@ func (s *server) cookie(r *http.Request) (name string, secure bool, path string)
 // keyOfCookie returns the key that a browser was given to keep, "" without one of ours.
 func (s *server) keyOfCookie(r *http.Request) string {
 	name, _, _ := s.cookie(r)
-	kept, err := r.Cookie(name)
-	if err != nil {
-		return ""
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(kept.Value)
-	if err != nil {
-		return ""
-	}
-	key, err := s.Editor.Sealer.Open(editorOwner, sealed)
-	if err != nil {
-		return ""
-	}
-	return key
+	return keptKey(r, name, editorOwner, s.Editor.Sealer)
 }
 
 // presented returns the secret of a request, "" without one: what it carries itself, and on the routes that an

@@ -49,12 +49,8 @@ func (s *server) getSetting(c *gin.Context) error {
 
 // postSettings keeps the settings of the body beside the others: POST /settings.
 func (s *server) postSettings(c *gin.Context) error {
-	raw, err := readBody(c)
-	if err != nil {
-		return err
-	}
 	var values userdata.Settings
-	if err := decodeJSON(raw, &values); err != nil {
+	if err := readJSON(c, &values); err != nil {
 		return err
 	}
 	if values == nil {
@@ -65,12 +61,8 @@ func (s *server) postSettings(c *gin.Context) error {
 
 // postSetting keeps one setting: POST /settings/{id}. The body is its value.
 func (s *server) postSetting(c *gin.Context) error {
-	raw, err := readBody(c)
-	if err != nil {
-		return err
-	}
 	var value userdata.Value
-	if err := decodeJSON(raw, &value); err != nil {
+	if err := readJSON(c, &value); err != nil {
 		return err
 	}
 	return s.changeSettings(c, userdata.Settings{c.Param("id"): value})

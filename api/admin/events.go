@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -46,13 +47,15 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 		Stream: query.Get("stream"), Type: query.Get("type"), Account: query.Get("account"),
 		Since: query.Get("since"), Until: query.Get("until"),
 	}
-	var limit int64
-	for name, into := range map[string]*int64{"from_position": &f.From, "before": &f.Before, "limit": &limit} {
-		if err := number(query, name, into); err != nil {
+	var err error
+	for name, into := range map[string]*int64{"from_position": &f.From, "before": &f.Before} {
+		if *into, err = number(query, name); err != nil {
 			return err
 		}
 	}
-	f.Limit = int(min(limit, 1<<31-1))
+	if f.Limit, err = count(query, "limit"); err != nil {
+		return err
+	}
 	page, err := s.Events.Search(r.Context(), f)
 	if err != nil {
 		return err
@@ -61,18 +64,23 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// number reads a parameter that is a count; an absent one leaves into as it is.
-func number(query url.Values, name string, into *int64) error {
+// number reads a parameter that is a number from 1 on; 0 = it is absent.
+func number(query url.Values, name string) (int64, error) {
 	text := query.Get(name)
 	if text == "" {
-		return nil
+		return 0, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return fault.New(fault.Invalid, "invalid_request", "%s is a number from 1 on", name)
+		return 0, fault.New(fault.Invalid, "invalid_request", "%s is a number from 1 on", name)
 	}
-	*into = n
-	return nil
+	return n, nil
+}
+
+// count is number for what is counted in memory; a larger one stands for no bound.
+func count(query url.Values, name string) (int, error) {
+	n, err := number(query, name)
+	return int(min(n, math.MaxInt32)), err
 }
 
 // showEvent serves GET /admin/events/{position}.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -14,12 +13,9 @@ import (
 func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	f := Filter{States: q["status"], Account: q.Get("account"), Since: q.Get("since"), Class: q.Get("class")}
-	if text := q.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return fault.New(fault.Invalid, "invalid_request", "limit is a number from 1")
-		}
-		f.Limit = n
+	var err error
+	if f.Limit, err = count(q, "limit"); err != nil {
+		return err
 	}
 	found, err := s.Jobs.Search(r.Context(), f)
 	if err != nil {

@@ -1,11 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -105,14 +105,13 @@ func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	for name, into := range map[string]func(int){"limit": func(n int) { q.Limit = n }, "before": func(n int) { q.Before = int64(n) }} {
-		if text := query.Get(name); text != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 {
-				return fault.New(fault.Invalid, "invalid_request", "%s is a number from 1", name)
-			}
-			into(n)
-		}
+	limit, err := count(query, "limit")
+	if err != nil {
+		return err
+	}
+	q.Limit = cmp.Or(limit, q.Limit)
+	if q.Before, err = number(query, "before"); err != nil {
+		return err
 	}
 	page, err := s.Webhooks.Deliveries(r.Context(), q)
 	if err != nil {
