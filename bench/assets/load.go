@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -93,22 +92,7 @@ func (c content) request(ctx context.Context, target string, fields map[string]s
 
 // send makes a request and decodes a JSON answer into v, if not nil.
 func (b *bench) send(req *http.Request, v any) error {
-	resp, err := b.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s: %s", req.Method, req.URL, resp.Status, raw)
-	}
-	if v == nil {
-		return nil
-	}
-	return json.Unmarshal(raw, v)
+	return stand.Do(b.http, req, v)
 }
 
 // upload sends files eight at a time and returns MB/s.

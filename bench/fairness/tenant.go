@@ -3,14 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/millrace-dev/millrace/bench/stand"
 )
 
 // tenant is an account with a key.
@@ -91,20 +91,5 @@ func (t *tenant) call(ctx context.Context, method, path, body string, into any) 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-API-Key", t.key)
-	resp, err := t.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, raw)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(raw, into)
+	return stand.Do(t.http, req, into)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Call sends a request with a JSON body and reads the answer into into, unless that is nil. Every answer but
-// 200 is an error.
+// Call sends a request with a JSON body and reads the answer into into, unless that is nil. An answer
+// other than 2xx is an error.
 func Call(ctx context.Context, c *http.Client, method, address, body string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -31,7 +31,7 @@ func Do(c *http.Client, req *http.Request, into any) error {
 	if err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s: %s", req.Method, req.URL, resp.Status, raw)
 	}
 	if into == nil {
