@@ -70,8 +70,8 @@ func (s *shell) findServers() error {
 // databaseFlags are those of commands that work on the database.
 func (s *shell) databaseFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	f.StringVar(&s.cfg.DatabaseURL, "database-url", s.cfg.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: that of a running `millrace dev`")
-	f.StringVar(&s.cfg.DataDir, "data", s.cfg.DataDir, "data directory of that `millrace dev` (MILLRACE_DATA)")
+	f.StringVar(&s.cfg.DatabaseURL, "database-url", s.cfg.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: that of a running millrace dev")
+	f.StringVar(&s.cfg.DataDir, "data", s.cfg.DataDir, "data directory of that millrace dev (MILLRACE_DATA)")
 }
 
 // database opens the database that a command works on.

@@ -68,7 +68,7 @@ machine and without a server.`,
 // temporalFlags are those of commands that need the engine alone.
 func (s *shell) temporalFlags(cmd *cobra.Command) {
 	s.engineFlags(cmd)
-	cmd.Flags().StringVar(&s.cfg.DataDir, "data", s.cfg.DataDir, "data directory of a running `millrace dev` (MILLRACE_DATA)")
+	cmd.Flags().StringVar(&s.cfg.DataDir, "data", s.cfg.DataDir, "data directory of a running millrace dev (MILLRACE_DATA)")
 }
 
 // engineFlags say where the engine is.
