@@ -63,13 +63,7 @@ func worldOf(t *testing.T, generation time.Duration) *world {
 	t.Cleanup(server.Close)
 	listener := httptest.NewServer(server)
 	t.Cleanup(listener.Close)
-	bases := map[string]string{}
-	for _, name := range sim.Providers() {
-		if name != "sim" {
-			bases[name] = listener.URL + "/" + name
-		}
-	}
-	c, err := catalog.Load(catalog.Options{Bases: bases, Simulator: listener.URL})
+	c, err := catalog.Load(catalog.Options{Bases: sim.Bases(listener.URL), Simulator: listener.URL})
 	require.NoError(t, err)
 	http := outbound.New(outbound.Options{})
 	t.Cleanup(http.Close)

@@ -26,13 +26,7 @@ func served(t *testing.T) *router.Provider {
 	t.Cleanup(server.Close)
 	listener := httptest.NewServer(server)
 	t.Cleanup(listener.Close)
-	bases := map[string]string{}
-	for _, name := range sim.Providers() {
-		if name != "sim" {
-			bases[name] = listener.URL + "/" + name
-		}
-	}
-	all, err := catalog.Load(catalog.Options{Bases: bases, Simulator: listener.URL})
+	all, err := catalog.Load(catalog.Options{Bases: sim.Bases(listener.URL), Simulator: listener.URL})
 	require.NoError(t, err)
 	http := outbound.New(outbound.Options{})
 	t.Cleanup(http.Close)

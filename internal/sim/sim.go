@@ -67,6 +67,18 @@ func Providers() []string {
 	return []string{"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "runware", "sim", "stability", "vertexai", "wavespeed", "xai"}
 }
 
+// Bases are the addresses that stand for those of the real providers, where a simulator is at address. "sim"
+// has no other: a catalog is told of it by itself.
+func Bases(address string) map[string]string {
+	bases := map[string]string{}
+	for _, name := range Providers() {
+		if name != "sim" {
+			bases[name] = address + "/" + name
+		}
+	}
+	return bases
+}
+
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /charges", s.charges.list)
 	s.mux.HandleFunc("DELETE /charges", s.charges.reset)

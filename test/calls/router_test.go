@@ -75,12 +75,7 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	t.Cleanup(r.sim.Close)
 	server := httptest.NewServer(r.sim)
 	t.Cleanup(server.Close)
-	bases := map[string]string{}
-	for _, name := range sim.Providers() {
-		if name != "sim" {
-			bases[name] = server.URL + "/" + name
-		}
-	}
+	bases := sim.Bases(server.URL)
 	maps.Copy(bases, elsewhere)
 	models, err := catalog.Load(catalog.Options{Bases: bases, Simulator: server.URL})
 	require.NoError(t, err)

@@ -74,10 +74,8 @@ func start(t *testing.T) *service {
 // behaves as a test tells it, entries the directory of catalog files.
 func settings(simulator, probe, entries string) map[string]string {
 	providers := []string{"probe=" + probe, "acme=" + simulator + "/sim"}
-	for _, name := range sim.Providers() {
-		if name != "sim" {
-			providers = append(providers, name+"="+simulator+"/"+name)
-		}
+	for name, base := range sim.Bases(simulator) {
+		providers = append(providers, name+"="+base)
 	}
 	return map[string]string{
 		"MILLRACE_PUBLIC_URL": "https://router.example", "MILLRACE_SIMULATOR": simulator, "MILLRACE_PROVIDER_URLS": strings.Join(providers, ","),
