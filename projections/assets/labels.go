@@ -160,13 +160,10 @@ func (s *standing) refine(ctx context.Context, tx pgx.Tx, limit int) ([]LabelCou
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]int64{}
-	var label string
-	var n int64
-	_, err = pgx.ForEachRow(found, []any{&label, &n}, func() error {
-		counts[label] = n
-		return nil
-	})
+	counts, err := collectCounts(found)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range s.selected(newest) {
 		for _, l := range r.asset.Labels() {
 			counts[l]++
@@ -177,5 +174,5 @@ func (s *standing) refine(ctx context.Context, tx pgx.Tx, limit int) ([]LabelCou
 		most = append(most, LabelCount{l, n})
 	}
 	slices.SortFunc(most, LabelQuery{}.compare)
-	return most[:min(limit, len(most))], err
+	return most[:min(limit, len(most))], nil
 }

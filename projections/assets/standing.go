@@ -50,14 +50,20 @@ func readCounts(ctx context.Context, tx pgx.Tx, account string, labels []string)
 	if err != nil {
 		return nil, postgres.Classify(err, "count assets by label")
 	}
+	counts, err := collectCounts(found)
+	return counts, postgres.Classify(err, "count assets by label")
+}
+
+// collectCounts reads rows of a label and a count.
+func collectCounts(rows pgx.Rows) (map[string]int64, error) {
 	counts := map[string]int64{}
 	var label string
 	var n int64
-	_, err = pgx.ForEachRow(found, []any{&label, &n}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&label, &n}, func() error {
 		counts[label] = n
 		return nil
 	})
-	return counts, postgres.Classify(err, "count assets by label")
+	return counts, err
 }
 
 // moves is how the counts of labels change by what is not folded yet.

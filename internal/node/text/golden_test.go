@@ -3,6 +3,7 @@ package text_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,19 +55,30 @@ func run(t *testing.T, name string, args node.Args) (node.Result, error) {
 	return node.Invocation{Class: class(t, name), Inputs: args}.Run(t.Context(), node.Call{NodeID: "1", Files: nodetest.NewFiles()})
 }
 
-func TestClassesDoWhatPythonDoes(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("testdata/golden.json")
+// goldens reads cases that Python answered, of which there are more than least.
+func goldens(t *testing.T, file string, least int) []golden {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", file))
 	require.NoError(t, err)
 	var cases []golden
 	require.NoError(t, json.Unmarshal(raw, &cases))
-	require.Greater(t, len(cases), 1000)
-	for _, c := range cases {
-		args := node.Args{}
-		for name, raw := range c.Args {
-			args[name] = value(t, raw)
-		}
-		res, err := run(t, c.Class, args)
+	require.Greater(t, len(cases), least)
+	return cases
+}
+
+func (c golden) run(t *testing.T) (node.Result, error) {
+	t.Helper()
+	args := node.Args{}
+	for name, raw := range c.Args {
+		args[name] = value(t, raw)
+	}
+	return run(t, c.Class, args)
+}
+
+func TestClassesDoWhatPythonDoes(t *testing.T) {
+	t.Parallel()
+	for _, c := range goldens(t, "golden.json", 1000) {
+		res, err := c.run(t)
 		if c.Fails {
 			if err == nil {
 				t.Errorf("%s %s: got %q instead of a failure", c.Class, c.Args, res.Outputs[0])
@@ -85,17 +97,8 @@ func TestClassesDoWhatPythonDoes(t *testing.T) {
 
 func TestWhatIsFoundInTextsIsWhatPythonFinds(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("testdata/golden_find.json")
-	require.NoError(t, err)
-	var cases []golden
-	require.NoError(t, json.Unmarshal(raw, &cases))
-	require.Greater(t, len(cases), 2000)
-	for _, c := range cases {
-		args := node.Args{}
-		for name, raw := range c.Args {
-			args[name] = value(t, raw)
-		}
-		res, err := run(t, c.Class, args)
+	for _, c := range goldens(t, "golden_find.json", 2000) {
+		res, err := c.run(t)
 		if err != nil {
 			t.Errorf("%s %s: %v", c.Class, c.Args, err)
 		} else if got := python.Repr(res.Outputs[0]); got != c.Want {
