@@ -1,9 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
-	"mime/multipart"
-	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,20 +9,7 @@ import (
 // store uploads a picture through the asset API and returns the asset.
 func (c *client) store(path string, data []byte) map[string]any {
 	c.t.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	require.NoError(c.t, form.WriteField("content_type", "image/png"))
-	require.NoError(c.t, form.WriteField("file_path", path))
-	part, err := form.CreateFormFile("file", path)
-	require.NoError(c.t, err)
-	_, err = part.Write(data)
-	require.NoError(c.t, err)
-	require.NoError(c.t, form.Close())
-	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.base+"/api/v2/assets", &body)
-	require.NoError(c.t, err)
-	req.Header.Set("Content-Type", form.FormDataContentType())
-	req.Header.Set("X-API-Key", c.key)
-	r := c.send(req)
+	r := c.putAsset(path, "image/png", string(data), "")
 	require.Less(c.t, r.status, 300, r.body)
 	return decode(c.t, r.body)
 }

@@ -15,12 +15,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/account"
 )
 
+// putText is putAsset for a text.
+func (c *client) putText(name, data, key string) reply {
+	c.t.Helper()
+	return c.putAsset(name, "text/plain", data, key)
+}
+
 // putAsset sends bytes to POST /api/v2/assets.
-func (c *client) putAsset(name, data, key string) reply {
+func (c *client) putAsset(name, contentType, data, key string) reply {
 	c.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	require.NoError(c.t, form.WriteField("content_type", "text/plain"))
+	require.NoError(c.t, form.WriteField("content_type", contentType))
 	require.NoError(c.t, form.WriteField("file_path", name))
 	part, err := form.CreateFormFile("file", name)
 	require.NoError(c.t, err)
@@ -63,7 +69,7 @@ func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	graph := `{"prompt":` + strings.ReplaceAll(cheapGraph, "PREFIX", "share") + `}`
-	first := c.putAsset("first.txt", strings.Repeat("a", 1000), "")
+	first := c.putText("first.txt", strings.Repeat("a", 1000), "")
 	require.Equal(t, 201, first.status, first.body)
 	made := decode(t, first.body)
 	status, created := c.admin("GET", "/events?stream=asset-"+made["id"].(string), "")
@@ -76,10 +82,10 @@ func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
 	require.Equal(t, 200, status, answer)
 	waiting := c.submit(strings.TrimSuffix(strings.TrimPrefix(graph, `{"prompt":`), "}"))
 	c.limit(id, 1500)
-	big := c.putAsset("big.txt", strings.Repeat("b", 501), "")
+	big := c.putText("big.txt", strings.Repeat("b", 501), "")
 	require.Equal(t, 403, big.status, big.body)
 	require.Equal(t, account.Storage{Bytes: 1000, Files: 1, Limit: 1500}, c.kept(id), "nothing of what was refused is kept")
-	fits := c.putAsset("fits.txt", strings.Repeat("b", 500), "")
+	fits := c.putText("fits.txt", strings.Repeat("b", 500), "")
 	require.Equal(t, 201, fits.status, fits.body)
 	status, answer = c.admin("PUT", "/queues/"+id, `{"actor":"kim","reason":"go on","mode":"open"}`)
 	require.Equal(t, 200, status, answer)
@@ -90,7 +96,7 @@ func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
 	require.EqualValues(t, 3, full.Files)
 
 	for name, r := range map[string]reply{
-		"v2 upload":    c.putAsset("more.txt", "x", "key-1"),
+		"v2 upload":    c.putText("more.txt", "x", "key-1"),
 		"from hash":    c.do("POST", "/api/v2/assets/from-hash", `{"hash":"`+made["hash"].(string)+`","file_path":"again.txt"}`),
 		"v2 job":       c.do("POST", "/api/v2/jobs", `{"workflow":`+strings.ReplaceAll(cheapGraph, "PREFIX", "no")+`}`),
 		"cloud prompt": c.do("POST", "/api/prompt", graph),
@@ -102,7 +108,7 @@ func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
 		require.Contains(t, r.body, "1.5 KiB", name)
 		require.Empty(t, r.header.Get("Retry-After"), "%s: to wait does not help", name)
 	}
-	refused := decode(t, c.putAsset("more.txt", "x", "").body)["error"].(map[string]any)
+	refused := decode(t, c.putText("more.txt", "x", "").body)["error"].(map[string]any)
 	require.Equal(t, account.CodeStorage, refused["code"])
 	run := c.do("POST", "/v2/models/sim/echo/requests", `{}`, "Authorization", "Bearer "+c.key)
 	require.Equal(t, 403, run.status, run.body)
@@ -115,7 +121,7 @@ func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
 	// Reading and deleting go on, and what is deleted makes room at once; the refused key was not used up.
 	require.Equal(t, 200, c.do("GET", "/api/v2/assets/"+made["id"].(string), "").status)
 	require.Equal(t, 204, c.do("DELETE", "/api/v2/assets/"+made["id"].(string), "").status)
-	again := c.putAsset("more.txt", "x", "key-1")
+	again := c.putText("more.txt", "x", "key-1")
 	require.Equal(t, 201, again.status, again.body)
 	require.Equal(t, full.Bytes-1000+1, c.kept(id).Bytes)
 
