@@ -1,7 +1,7 @@
-// Package inspect turns the recorded facts of a job into answers for an operator: what was
-// recorded and why, the state at any version or time, where the time went, and how two jobs
-// differ. It promises to be pure (facts in, values and text out) and to show no secret; reading
-// the log and the workflow engine is left to its callers.
+// Package inspect turns recorded facts into answers for an operator: of a job, call or asset what was
+// recorded and why, the state at any version or time, where the time went, and how two of them
+// differ; of the log as a whole what it says, fact by fact. It promises to be pure (facts in, values and
+// text out) and to show no secret; reading the log and the workflow engine is left to its callers.
 package inspect
 
 import (
