@@ -42,8 +42,8 @@ type Ender interface {
 }
 
 // Sweeper finds jobs whose workflow was closed from outside and gives them an end, and jobs whose
-// workflow was lost with the engine's database, or whose end was lost with ours, and starts them again. It also admits jobs to slots that no ending
-// handed on, such as those of a better tier.
+// workflow was lost with the engine's database, or whose end was lost with ours, and starts them again. It also
+// admits jobs to slots that no ending handed on, such as those of a better tier.
 type Sweeper struct {
 	Client client.Client
 	Slots  Slots

@@ -49,8 +49,8 @@ type Made struct {
 
 // Store carries out the transactions of assets. All are scoped to the account.
 type Store interface {
-	// Create records a new asset; an id that is in use, or was, is Conflict, asset_id_taken. Its deadline is the later of the one given and the latest in force
-	// for these bytes in the account.
+	// Create records a new asset; an id that is in use, or was, is Conflict, asset_id_taken. Its deadline is the
+	// later of the one given and the latest in force for these bytes in the account.
 	Create(ctx context.Context, n New) (Made, error)
 	// Reference records an asset over bytes the account holds. An asset with the same bytes, path
 	// and tags is returned instead, with its deadline extended; then same is true. Bytes that the

@@ -41,7 +41,7 @@ type history struct {
 func queueStanding(q *pgx.Batch, n asset.New, st *standing) {
 	const lock = `select pg_advisory_xact_lock(hashtextextended($1, $2))`
 	if n.Place != nil {
-		q.Queue(lock, n.Account+"\x1f"+n.Place.Folder+"\x1f"+n.Place.Subfolder+"/"+n.Place.Filename, lockOfNames)
+		q.Queue(lock, keyOfName(n.Account, *n.Place), lockOfNames)
 	}
 	q.Queue(lock, n.Account+"\x1f"+n.Hash.Hex(), lockOfBytes)
 	q.Queue(`select count(*) > 0, coalesce(bool_or(expires_at is null), false), max(expires_at)

@@ -62,9 +62,13 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload) (files.Entry, err
 
 // lockName lets uploads of the same name in an account wait for each other.
 func lockName(ctx context.Context, tx pgx.Tx, account string, p asset.Place) error {
-	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`,
-		account+"\x1f"+p.Folder+"\x1f"+p.Subfolder+"/"+p.Filename, lockOfNames)
+	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, keyOfName(account, p), lockOfNames)
 	return err
+}
+
+// keyOfName is what lockOfNames locks: the same for every surface on which a name is taken.
+func keyOfName(account string, p asset.Place) string {
+	return account + "\x1f" + p.Folder + "\x1f" + p.Subfolder + "/" + p.Filename
 }
 
 // settle finds the file of that name with the same bytes, or else the first free name.

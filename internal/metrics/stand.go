@@ -1,0 +1,206 @@
+package metrics
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Depth is how many jobs of an account wait and run.
+type Depth struct {
+	Account, Tier   string
+	Queued, Running int64
+	Oldest          time.Duration // age of the job that has waited longest; 0 when none waits
+}
+
+// Stand is what is read when metrics are asked for.
+type Stand struct {
+	Depths []Depth          // of the accounts with the most waiting jobs, and of those that run some
+	Head   int64            // position of the log's last fact
+	Lags   map[string]int64 // view → facts behind
+	Halted map[string]int64 // view → halted streams
+	Outbox int64            // intents that wait
+	Bytes  int64            // of the files of all accounts, as they see them
+	Blobs  int64            // of what is stored for them: equal bytes once
+	Kept   []Kept           // of the accounts that keep the most; "other" = of all others together
+	Full   int64            // accounts that keep as much as they may
+
+	Webhooks Webhooks
+}
+
+// Kept is how many bytes an account keeps and may keep; Limit 0 = no limit.
+type Kept struct {
+	Account      string
+	Bytes, Limit int64
+}
+
+// Webhooks is the state of deliveries to endpoints.
+type Webhooks struct {
+	Pending, Dead int64         // deliveries that wait, that were given up
+	Disabled      int64         // endpoints
+	Oldest        time.Duration // age of the oldest delivery that waits
+}
+
+// Source reads a Stand.
+type Source interface {
+	Stand(ctx context.Context) (Stand, error)
+}
+
+// standFor is how long what was read is served again: scrapers are many, the database is one.
+const standFor = 5 * time.Second
+
+// mostAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
+// place while it has jobs and for an hour after: whichever queues are deepest at a scrape, the number of series that
+// a server of Prometheus has to keep does not grow with the number of accounts.
+const (
+	mostAccounts = 50
+	keepsPlace   = time.Hour
+)
+
+// collector reads a source when it is asked.
+type collector struct {
+	source Source
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	at    time.Time
+	last  Stand
+	named map[string]time.Time // accounts with series of their own → when they last had a job
+}
+
+var (
+	descQueued  = prometheus.NewDesc("millrace_jobs_queued", "Jobs that wait, by account.", []string{"account", "tier"}, nil)
+	descRunning = prometheus.NewDesc("millrace_jobs_running", "Jobs that hold a slot, by account.", []string{"account", "tier"}, nil)
+	descOldest  = prometheus.NewDesc("millrace_queue_age_seconds", "How long the job has waited that has waited longest.", []string{"account", "tier"}, nil)
+	descHead    = prometheus.NewDesc("millrace_log_position", "Position of the log's last fact: its rate is that of facts.", nil, nil)
+	descLag     = prometheus.NewDesc("millrace_view_lag_events", "Facts that a view is behind.", []string{"view"}, nil)
+	descHalted  = prometheus.NewDesc("millrace_view_halted_streams", "Streams that a view could not fold.", []string{"view"}, nil)
+	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for the workflow engine that wait.", nil, nil)
+	descBytes   = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
+	descPending = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
+	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Deliveries that were given up and can be replayed.", nil, nil)
+	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
+	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest delivery that waits.", nil, nil)
+	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes that are stored for the files of all accounts, equal bytes once.", nil, nil)
+	descKept    = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that keep the most, and of all others together.", []string{"account"}, nil)
+	descMayKeep = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Bytes that these accounts may keep, where they have a limit.", []string{"account"}, nil)
+	descFull    = prometheus.NewDesc("millrace_accounts_full", "Accounts that keep as much as they may: nothing more is taken from them.", nil, nil)
+	descUp      = prometheus.NewDesc("millrace_stand_readable", "1 when the database could be read for these metrics.", nil, nil)
+)
+
+// Read adds the metrics of a source.
+func (m *Metrics) Read(source Source, log *slog.Logger) {
+	m.registry.MustRegister(&collector{source: source, log: log})
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	st, err := c.read()
+	if err != nil {
+		c.log.Warn("metrics of the database are missing", "error", err)
+		gauge(descUp, 0)
+		return
+	}
+	gauge(descUp, 1)
+	for _, d := range c.bounded(st.Depths, time.Now()) {
+		gauge(descQueued, float64(d.Queued), d.Account, d.Tier)
+		gauge(descRunning, float64(d.Running), d.Account, d.Tier)
+		gauge(descOldest, d.Oldest.Seconds(), d.Account, d.Tier)
+	}
+	gauge(descHead, float64(st.Head))
+	for view, lag := range st.Lags {
+		gauge(descLag, float64(lag), view)
+	}
+	for view, n := range st.Halted {
+		gauge(descHalted, float64(n), view)
+	}
+	gauge(descOutbox, float64(st.Outbox))
+	gauge(descBytes, float64(st.Bytes))
+	gauge(descBlobs, float64(st.Blobs))
+	gauge(descFull, float64(st.Full))
+	for _, k := range st.Kept {
+		gauge(descKept, float64(k.Bytes), k.Account)
+		if k.Limit > 0 {
+			gauge(descMayKeep, float64(k.Limit), k.Account)
+		}
+	}
+	gauge(descPending, float64(st.Webhooks.Pending))
+	gauge(descDead, float64(st.Webhooks.Dead))
+	gauge(descEnded, float64(st.Webhooks.Disabled))
+	gauge(descWaiting, st.Webhooks.Oldest.Seconds())
+}
+
+func (c *collector) read() (Stand, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.at) < standFor {
+		return c.last, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), standFor)
+	defer cancel()
+	st, err := c.source.Stand(ctx)
+	if err == nil {
+		c.last, c.at = st, time.Now()
+	}
+	return st, err
+}
+
+// bounded sums what is beyond the accounts that have series of their own, by tier. Places that are free go to
+// the deepest queues.
+func (c *collector) bounded(all []Depth, now time.Time) []Depth {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(all, now)
+	out := []Depth{}
+	rest := map[string]*Depth{}
+	for _, d := range all {
+		if _, ok := c.named[d.Account]; ok {
+			out = append(out, d)
+			continue
+		}
+		r := rest[d.Tier]
+		if r == nil {
+			r = &Depth{Account: "other", Tier: d.Tier}
+			rest[d.Tier] = r
+		}
+		r.Queued, r.Running, r.Oldest = r.Queued+d.Queued, r.Running+d.Running, max(r.Oldest, d.Oldest)
+	}
+	for _, tier := range slices.Sorted(maps.Keys(rest)) {
+		out = append(out, *rest[tier])
+	}
+	return out
+}
+
+// keep decides which accounts have series of their own; mu is held.
+func (c *collector) keep(all []Depth, now time.Time) {
+	if c.named == nil {
+		c.named = map[string]time.Time{}
+	}
+	for _, d := range all {
+		if _, ok := c.named[d.Account]; ok {
+			c.named[d.Account] = now
+		}
+	}
+	maps.DeleteFunc(c.named, func(_ string, last time.Time) bool { return now.Sub(last) > keepsPlace })
+	for _, d := range all {
+		if len(c.named) == mostAccounts {
+			return
+		}
+		c.named[d.Account] = now
+	}
+}
