@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -53,6 +55,8 @@ func (l logReader) search(ctx context.Context, f admin.EventFilter) (q postgres.
 		return q, nil, fault.New(fault.Invalid, "invalid_request", "positions begin with 1")
 	case f.From > 0 && f.Before > 0:
 		return q, nil, fault.New(fault.Invalid, "invalid_request", "give the position to read from or the one to read before, not both")
+	case !utf8.ValidString(f.Stream+f.Type) || strings.ContainsRune(f.Stream+f.Type, 0):
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "a stream and a type are texts without NUL characters")
 	}
 	q = postgres.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
 	now, err := databaseTime(ctx, l.pool)

@@ -261,6 +261,8 @@ func TestWrongQuestionsAboutTheLogAreOneLine(t *testing.T) {
 		"list --from-position -1":             "begin with 1",
 		"list --from-position 3 --before 9":   "not both",
 		"list --follow --until 1h":            "--follow",
+		"list --follow --stream job-\xff":     "are texts",
+		"list --type \x00":                    "are texts",
 		"show 99":                             "no fact at position 99",
 		"show first":                          "not a position",
 		"list --follow --before 5 --limit 10": "--follow",
