@@ -1,11 +1,8 @@
 package api_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,22 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob/mem"
 	"github.com/millrace-dev/millrace/internal/files"
-	"github.com/millrace-dev/millrace/internal/outbound"
 )
-
-// sources is the guarded way out, with servers of the test that it may reach.
-type sources struct {
-	*outbound.Client
-	allow []string
-}
-
-func (s *sources) Fetch(ctx context.Context, address string, b outbound.Bounds, _ []string) (*outbound.Content, error) {
-	return s.Client.Fetch(ctx, address, b, s.allow)
-}
-
-func (s *sources) Stat(ctx context.Context, address string, _ []string) (outbound.About, error) {
-	return s.Client.Stat(ctx, address, s.allow)
-}
 
 // library sends a request of the account of key-a and returns the answer, which must have that status.
 func (h *fileHarness) library(t *testing.T, status int, method, target, body string) map[string]any {
@@ -343,83 +325,6 @@ func TestLibraryUploadsRefuse(t *testing.T) {
 	require.EqualValues(t, 0, h.library(t, http.StatusOK, "GET", "/assets", "")["total"], "what was refused left nothing")
 	read := h.post(t, "/api/assets", "key-r", file)
 	require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, read.status)
-}
-
-// source serves files to the library.
-func (h *fileHarness) source(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	h.sources.allow = append(h.sources.allow, strings.TrimPrefix(server.URL, "http://"))
-	return server.URL
-}
-
-func TestLibraryFilesAreFetched(t *testing.T) {
-	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
-	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/dir/cat.png":
-			w.Header().Set("Content-Type", "image/png")
-			_, _ = w.Write([]byte("meow"))
-		case "/moved":
-			http.Redirect(w, r, "/dir/cat.png", http.StatusFound)
-		case "/named":
-			w.Header().Set("Content-Disposition", `attachment; filename="other.bin"`)
-		case "/get-only":
-			if r.Method == http.MethodHead {
-				w.WriteHeader(http.StatusMethodNotAllowed)
-				return
-			}
-			w.Header().Set("Content-Range", "bytes 0-0/77")
-			w.WriteHeader(http.StatusPartialContent)
-			_, _ = w.Write([]byte("x"))
-		case "/large":
-			_, _ = w.Write(make([]byte, 101))
-		case "/inside":
-			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)
-		case "/secret":
-			w.WriteHeader(http.StatusUnauthorized)
-		case "/private":
-			w.WriteHeader(http.StatusForbidden)
-		case "/broken":
-			w.WriteHeader(http.StatusBadGateway)
-		case "/untouched\x00":
-			t.Error("a file was fetched although its name cannot be kept")
-		default:
-			http.NotFound(w, r)
-		}
-	})
-	a := h.library(t, http.StatusCreated, "POST", "/api/assets", `{"url":"`+from+`/moved","name":"cat.png","tags":["input","pet"],"user_metadata":{"a":1}}`)
-	require.Equal(t, hashOf("meow"), a["hash"])
-	require.Equal(t, "image/png", a["mime_type"])
-	require.Equal(t, []any{"input", "pet"}, a["tags"])
-	require.Equal(t, "cat.png", a["loader_path"])
-	require.Equal(t, a["id"], h.library(t, http.StatusOK, "POST", "/assets", `{"source_url":"`+from+`/dir/cat.png","tags":["pet"],"user_metadata":{"a":1}}`)["id"])
-
-	about := h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(from+"/moved"), "")
-	require.EqualValues(t, 4, about["content_length"])
-	require.Equal(t, from+"/dir/cat.png", about["final_url"])
-	require.Equal(t, "cat.png", about["filename"])
-	require.Equal(t, "image/png", about["content_type"])
-	require.Equal(t, "other.bin", h.library(t, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/named"), "")["filename"])
-	require.EqualValues(t, 77, h.library(t, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/get-only"), "")["content_length"])
-	large := h.library(t, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/large"), "")
-	require.Equal(t, false, large["validation"].(map[string]any)["is_valid"])
-
-	for address, code := range map[string]string{
-		"": "INVALID_URL", "x": "INVALID_URL_FORMAT", "file:///etc/passwd": "INVALID_URL_FORMAT", "https://a:b@example.com/x": "INVALID_URL_FORMAT",
-		"https://127.0.0.1:1/x": "UNSUPPORTED_SOURCE", "http://example.com/x": "UNSUPPORTED_SOURCE", from + "/inside": "UNSUPPORTED_SOURCE",
-		from + "/none": "RESOURCE_NOT_FOUND", from + "/secret": "UNAUTHORIZED_SOURCE", from + "/private": "ACCESS_FORBIDDEN", from + "/broken": "SOURCE_SERVER_ERROR",
-	} {
-		body, err := json.Marshal(map[string]string{"url": address})
-		require.NoError(t, err)
-		require.Equal(t, code, h.library(t, http.StatusBadRequest, "POST", "/api/assets", string(body))["code"], address)
-		require.Equal(t, code, h.library(t, http.StatusBadRequest, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(address), "")["code"], address)
-	}
-	h.library(t, http.StatusRequestEntityTooLarge, "POST", "/api/assets", `{"url":"`+from+`/large"}`)
-	h.library(t, http.StatusBadRequest, "POST", "/api/assets", `{"url":"`+from+`/untouched%00"}`)
-	require.Equal(t, []string{"cat.png"}, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
 }
 
 // A name that a newer file took over leads to that one, which the older file must not claim.
