@@ -32,6 +32,15 @@ type StorageLimit struct {
 	Bytes *int64 // 0 = no limit; nil = the deployment's
 }
 
+// MayKeep returns how many bytes the account may keep where accounts without a limit of their own may keep
+// standard; 0 = no limit.
+func (a Account) MayKeep(standard int64) int64 {
+	if a.Storage != nil {
+		return *a.Storage
+	}
+	return standard
+}
+
 func (l StorageLimit) check() error {
 	if l.Bytes != nil && *l.Bytes < 0 {
 		return fault.New(fault.Invalid, "invalid_request", "a limit of storage is a number of bytes, 0 for none")

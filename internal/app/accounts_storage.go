@@ -17,14 +17,10 @@ import (
 
 // limitWord is how much an account may keep, in words.
 func (s *shell) limitWord(a account.Account) string {
-	limit := s.cfg.AccountLimit
-	if a.Storage != nil {
-		limit = *a.Storage
+	if limit := a.MayKeep(s.cfg.AccountLimit); limit > 0 {
+		return account.Size(limit)
 	}
-	if limit == 0 {
-		return "none"
-	}
-	return account.Size(limit)
+	return "none"
 }
 
 func (s *shell) accountStorageCommand() *cobra.Command {

@@ -53,15 +53,12 @@ func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
 	if ok && time.Now().Before(known.until) {
 		return known.bytes, nil
 	}
-	var own *int64
-	err := s.pool.QueryRow(ctx, `select storage_limit from accounts where id = $1`, id).Scan(&own)
+	a := account.Account{ID: id}
+	err := s.pool.QueryRow(ctx, `select storage_limit from accounts where id = $1`, id).Scan(&a.Storage)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, classify(err, "look up how much an account may keep")
 	}
-	limit := s.standard
-	if own != nil {
-		limit = *own
-	}
+	limit := a.MayKeep(s.standard)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.limits) >= mostLimits {
@@ -108,10 +105,7 @@ func (s *Storage) Kept(ctx context.Context, id string) (account.Storage, error) 
 // KeptBy returns what an account keeps and, as it stands in a, may keep.
 func (s *Storage) KeptBy(ctx context.Context, a account.Account) (account.Storage, error) {
 	kept, err := s.kept(ctx, a.ID)
-	kept.Limit = s.standard
-	if a.Storage != nil {
-		kept.Limit = *a.Storage
-	}
+	kept.Limit = a.MayKeep(s.standard)
 	return kept, err
 }
 
@@ -122,10 +116,13 @@ func (s *Storage) kept(ctx context.Context, id string) (kept account.Storage, er
 	return kept, classify(err, "look up how much an account keeps")
 }
 
+// keepers are the accounts that keep anything, with what they keep and may keep; $1 is the deployment's limit.
+const keepers = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.files)::bigint as files, coalesce(min(a.storage_limit), $1)::bigint as allowed
+	from account_storage s left join accounts a on a.id = s.account group by s.account having sum(s.files) <> 0`
+
 // All returns what each account keeps that keeps anything, and what it may.
 func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
-	rows, err := s.pool.Query(ctx, `select s.account, sum(s.bytes)::bigint, sum(s.files)::bigint, coalesce(min(a.storage_limit), $1)::bigint
-		from account_storage s left join accounts a on a.id = s.account group by s.account having sum(s.files) <> 0`, s.standard)
+	rows, err := s.pool.Query(ctx, keepers, s.standard)
 	if err != nil {
 		return nil, classify(err, "look up how much accounts keep")
 	}
@@ -143,9 +140,7 @@ func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
 // accounts are at their limit.
 func (s *Storage) Largest(ctx context.Context, n int) (largest []LargeAccount, rest, full int64, err error) {
 	rows, err := s.pool.Query(ctx, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0 and bytes >= allowed) over ()
-		from (select s.account, sum(s.bytes)::bigint as bytes, coalesce(min(a.storage_limit), $1)::bigint as allowed
-			from account_storage s left join accounts a on a.id = s.account group by s.account having sum(s.files) <> 0) k
-		order by bytes desc, account limit $2`, s.standard, n)
+		from (`+keepers+`) k order by bytes desc, account limit $2`, s.standard, n)
 	if err != nil {
 		return nil, 0, 0, classify(err, "look up who keeps most")
 	}
