@@ -1,10 +1,7 @@
 -- View assets_v2 takes the place of assets_v1: owners rename, tag and describe files, and the hosted surface lists
 -- them by labels, names, sizes and metadata. The projector folds it from the start of the log when it first runs;
--- until it is through, listings show what it has. No defaults: a row depends on events only.
-drop table assets_v1;
-drop table assets_v1_tags;
-delete from checkpoints where name = 'assets_v1';
-delete from halted_streams where projection = 'assets_v1';
+-- until it is through, listings show what it has. No defaults: a row depends on events only. assets_v1 stands for
+-- processes of the version before, which go on during an upgrade; a migration of a later version drops it.
 
 create table assets_v2 (
     id         text             not null,
