@@ -123,6 +123,7 @@ func TestABodyNamesNoOtherTask(t *testing.T) {
 		`{"positivePrompt":"xx",` + size + `}`: 0,
 		`{"positivePrompt":"xx","taskType":"image\u0049nference","model":"runware:100@1",` + size + `}`: 0,
 		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  422,
+		`{"model":"runware:101@1","model":"runware:100@1",` + size + `}`:                                400,
 		`{"taskType":"accountManagement",` + size + `}`:                                                 422,
 		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     422,
 		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      422,
