@@ -65,7 +65,8 @@ func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	t.Parallel()
 	c, charged := startPartners(t)
 	id := c.submit(paintedBy("slowly [sim:delay=12s]"))
-	c.until(time.Minute, "the provider has the request", func() bool { return charged.total() == 1 })
+	c.untilAccepted()
+	require.Equal(t, 1, charged.total())
 	for _, w := range c.workers {
 		w.kill()
 	}
@@ -100,15 +101,22 @@ func (c *cluster) ofCall() (types []string) {
 	return types
 }
 
+// untilAccepted waits until the provider's handle of the only call is kept: what a worker that dies earlier
+// leaves has an unknown outcome, and is not sent again.
+func (c *cluster) untilAccepted() {
+	c.t.Helper()
+	c.until(time.Minute, "the provider's handle is kept", func() bool {
+		return slices.Contains(c.ofCall(), "call.provider_accepted.v1")
+	})
+}
+
 // A job that is canceled while no worker lives takes its model's call with it as soon as one does: the
 // interrupted node cannot tell the call, the end of the run does.
 func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	c, provider := startPartners(t)
 	id := c.submit(paintedBy("slowly [sim:delay=10m]"))
-	c.until(time.Minute, "the provider gave a handle", func() bool {
-		return slices.Contains(c.ofCall(), "call.provider_accepted.v1")
-	})
+	c.untilAccepted()
 	require.Equal(t, 1, provider.total())
 	for _, w := range c.workers {
 		w.kill()
