@@ -187,6 +187,9 @@ func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
 // partnerFailure is a refusal as the failure of a node. Its code is the router's error type, by which
 // exceptionType sorts it; what a refusal says is public.
 func partnerFailure(model string, r *call.Refusal) error {
+	if errors.Is(r, call.ErrOutcomeUnknown) {
+		return fault.Wrap(r, fault.Conflict, call.InternalError, "%s: the request was sent and its answer is lost, so it may be charged and is not sent again; retry the job to order it anew", model)
+	}
 	kind := fault.Conflict
 	switch r.Type {
 	case call.InvalidInput, call.PolicyViolation:

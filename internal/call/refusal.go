@@ -71,6 +71,9 @@ func (r *Refusal) Unwrap() error { return r.cause }
 // retrySoon is what a caller is told to wait for a part of ours that is away: a restart takes seconds.
 const retrySoon = 2
 
+// ErrOutcomeUnknown is behind the refusal of a call that was sent and whose end nobody knows.
+var ErrOutcomeUnknown = errors.New("the outcome of the call is not known")
+
 // RefusalOf returns err as the contract shows it: itself when it is a refusal, 503 when a part of
 // ours is away, and 500 otherwise. Internal text stays behind.
 func RefusalOf(err error) *Refusal {
@@ -89,6 +92,12 @@ func RefusalOf(err error) *Refusal {
 		r = Refuse(500, InternalError, "the router failed; the operator's log has the details")
 	}
 	r.cause = err
+	return r
+}
+
+// because sets what is behind a refusal, which is not public.
+func (r *Refusal) because(cause error) *Refusal {
+	r.cause = cause
 	return r
 }
 

@@ -65,7 +65,7 @@ func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	t.Parallel()
 	c, charged := startPartners(t)
 	id := c.submit(paintedBy("slowly [sim:delay=12s]"))
-	c.untilAccepted()
+	c.untilCall("call.provider_accepted.v1")
 	require.Equal(t, 1, charged.total())
 	for _, w := range c.workers {
 		w.kill()
@@ -101,13 +101,39 @@ func (c *cluster) ofCall() (types []string) {
 	return types
 }
 
-// untilAccepted waits until the provider's handle of the only call is kept: what a worker that dies earlier
-// leaves has an unknown outcome, and is not sent again.
-func (c *cluster) untilAccepted() {
+// untilCall waits until a fact of the only call is kept.
+func (c *cluster) untilCall(fact string) {
 	c.t.Helper()
-	c.until(time.Minute, "the provider's handle is kept", func() bool {
-		return slices.Contains(c.ofCall(), "call.provider_accepted.v1")
-	})
+	c.until(time.Minute, fact, func() bool { return slices.Contains(c.ofCall(), fact) })
+}
+
+// A request whose sender died before the provider's handle was kept is not sent again: the job says so.
+func TestARequestWhoseAnswerIsLostIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	c, _ := startPartners(t)
+	id := c.submit(paintedBy("never [sim:hang]"))
+	c.untilCall("call.dispatching.v1")
+	for _, w := range c.workers {
+		w.kill()
+	}
+	for _, w := range c.workers {
+		w.start()
+	}
+	c.await([]string{id}, "failed")
+	_, body := c.call("GET", "/api/jobs/"+id, "")
+	var told struct {
+		Error struct {
+			Kind    string `json:"exception_type"`
+			Message string `json:"exception_message"`
+		} `json:"execution_error"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &told))
+	require.Equal(t, "ServiceError", told.Error.Kind, body)
+	require.Contains(t, told.Error.Message, "retry the job to order it anew", body)
+	facts := c.ofCall()
+	require.Equal(t, "call.outcome_unknown.v1", facts[len(facts)-1])
+	require.Equal(t, 1, strings.Count(strings.Join(facts, " "), "call.dispatching.v1"))
+	c.checkLanes()
 }
 
 // A job that is canceled while no worker lives takes its model's call with it as soon as one does: the
@@ -116,7 +142,7 @@ func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	c, provider := startPartners(t)
 	id := c.submit(paintedBy("slowly [sim:delay=10m]"))
-	c.untilAccepted()
+	c.untilCall("call.provider_accepted.v1")
 	require.Equal(t, 1, provider.total())
 	for _, w := range c.workers {
 		w.kill()
