@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -47,12 +48,12 @@ type AssetReader interface {
 
 // IdempotencyKeys keeps single-use keys.
 type IdempotencyKeys interface {
-	// Claim takes a key; one in use is Conflict, idempotency_key_reuse.
-	Claim(ctx context.Context, account, operation, key string) error
+	// Claim takes a key for a request, which holder names; one in use is Conflict, idempotency_key_reuse.
+	Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error
 	// Check is Conflict, idempotency_key_reuse, for a key in use.
 	Check(ctx context.Context, account, operation, key string) error
-	// Release gives a key back after a definite refusal.
-	Release(ctx context.Context, account, operation, key string) error
+	// Release gives back the key that holder has claimed, after a definite failure.
+	Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error
 }
 
 // assetServer serves the v2 asset operations.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/blob"
@@ -53,40 +55,35 @@ func (s *assetServer) postAsset(c *gin.Context) error {
 	return nil
 }
 
-// withKey runs an upload under its key, which goes back after a definite refusal and stays used
+// withKey runs an upload under its key, which goes back after a definite failure and stays used
 // otherwise: after success, after hash_mismatch and when the outcome is not known.
 func (s *assetServer) withKey(c *gin.Context, key string, upload func() (asset.Made, error)) (asset.Made, error) {
 	if key == "" {
 		return upload()
 	}
-	account := caller(c).Account
-	if err := s.Keys.Claim(c.Request.Context(), account, assetOperation, key); err != nil {
+	account, holder := caller(c).Account, uuid.New()
+	if err := s.Keys.Claim(c.Request.Context(), account, assetOperation, key, holder); err != nil {
 		return asset.Made{}, err
 	}
 	made, err := upload()
-	if refused(err) {
+	if leftNothing(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), releaseTime)
 		defer cancel()
-		if failed := s.Keys.Release(ctx, account, assetOperation, key); failed != nil {
+		if failed := s.Keys.Release(ctx, account, assetOperation, key, holder); failed != nil {
 			s.log.Warn("idempotency key not released", "request_id", requestID(c), "error", failed)
 		}
 	}
 	return made, err
 }
 
-// releaseTime bounds giving a key back, also when the client is gone.
-const releaseTime = 5 * time.Second
+// releaseTime bounds giving a key back, also when the client is gone: a database that failed is back by then, or
+// gone for long.
+const releaseTime = 10 * time.Second
 
-// refused reports a failure before anything could be kept.
-func refused(err error) bool {
-	switch kind := fault.KindOf(classify(err)); {
-	case err == nil, fault.CodeOf(err) == "hash_mismatch":
-		return false
-	case fault.CodeOf(err) == "storage_full": // nothing of a transaction that met it is kept
-		return true
-	default:
-		return kind == fault.Invalid || kind == fault.Exhausted || kind == fault.Denied
-	}
+// leftNothing reports a failure of which it is known that it left no asset. After hash_mismatch the key stays used all
+// the same.
+func leftNothing(err error) bool {
+	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != "hash_mismatch"
 }
 
 // assetFields are the parts of an upload beside the file.

@@ -83,14 +83,18 @@ func (s *server) fail(c *gin.Context, err error) {
 // operatorsWill reports a refusal that an operator asked for (package queue): nothing to be alarmed about.
 func operatorsWill(code string) bool { return code == queue.CodeDraining || code == queue.CodeStopped }
 
-// classify gives the failures of net/http their kind.
+// classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
+// has its kind already and looks the same inside.
 func classify(err error) error {
 	var tooBig *http.MaxBytesError
+	var known *fault.Error
 	switch {
 	case errors.As(err, &tooBig):
 		return fault.Wrap(err, fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
 	case fault.CodeOf(err) == "disk_full", fault.CodeOf(err) == "storage_full":
 		return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this")
+	case errors.As(err, &known) && known.Kind != fault.Invalid:
+		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body came too slowly")
 	case errors.Is(err, io.ErrUnexpectedEOF):

@@ -69,9 +69,27 @@ func startFilesIn(t *testing.T, root string, opts api.Options) *fileHarness {
 // startFilesOver keeps the files in what wrap makes of a store below root.
 func startFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.Store) blob.Store) *fileHarness {
 	t.Helper()
+	return startFilesOn(t, root, opts, wrap, pgtest.Migrated(t, postgres.Migrate))
+}
+
+// startFilesBehind has a network between the service and its database that loses what it is told to.
+func startFilesBehind(t *testing.T) (*fileHarness, *pgtest.Proxy) {
+	t.Helper()
+	dsn := pgtest.Migrated(t, postgres.Migrate)
+	proxy := pgtest.NewProxy(t, dsn)
+	h := startFilesOn(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return s }, proxy.URL())
+	direct, err := postgres.Open(t.Context(), dsn, postgres.PoolOptions{})
+	require.NoError(t, err)
+	t.Cleanup(direct.Close)
+	h.pool = direct
+	return h, proxy
+}
+
+func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.Store) blob.Store, dsn string) *fileHarness {
+	t.Helper()
 	h := &fileHarness{root: root, sources: sources{Client: outbound.New(outbound.Options{})}}
 	t.Cleanup(h.sources.Close)
-	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
+	pool, err := postgres.Open(t.Context(), dsn, postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	h.pool = pool

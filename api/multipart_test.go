@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
@@ -67,8 +68,14 @@ func (recordsOnly) Change(context.Context, string, asset.ID, asset.Change, strin
 func (recordsOnly) Delete(context.Context, string, asset.ID, string) error { return nil }
 func (recordsOnly) Holds(context.Context, string, blob.Ref) (bool, error)  { return false, nil }
 func (recordsOnly) Check(context.Context, string, string, string) error    { return nil }
-func (recordsOnly) Claim(context.Context, string, string, string) error    { return nil }
-func (recordsOnly) Release(context.Context, string, string, string) error  { return nil }
+func (recordsOnly) Claim(context.Context, string, string, string, uuid.UUID) error {
+	return nil
+}
+
+func (recordsOnly) Release(context.Context, string, string, string, uuid.UUID) error {
+	return nil
+}
+
 func (recordsOnly) Asset(context.Context, string, asset.ID) (asset.Asset, error) {
 	return asset.Asset{}, nil
 }

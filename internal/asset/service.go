@@ -2,6 +2,7 @@ package asset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -47,7 +48,13 @@ type Made struct {
 	Intents []outbox.Intent // to carry out now; also in the outbox
 }
 
+// ErrUncertain says that it is not known whether an asset was recorded: the database was lost while it was told to,
+// and for long after, or what it recorded cannot be read.
+var ErrUncertain = errors.New("the asset may have been recorded")
+
 // Store carries out the transactions of assets. All are scoped to the account.
+//
+// A failure to make one means that there is none, except ErrUncertain.
 type Store interface {
 	// Create records a new asset; an id that is in use, or was, is Conflict, asset_id_taken. Its deadline is the
 	// later of the one given and the latest in force for these bytes in the account.

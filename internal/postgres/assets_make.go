@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -113,33 +116,67 @@ func (s *Assets) limit(ctx context.Context, n asset.New) (int64, error) {
 	return s.storage.Limit(ctx, n.Account)
 }
 
+// naming is what every attempt at making an asset gives it.
+type naming struct {
+	id    asset.ID
+	first uuid.UUID // of its first fact: a repetition by another request has another
+}
+
+func nameFor(n asset.New) naming { return naming{cmp.Or(n.ID, asset.NewID()), uuid.New()} }
+
 // Create implements asset.Store.
 func (s *Assets) Create(ctx context.Context, n asset.New) (asset.Made, error) {
-	var st standing
-	var m making
 	limit, err := s.limit(ctx, n)
 	if err != nil {
 		return asset.Made{}, err
 	}
-	st.limit = limit
-	err = inTwoTrips(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ querier, q *pgx.Batch) (err error) {
-		m, err = s.queueAsset(q, n, &st)
-		return err
+	name := nameFor(n)
+	var tried []making
+	recorded, err := s.events.untilKnown(ctx, name.first, func(ctx context.Context) error {
+		st := standing{limit: limit}
+		return inTwoTrips(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ querier, q *pgx.Batch) error {
+			m, err := s.queueAsset(q, n, name, &st)
+			tried = append(tried, m)
+			return err
+		})
 	})
-	if err != nil {
-		return asset.Made{}, classify(taken(err, n.ID), "create an asset")
+	switch {
+	case err != nil:
+		return asset.Made{}, unknown(classify(taken(err, n.ID), "create an asset"))
+	case recorded:
+		return s.recorded(ctx, name.id, tried[0].held) // what a later attempt found may be what the first one made
 	}
 	s.events.Wake()
-	return m.made(s)
+	return tried[len(tried)-1].made(s)
 }
 
 // Reference implements asset.Store.
 func (s *Assets) Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error) {
-	var st standing
-	var m making
-	if st.limit, err = s.limit(ctx, n); err != nil {
+	limit, err := s.limit(ctx, n)
+	if err != nil {
 		return asset.Made{}, false, err
 	}
+	name := nameFor(n)
+	var m making
+	recorded, err := s.events.untilKnown(ctx, name.first, func(ctx context.Context) (err error) {
+		m, same, err = s.reference(ctx, n, name, limit)
+		return err
+	})
+	switch {
+	case err != nil:
+		return asset.Made{}, false, unknown(classify(taken(err, n.ID), "reference bytes"))
+	case recorded:
+		made, err = s.recorded(ctx, name.id, true)
+		return made, false, err
+	}
+	s.events.Wake()
+	made, err = m.made(s)
+	return made, same && made.Asset.ID != name.id, err // an attempt before may have made it
+}
+
+// reference is one attempt at a reference.
+func (s *Assets) reference(ctx context.Context, n asset.New, name naming, limit int64) (m making, same bool, err error) {
+	st := standing{limit: limit}
 	look := func(q *pgx.Batch) {
 		queueStanding(q, n, &st)
 		queueLikes(q, n, &st)
@@ -152,16 +189,29 @@ func (s *Assets) Reference(ctx context.Context, n asset.New) (made asset.Made, s
 			m, same, err = s.queueAgain(ctx, db, q, n, st.same)
 		}
 		if err == nil && !same {
-			m, err = s.queueReference(ctx, db, q, n, &st)
+			m, err = s.queueReference(ctx, db, q, n, name, &st)
 		}
 		return err
 	})
-	if err != nil {
-		return asset.Made{}, false, classify(taken(err, n.ID), "reference bytes")
-	}
+	return m, same, err
+}
+
+// recorded is an asset that an attempt made whose answer was lost; the relay starts its ingestion.
+func (s *Assets) recorded(ctx context.Context, id asset.ID, held bool) (asset.Made, error) {
 	s.events.Wake()
-	made, err = m.made(s)
-	return made, same, err
+	state, err := s.fold(ctx, s.pool, id)
+	if err != nil {
+		return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+	}
+	return asset.Made{Asset: state, Held: held}, nil
+}
+
+// unknown tells a failure behind which an asset may have been made.
+func unknown(err error) error {
+	if isUncertain(err) {
+		return fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+	}
+	return err
 }
 
 // taken names the failure of an id that its owner chose.
@@ -188,7 +238,7 @@ func (m making) made(s *Assets) (asset.Made, error) {
 		for _, rec := range m.facts.recorded() {
 			data, err := s.events.Decode(rec)
 			if err != nil {
-				return asset.Made{}, err
+				return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 			}
 			state = asset.Fold(state, rec, data)
 		}
@@ -202,12 +252,9 @@ const insertAsset = `insert into files (asset_id, account, hash, size, content_t
 
 // queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
 // known of the bytes yet is left to its ingestion.
-func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...any) (making, error) {
+func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, name naming, st *standing, known ...any) (making, error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
-	id, m := n.ID, making{held: st.held}
-	if id == "" {
-		id = asset.NewID()
-	}
+	id, m := name.id, making{held: st.held}
 	place, named := asset.Place{Folder: "input"}, n.Place != nil
 	if named {
 		place = *n.Place
@@ -227,6 +274,7 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...an
 		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview,
 	}
 	a := createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+	a.Events[0].ID = name.first
 	for _, data := range known {
 		a.Events = append(a.Events, observation(id, data))
 	}
@@ -237,7 +285,7 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, st *standing, known ...an
 
 // queueReference completes a reference with what the account's newest asset of these bytes says of
 // them; what was found out about the bytes holds for the new asset as well.
-func (s *Assets) queueReference(ctx context.Context, db querier, q *pgx.Batch, n asset.New, st *standing) (making, error) {
+func (s *Assets) queueReference(ctx context.Context, db querier, q *pgx.Batch, n asset.New, name naming, st *standing) (making, error) {
 	n.Size, n.Width, n.Height = st.size, st.wide, st.high
 	if n.ContentType == "" {
 		n.ContentType = st.kind
@@ -247,9 +295,9 @@ func (s *Assets) queueReference(ctx context.Context, db querier, q *pgx.Batch, n
 		if err != nil {
 			return making{}, err
 		}
-		return s.queueAsset(q, n, st)
+		return s.queueAsset(q, n, name, st)
 	}
-	return s.queueAsset(q, n, st, asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan})
+	return s.queueAsset(q, n, name, st, asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan})
 }
 
 // queueAgain extends the deadline of an asset that is referenced once more; same is false for one that does not

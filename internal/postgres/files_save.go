@@ -60,7 +60,7 @@ func (f *Files) Save(ctx context.Context, s files.Saving) (files.Entry, error) {
 		e, err := f.trySave(ctx, s)
 		switch taken := violated(err); {
 		case errors.Is(err, errEnded):
-			return f.ended(ctx, s)
+			return f.asRecorded(ctx, s.Account, s.Asset)
 		case taken == "" || attempt == saveAttempts:
 			return e, classify(err, "save a file")
 		case taken == "files_name":
@@ -129,10 +129,10 @@ func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) error {
 	return nil
 }
 
-// ended returns a file that is gone as it was recorded. A user who deletes an output of a job that still runs wants
-// the file gone and the job finished, whether the attempt that saved it lives to tell of it or not.
-func (f *Files) ended(ctx context.Context, s files.Saving) (files.Entry, error) {
-	recorded, err := ReadStream(ctx, f.pool, s.Asset.Stream(), 0, 1)
+// asRecorded returns a file as it was recorded, also one that is gone. A user who deletes an output of a job that still
+// runs wants the file gone and the job finished, whether the attempt that saved it lives to tell of it or not.
+func (f *Files) asRecorded(ctx context.Context, account string, id asset.ID) (files.Entry, error) {
+	recorded, err := ReadStream(ctx, f.pool, id.Stream(), 0, 1)
 	if err != nil {
 		return files.Entry{}, err
 	}
@@ -141,14 +141,14 @@ func (f *Files) ended(ctx context.Context, s files.Saving) (files.Entry, error) 
 		if err != nil {
 			return files.Entry{}, err
 		}
-		if e, ok := data.(asset.CreatedV1); ok && e.Place != nil && rec.Account == s.Account {
+		if e, ok := data.(asset.CreatedV1); ok && e.Place != nil && rec.Account == account {
 			return files.Entry{
-				Asset: s.Asset, Account: s.Account, Place: *e.Place, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType,
+				Asset: id, Account: account, Place: *e.Place, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType,
 				Width: e.Width, Height: e.Height, CreatedAt: rec.RecordedAt, ExpiresAt: e.ExpiresAt,
 			}, nil
 		}
 	}
-	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not say how it was saved", s.Asset)
+	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not say how it was saved", id)
 }
 
 func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {

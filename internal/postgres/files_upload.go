@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/asset"
@@ -16,22 +17,39 @@ import (
 const namesAtOnce = 32
 
 // Upload implements files.Store.
-func (f *Files) Upload(ctx context.Context, u files.Upload) (files.Entry, error) {
-	for attempt := 1; ; attempt++ {
-		e, err := f.tryUpload(ctx, u)
-		if violated(err) != "files_name" || attempt == saveAttempts {
-			return e, classify(err, "record an upload")
-		}
-	}
-}
-
-func (f *Files) tryUpload(ctx context.Context, u files.Upload) (files.Entry, error) {
-	var e files.Entry
+func (f *Files) Upload(ctx context.Context, u files.Upload) (e files.Entry, err error) {
 	limit, err := f.storage.Limit(ctx, u.Account)
 	if err != nil {
 		return e, err
 	}
-	err = pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
+	name := naming{asset.NewID(), uuid.New()}
+	recorded, err := f.events.untilKnown(ctx, name.first, func(ctx context.Context) (err error) {
+		e, err = f.upload(ctx, u, name, limit)
+		return err
+	})
+	if err != nil {
+		return files.Entry{}, classify(err, "record an upload")
+	}
+	f.events.Wake()
+	if recorded { // by an attempt whose answer was lost; the relay starts its ingestion
+		return f.asRecorded(ctx, u.Account, name.id)
+	}
+	return e, nil
+}
+
+// upload is one attempt at recording an upload. It looks anew when an upload beside it took the name.
+func (f *Files) upload(ctx context.Context, u files.Upload, name naming, limit int64) (files.Entry, error) {
+	for attempt := 1; ; attempt++ {
+		e, err := f.tryUpload(ctx, u, name, limit)
+		if violated(err) != "files_name" || attempt == saveAttempts {
+			return e, err
+		}
+	}
+}
+
+func (f *Files) tryUpload(ctx context.Context, u files.Upload, name naming, limit int64) (files.Entry, error) {
+	var e files.Entry
+	err := inTx(ctx, f.pool, func(tx pgx.Tx) error {
 		if err := lockName(ctx, tx, u.Account, u.Place); err != nil {
 			return err
 		}
@@ -45,18 +63,17 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload) (files.Entry, err
 			return f.extend(ctx, tx, &e, u.ExpiresAt, meta)
 		}
 		u.Place.Filename = filename
-		if e, err = f.insertUpload(ctx, tx, u); err != nil {
+		if e, err = f.insertUpload(ctx, tx, name.id, u); err != nil {
 			return err
 		}
 		if err := within(ctx, tx, u.Account, limit); err != nil {
 			return err
 		}
-		_, err = f.events.AppendTx(ctx, tx, creation(e, asset.Uploaded, nil, meta))
+		made := creation(e, asset.Uploaded, nil, meta)
+		made.Events[0].ID = name.first
+		_, err = f.events.AppendTx(ctx, tx, made)
 		return err
 	})
-	if err == nil {
-		f.events.Wake()
-	}
 	return e, err
 }
 
@@ -123,11 +140,10 @@ func (f *Files) unname(ctx context.Context, tx pgx.Tx, e files.Entry) error {
 	return err
 }
 
-func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, u files.Upload) (files.Entry, error) {
+func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, id asset.ID, u files.Upload) (files.Entry, error) {
 	if err := f.advance(ctx, tx, u.Account, u.Place, ""); err != nil {
 		return files.Entry{}, err
 	}
-	id := asset.NewID()
 	if _, err := putIntents(ctx, tx, []outbox.Intent{ingestion(id, u.Account, u.Size)}); err != nil {
 		return files.Entry{}, err
 	}

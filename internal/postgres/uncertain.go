@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -43,6 +44,19 @@ func inTx(ctx context.Context, pool *pgxpool.Pool, do func(pgx.Tx) error) error 
 	return err
 }
 
+// execute runs one statement that commits by itself, and tells one that was not answered from one that failed.
+func execute(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag pgconn.CommandTag, err error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return tag, err
+	}
+	defer conn.Release()
+	if tag, err = conn.Exec(ctx, sql, args...); err != nil && conn.Conn().IsClosed() {
+		return tag, &uncertainError{err}
+	}
+	return tag, err
+}
+
 const (
 	// knownWithin bounds how long a client waits to be told whether what it asked for is recorded. A server that
 	// was killed is back by then, and a session that its client left has ended.
@@ -59,24 +73,43 @@ const (
 // The first statement of an attempt waits for the locks of those before it, and an attempt behind one that
 // was committed is refused: then the log says by which.
 func (s *EventStore) untilKnown(ctx context.Context, first uuid.UUID, attempt func(context.Context) error) (recorded bool, err error) {
-	err = attempt(ctx)
-	if !isUncertain(err) {
-		return false, err
+	again := false
+	err = untilAnswered(ctx, func(ctx context.Context) error {
+		err := attempt(ctx)
+		if err == nil || !again {
+			again = true
+			return err
+		}
+		known, failed := s.has(ctx, first)
+		if failed != nil {
+			return &uncertainError{errors.Join(err, failed)}
+		}
+		if recorded = known; recorded {
+			return nil
+		}
+		return err
+	})
+	return recorded, err
+}
+
+// untilAnswered makes an attempt at what means nothing more when it is done twice. When it is not known whether it
+// was done, it is attempted again, until that is. Left unknown, the error is that of the first attempt.
+func untilAnswered(ctx context.Context, attempt func(context.Context) error) error {
+	unknown := attempt(ctx)
+	if !isUncertain(unknown) {
+		return unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, knownWithin)
 	defer cancel()
-	for delay, unknown := firstAsk, err; ; delay = min(2*delay, lastAsk) {
+	for delay := firstAsk; ; delay = min(2*delay, lastAsk) {
 		if pause(ctx, delay) != nil {
-			return false, unknown
+			return unknown
 		}
-		if err = attempt(ctx); err == nil {
-			return false, nil
-		}
-		switch recorded, failed := s.has(ctx, first); {
-		case failed == nil && recorded:
-			return true, nil
-		case failed == nil && !isUncertain(err) && !fault.Is(classify(err, "attempt again"), fault.Unavailable):
-			return false, err
+		switch err := attempt(ctx); {
+		case err == nil:
+			return nil
+		case ctx.Err() == nil && !isUncertain(err) && !fault.Is(classify(err, "attempt again"), fault.Unavailable):
+			return err
 		}
 	}
 }

@@ -1,13 +1,17 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -22,6 +26,8 @@ import (
 type behind struct {
 	proxy   *pgtest.Proxy
 	pool    *pgxpool.Pool // not through it
+	events  *postgres.EventStore
+	lossy   *pgxpool.Pool // through it
 	jobs    *postgres.Jobs
 	calls   *postgres.Calls
 	credits *postgres.Credits
@@ -31,12 +37,12 @@ func startBehind(t *testing.T) behind {
 	t.Helper()
 	dsn := newDatabase(t)
 	types := eventlog.NewRegistry()
-	require.NoError(t, errors.Join(job.Register(types), call.Register(types), credit.Register(types)))
+	require.NoError(t, errors.Join(job.Register(types), call.Register(types), credit.Register(types), asset.Register(types)))
 	b := behind{proxy: pgtest.NewProxy(t, dsn), pool: openPool(t, dsn)}
-	lossy := openPool(t, b.proxy.URL())
-	events := postgres.NewEventStore(lossy, types, nil)
-	b.jobs, b.credits = postgres.NewJobs(lossy, events), postgres.NewCredits(lossy, events)
-	b.calls = postgres.NewCalls(lossy, events, b.credits)
+	b.lossy = openPool(t, b.proxy.URL())
+	b.events = postgres.NewEventStore(b.lossy, types, nil)
+	b.jobs, b.credits = postgres.NewJobs(b.lossy, b.events), postgres.NewCredits(b.lossy, b.events)
+	b.calls = postgres.NewCalls(b.lossy, b.events, b.credits)
 	return b
 }
 
@@ -155,4 +161,96 @@ func TestAGrantWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
 		require.Equal(t, 100*(i+1), b.count(t, `select available from credit_balances where account = 'a'`))
 		require.Equal(t, i+1, b.count(t, `select count(*) from events where type = $1`, credit.TypeGranted))
 	}
+}
+
+// A key belongs to one request, whatever it hears of it: another request neither takes it nor gives it back.
+func TestAKeyWhoseClaimIsNotAnsweredIsTheClaimants(t *testing.T) {
+	t.Parallel()
+	b := startBehind(t)
+	keys, mine, other := postgres.NewKeys(b.lossy), uuid.New(), uuid.New()
+	requireTaken := func(err error) {
+		t.Helper()
+		require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err))
+	}
+	lost := b.proxy.LoseAnswer("INSERT")
+	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", mine))
+	<-lost
+	requireTaken(keys.Claim(t.Context(), "a", "assets", "k", other))
+	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", other))
+	requireTaken(keys.Check(t.Context(), "a", "assets", "k"))
+	lost = b.proxy.LoseAnswer("DELETE")
+	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", mine))
+	<-lost
+	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", other))
+	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", mine), "again, when it is another's by now")
+	requireTaken(keys.Check(t.Context(), "a", "assets", "k"))
+}
+
+// leaver leaves when a statement fails.
+type leaver struct{ leave context.CancelFunc }
+
+func (leaver) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (l leaver) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
+	if end.Err != nil {
+		l.leave()
+	}
+}
+
+// A client that has gone while its claim was under way has used nothing.
+func TestAClaimWhoseCallerHasGoneIsGivenBack(t *testing.T) {
+	t.Parallel()
+	b := startBehind(t)
+	ctx, leave := context.WithCancel(t.Context())
+	cfg, err := pgxpool.ParseConfig(b.proxy.URL())
+	require.NoError(t, err)
+	cfg.ConnConfig.Tracer = leaver{leave}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	lost := b.proxy.LoseAnswer("INSERT")
+	err = postgres.NewKeys(pool).Claim(ctx, "a", "assets", "k", uuid.New())
+	<-lost
+	require.Error(t, err)
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+	require.NoError(t, postgres.NewKeys(b.pool).Check(t.Context(), "a", "assets", "k"))
+}
+
+// The attempt behind one that was committed is not refused for what that one has taken: the account's last bytes.
+func TestAnUploadThatFillsAnAccountIsToldAsItIs(t *testing.T) {
+	t.Parallel()
+	b := startBehind(t)
+	storage := postgres.NewStorage(b.lossy, 4)
+	for _, path := range []string{"1.png", "2.png"} {
+		ref := blob.Sum([]byte(path))
+		lost := b.proxy.LoseAnswer("COMMIT")
+		made, err := postgres.NewAssets(b.lossy, b.events).Within(storage).Create(t.Context(), asset.New{
+			Account: "a", Origin: asset.Uploaded, Hash: ref, Size: 2, ContentType: "image/png", FilePath: &path,
+			Place: &asset.Place{Folder: "input", Filename: path},
+		})
+		<-lost
+		require.NoError(t, err)
+		require.False(t, made.Held)
+		require.Equal(t, asset.Live, made.Asset.State)
+		require.Equal(t, path, *made.Asset.FilePath)
+	}
+	require.Equal(t, 4, b.count(t, `select sum(bytes)::int from account_storage where account = 'a'`))
+	require.Equal(t, 2, b.count(t, `select count(*) from events where type = $1`, asset.TypeCreated))
+}
+
+// An id that another has chosen before is refused, also when it is not known at first whether it was ours.
+func TestAnIDThatIsTakenIsRefusedBehindALostCommit(t *testing.T) {
+	t.Parallel()
+	b := startBehind(t)
+	n := asset.New{ID: asset.NewID(), Account: "other", Origin: asset.Uploaded, Hash: blob.Sum(nil), ContentType: "image/png"}
+	_, err := postgres.NewAssets(b.pool, b.events).Create(t.Context(), n)
+	require.NoError(t, err)
+	n.Account = "a"
+	lost := b.proxy.LoseStatement("commit") // of a batch that is refused before
+	_, err = postgres.NewAssets(b.lossy, b.events).Create(t.Context(), n)
+	<-lost
+	require.Equal(t, "asset_id_taken", fault.CodeOf(err))
+	require.Equal(t, 1, b.count(t, `select count(*) from events where type = $1`, asset.TypeCreated))
 }

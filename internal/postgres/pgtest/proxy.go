@@ -96,8 +96,8 @@ func (p *Proxy) Outage(on bool) {
 // COMMIT, before its client hears of it. The channel is closed when that has happened.
 func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(losing{answer: tag}) }
 
-// LoseStatement cuts the next connection on which a client sends a statement, before the server hears of it: all
-// that it sent before is with the server.
+// LoseStatement cuts the next connection on which a client sends a statement that begins so, before the server hears
+// of it: all that it sent before is with the server.
 func (p *Proxy) LoseStatement(sql string) <-chan struct{} { return p.lose(losing{statement: sql}) }
 
 func (p *Proxy) lose(what losing) <-chan struct{} {
@@ -183,7 +183,7 @@ func (l *link) up() {
 		}
 		if typed {
 			sql := statement(head[0], string(body), names)
-			if done := l.proxy.loses(func(w losing) bool { return w.statement != "" && strings.EqualFold(sql, w.statement) }); done != nil {
+			if done := l.proxy.loses(func(w losing) bool { return w.statement != "" && begins(sql, w.statement) }); done != nil {
 				_ = to.Flush() // what was said before arrives
 				l.close()
 				close(done)
@@ -195,6 +195,10 @@ func (l *link) up() {
 			return
 		}
 	}
+}
+
+func begins(sql, with string) bool {
+	return len(sql) >= len(with) && strings.EqualFold(sql[:len(with)], with)
 }
 
 // statement is the text that a message has the server run, "" when it is another message.

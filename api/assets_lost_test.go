@@ -1,0 +1,212 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob/mem"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+// made counts the facts, the streams, the records and the intents of assets.
+func (h *fileHarness) made(t *testing.T) (n [4]int) {
+	t.Helper()
+	err := h.pool.QueryRow(t.Context(), `select (select count(*) from events where type = 'asset.created.v1'),
+		(select count(*) from streams where id like 'asset-%'), (select count(*) from files), (select count(*) from outbox)`).
+		Scan(&n[0], &n[1], &n[2], &n[3])
+	require.NoError(t, err)
+	return n
+}
+
+func all(n int) [4]int { return [4]int{n, n, n, n} }
+
+// losses are the moments at which an upload commits: with the answer lost, and before it arrives.
+var losses = map[string]func(*pgtest.Proxy) <-chan struct{}{
+	"the claim is not answered":  func(p *pgtest.Proxy) <-chan struct{} { return p.LoseAnswer("INSERT") },
+	"the claim does not arrive":  func(p *pgtest.Proxy) <-chan struct{} { return p.LoseStatement("insert into idempotency_keys") },
+	"the record is not answered": func(p *pgtest.Proxy) <-chan struct{} { return p.LoseAnswer("COMMIT") },
+	"the record does not arrive": func(p *pgtest.Proxy) <-chan struct{} { return p.LoseStatement("commit") },
+}
+
+// An upload that is committed and whose answer is lost is told as it is: a client that was told of a failure would
+// send it again, and be told that it had used its key.
+func TestAnUploadWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
+	t.Parallel()
+	for name, lose := range losses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, proxy := startFilesBehind(t)
+			lost := lose(proxy)
+			res := h.postKeyed(t, "k", "key-a", upload("1")...)
+			<-lost
+			require.Equal(t, http.StatusCreated, res.status, string(res.body))
+			first := res.json(t)
+			require.Equal(t, true, first["created_new"])
+			require.Equal(t, all(1), h.made(t))
+
+			again := h.postKeyed(t, "k", "key-a", upload("1")...)
+			require.Equal(t, http.StatusUnprocessableEntity, again.status)
+			require.Equal(t, "idempotency_key_reuse", code(t, again))
+			require.Equal(t, all(1), h.made(t))
+			shown := h.get(t, "/api/v2/assets/"+first["id"].(string), "key-a").json(t)
+			for _, field := range []string{"id", "hash", "size_bytes", "content_type", "file_path", "created_at"} {
+				require.Equal(t, first[field], shown[field], field)
+			}
+
+			lost = lose(proxy)
+			res = h.postKeyed(t, "another", "key-a", upload("1")...)
+			<-lost
+			require.Equal(t, http.StatusOK, res.status, "the bytes were held before")
+			require.Equal(t, false, res.json(t)["created_new"])
+			require.Equal(t, all(2), h.made(t))
+		})
+	}
+}
+
+// A key is given back after a definite refusal, also when the database is lost over it.
+func TestAKeyWhoseReleaseIsNotAnsweredIsGivenBack(t *testing.T) {
+	t.Parallel()
+	h, proxy := startFilesBehind(t)
+	for i, lose := range []func(string) <-chan struct{}{
+		func(string) <-chan struct{} { return proxy.LoseAnswer("DELETE") },
+		func(string) <-chan struct{} { return proxy.LoseStatement("delete from idempotency_keys") },
+	} {
+		key := fmt.Sprint("k", i)
+		lost := lose(key)
+		require.Equal(t, http.StatusUnprocessableEntity, h.postKeyed(t, key, "key-a", upload(key, part{name: "-file"})...).status)
+		<-lost
+		require.Equal(t, all(i), h.made(t))
+		require.Equal(t, http.StatusCreated, h.postKeyed(t, key, "key-a", upload(key)...).status)
+		require.Equal(t, all(i+1), h.made(t))
+	}
+}
+
+// A failure before anything is committed uses no key up, and is not put down to the client.
+func TestAnUploadThatFailsBeforeItsCommitGivesItsKeyBack(t *testing.T) {
+	t.Parallel()
+	h, proxy := startFilesBehind(t)
+	lost := proxy.LoseStatement("begin")
+	res := h.postKeyed(t, "k", "key-a", upload("1")...)
+	<-lost
+	require.Equal(t, http.StatusInternalServerError, res.status, string(res.body))
+	require.Equal(t, "upstream_error", code(t, res))
+	require.Equal(t, all(0), h.made(t))
+	require.Equal(t, http.StatusCreated, h.postKeyed(t, "k", "key-a", upload("1")...).status)
+	require.Equal(t, all(1), h.made(t))
+}
+
+// The other ways in have no key. What a client repeats must not be made twice by them either.
+func TestFilesWhoseCommitIsNotAnsweredAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	fromHash := func(h *fileHarness, t *testing.T) answer {
+		body := fmt.Sprintf(`{"hash": %q, "file_path": "other.png", "tags": ["x"]}`, hashOf("1"))
+		req := h.request(t, http.MethodPost, "/api/v2/assets/from-hash", "key-a", strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		return h.do(t, req)
+	}
+	shelved := uuid.NewString()
+	for name, c := range map[string]struct {
+		post        func(*fileHarness, *testing.T) answer
+		first, then int // statuses
+		id          []string
+	}{
+		"a reference": {fromHash, 201, 200, []string{"id"}},
+		"an image": {func(h *fileHarness, t *testing.T) answer {
+			return h.post(t, "/api/upload/image", "key-a", part{"image", "a.png", picture(t, 3, 2, 1)})
+		}, 200, 200, []string{"asset", "id"}},
+		"an image over another": {func(h *fileHarness, t *testing.T) answer {
+			return h.post(t, "/api/upload/image", "key-a", part{"image", "photo.png", picture(t, 3, 2, 1)}, part{"overwrite", "", "true"})
+		}, 200, 200, []string{"asset", "id"}},
+		"a file of the library": {func(h *fileHarness, t *testing.T) answer {
+			return h.post(t, "/api/assets", "key-a", part{"tags", "", "input"}, part{"file", "b.png", "2"})
+		}, 201, 200, []string{"id"}},
+		"one with an id": {func(h *fileHarness, t *testing.T) answer {
+			return h.post(t, "/api/assets", "key-a", part{"tags", "", "input"}, part{"id", "", shelved}, part{"file", "b.png", "2"})
+		}, 201, 200, []string{"id"}},
+	} {
+		for when, lose := range losses {
+			if strings.Contains(when, "claim") {
+				continue
+			}
+			t.Run(name+", "+when, func(t *testing.T) {
+				t.Parallel()
+				h, proxy := startFilesBehind(t)
+				require.Equal(t, http.StatusCreated, h.post(t, "/api/v2/assets", "key-a", upload("1")...).status)
+				lost := lose(proxy)
+				res := c.post(h, t)
+				<-lost
+				require.Equal(t, c.first, res.status, string(res.body))
+				require.Equal(t, all(2), h.made(t))
+				again := c.post(h, t)
+				require.Equal(t, c.then, again.status, string(again.body))
+				require.Equal(t, dig(t, res, c.id), dig(t, again, c.id), "the same one")
+				require.Equal(t, all(2), h.made(t))
+			})
+		}
+	}
+}
+
+// dig returns what an answer says at a path.
+func dig(t *testing.T, a answer, path []string) string {
+	t.Helper()
+	var v any
+	require.NoError(t, json.Unmarshal(a.body, &v))
+	for _, name := range path {
+		v = v.(map[string]any)[name]
+	}
+	return v.(string)
+}
+
+// failing is a store of records that fails.
+type failing struct {
+	recordsOnly
+	err error
+}
+
+func (f failing) Create(context.Context, asset.New) (asset.Made, error) { return asset.Made{}, f.err }
+
+// returned counts the keys that are given back.
+type returned struct {
+	recordsOnly
+	keys *int
+}
+
+func (r returned) Release(context.Context, string, string, string, uuid.UUID) error {
+	*r.keys++
+	return nil
+}
+
+// Only when it stays unknown whether there is an asset is the key used up by a failure.
+func TestAKeyIsGivenBackUnlessAnAssetMayExist(t *testing.T) { // A-48
+	t.Parallel()
+	for err, want := range map[error]int{
+		asset.ErrUncertain: 0,
+		fmt.Errorf("%w: %w", asset.ErrUncertain, fault.New(fault.Unavailable, "", "away")): 0,
+		fault.New(fault.Unavailable, "", "away"):                                           1,
+		fault.New(fault.Denied, account.CodeStorage, "full"):                               1,
+		errors.New("a defect"): 1,
+	} {
+		keys := 0
+		h := startWith(t, api.Options{}, func(d *api.Deps) {
+			blobs, records := mem.New(), failing{err: err}
+			d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(records, blobs, asset.Options{})
+			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, struct{ api.Grants }{}
+		})
+		f := fileHarness{url: h.url, client: http.DefaultClient}
+		require.GreaterOrEqual(t, f.postKeyed(t, "k", "", upload("1")...).status, 400)
+		require.Equal(t, want, keys, "%v", err)
+	}
+}
