@@ -16,6 +16,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -46,7 +47,7 @@ type Filter struct {
 // Outcome is what became of one job.
 type Outcome struct {
 	Job    job.ID `json:"job"`
-	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused; "would …" of a dry run
+	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
 	Retry  job.ID `json:"retry,omitempty"` // the new job
 	Code   string `json:"code,omitempty"`  // of a refusal
 	Detail string `json:"detail,omitempty"`
@@ -64,6 +65,8 @@ type Jobs interface {
 	Retry(ctx context.Context, r job.Retry) (Outcome, error)
 	// Each does one of retry, cancel and requeue to jobs; what is refused for one is its outcome.
 	Each(ctx context.Context, verb string, ids []job.ID, by Act) ([]Outcome, error)
+	// Would answers what Each would do, and changes nothing.
+	Would(ctx context.Context, verb string, ids []job.ID, by Act) ([]Outcome, error)
 }
 
 // Queues are the operators' commands on queues.
@@ -203,6 +206,9 @@ func (s *server) guard(h handler) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		err := s.authorize(r)
 		if err == nil {
+			err = readable(r)
+		}
+		if err == nil {
 			err = h(w, r)
 		}
 		if err != nil {
@@ -210,6 +216,23 @@ func (s *server) guard(h handler) http.Handler {
 		}
 	})
 }
+
+// readable refuses a path or a query with what is no text, which no name here has and no database takes.
+func readable(r *http.Request) error {
+	if !isText(r.URL.Path) {
+		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+	}
+	for name, values := range r.URL.Query() {
+		for _, value := range values {
+			if !isText(value) {
+				return fault.New(fault.Invalid, "invalid_request", "the value of %.64q is no text", name)
+			}
+		}
+	}
+	return nil
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // requestHeader carries our id of the request to its handler; a client's own is overwritten.
 const requestHeader = "X-Millrace-Request"
@@ -295,6 +318,9 @@ func (c change) by(r *http.Request) (Act, error) {
 	}
 	if len(c.Actor) > maxActor || len(c.Reason) > maxReason {
 		return Act{}, fault.New(fault.Invalid, "invalid_request", "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
+	}
+	if !isText(c.Actor) || !isText(c.Reason) {
+		return Act{}, fault.New(fault.Invalid, "invalid_request", "an actor and a reason are texts without NUL characters")
 	}
 	return Act{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
 }

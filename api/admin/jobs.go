@@ -165,9 +165,9 @@ func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
 		write(w, http.StatusOK, map[string]any{"outcomes": all})
 		return nil
 	}
-	all := make([]Outcome, len(ids))
-	for i, id := range ids {
-		all[i] = Outcome{Job: id, Done: "would " + verb}
+	all, err := s.Jobs.Would(r.Context(), verb, ids, by)
+	if err != nil {
+		return err
 	}
 	write(w, http.StatusOK, map[string]any{"outcomes": all, "confirm": "repeat with confirm: true"})
 	return nil

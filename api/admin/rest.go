@@ -120,7 +120,7 @@ func (s *server) createAccount(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	tier, err := account.ParseTier(body.Tier)
-	if err != nil || body.Name == "" || len(body.Name) > maxActor {
+	if err != nil {
 		return fault.New(fault.Invalid, "invalid_request", "an account has a name and a tier: free, standard, creator, pro or local")
 	}
 	a, err := s.Accounts.Create(r.Context(), body.Name, tier, by)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -15,25 +16,18 @@ type Named struct {
 	IssuedAt time.Time // zero = the token does not say
 }
 
-// maxName bounds the name of an account that a token makes, in characters.
+// maxName bounds the name of an account, in characters.
 const maxName = 200
 
-// CheckName refuses a name that people could not tell apart or type: empty, long, or with characters
-// that do not print.
+// CheckName refuses (Invalid) the name of a new account that people could not tell from another or type: empty,
+// long, with spaces around it, or with characters that do not print.
 func CheckName(name string) error {
-	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName {
-		return badName()
-	}
-	for _, r := range name {
-		if !unicode.IsPrint(r) {
-			return badName()
-		}
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName ||
+		strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable) {
+		return fault.New(fault.Invalid, "invalid_request", "the name of an account is 1 to %d characters that print, without spaces around them", maxName)
 	}
 	return nil
-}
-
-func badName() error {
-	return fault.New(fault.Denied, "forbidden", "the account that the token names cannot be made")
 }
 
 // Suspended is the refusal of every credential of a suspended account.

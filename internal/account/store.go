@@ -9,7 +9,7 @@ import (
 // Store keeps accounts and keys.
 type Store interface {
 	KeyFinder
-	// Create adds an account. A name that is taken is Conflict.
+	// Create adds an account. A name that is taken is Conflict, one that CheckName refuses is Invalid.
 	Create(ctx context.Context, name string, tier Tier) (Account, error)
 	// Account returns the account of that id. Absent is NotFound.
 	Account(ctx context.Context, id string) (Account, error)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -58,7 +59,8 @@ func (s *shell) createAccountCommand() *cobra.Command {
 }
 
 func (s *shell) listAccountsCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
 			all, err := postgres.NewAccounts(pool).Accounts(ctx)
@@ -69,106 +71,48 @@ func (s *shell) listAccountsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return s.printJSON(s.listedAccounts(all, kept))
+			}
 			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tKEEPS\tLIMIT\tCREATED") //nolint:errcheck // Flush tells
 			for _, a := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, a.Active, //nolint:errcheck // Flush tells
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, activeWord(a), //nolint:errcheck // Flush tells
 					account.Size(kept[a.ID].Bytes), s.limitWord(a), a.CreatedAt.Format(time.RFC3339))
 			}
 			return w.Flush()
 		}),
 	}
-}
-
-func (s *shell) keysCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "keys",
-		Short: "Create, list and revoke API keys",
-		Long:  `A key is shown once, when it is created; only its hash is stored.`,
-		Example: `  millrace keys create --account acme
-  millrace keys create --account acme --scope read`,
-	}
-	s.databaseFlags(cmd)
-	var name string
-	cmd.PersistentFlags().StringVar(&name, "account", name, "name of the account")
-	cmd.AddCommand(s.createKeyCommand(&name), s.listKeysCommand(&name), s.revokeKeyCommand(&name))
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (s *shell) createKeyCommand(name *string) *cobra.Command {
-	var names []string
-	var reason string
-	cmd := &cobra.Command{
-		Use: "create --account NAME", Short: "Create a key and print it, once", Args: cobra.NoArgs,
-		RunE: s.changingAccounts(&reason, func(ctx context.Context, store *postgres.RecordedAccounts, _ []string) error {
-			owner, err := store.AccountByName(ctx, *name)
-			if err != nil {
-				return err
-			}
-			key := account.Key{Account: owner.ID}
-			for _, n := range names {
-				scope, err := account.ParseScope(n)
-				if err != nil {
-					return err
-				}
-				key.Scopes = append(key.Scopes, scope)
-			}
-			secret, _, err := account.Issue(ctx, store, key)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(s.out, "key of account %s, shown only now:\n%s\n", owner.Name, secret)
-			return err
-		}),
+// activeWord says whether an account may submit; suspended is what none of its keys opens.
+func activeWord(a account.Account) string {
+	if a.Suspended {
+		return "suspended"
 	}
-	cmd.Flags().StringSliceVar(&names, "scope", names, "read, write; default: both")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
-	return cmd
+	return strconv.FormatBool(a.Active)
 }
 
-func (s *shell) listKeysCommand(name *string) *cobra.Command {
-	return &cobra.Command{
-		Use: "list --account NAME", Short: "List keys by their shown beginning", Args: cobra.NoArgs,
-		RunE: s.withAccounts(func(ctx context.Context, store *postgres.Accounts, _ []string) error {
-			owner, err := store.AccountByName(ctx, *name)
-			if err != nil {
-				return err
-			}
-			keys, err := store.Keys(ctx, owner.ID)
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tKEY\tSCOPES\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
-			for _, k := range keys {
-				fmt.Fprintf(w, "%s\t%s…\t%v\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Scopes, whenOrDash(&k.CreatedAt), whenOrDash(k.LastUsed), whenOrDash(k.RevokedAt)) //nolint:errcheck // Flush tells
-			}
-			return w.Flush()
-		}),
-	}
+// listedAccount is an account as a list for programs has it.
+type listedAccount struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Tier      account.Tier `json:"tier"`
+	Active    bool         `json:"active"`
+	Suspended bool         `json:"suspended"`
+	Bytes     int64        `json:"bytes"`
+	Limit     int64        `json:"limit_bytes"` // 0 = none
+	CreatedAt time.Time    `json:"created_at"`
 }
 
-func whenOrDash(at *time.Time) string {
-	if at == nil {
-		return "-"
+func (s *shell) listedAccounts(all []account.Account, kept map[string]account.Storage) []listedAccount {
+	shown := make([]listedAccount, len(all))
+	for i, a := range all {
+		shown[i] = listedAccount{a.ID, a.Name, a.Tier, a.Active, a.Suspended, kept[a.ID].Bytes, a.MayKeep(s.cfg.AccountLimit), a.CreatedAt}
 	}
-	return at.UTC().Format(time.RFC3339)
-}
-
-func (s *shell) revokeKeyCommand(name *string) *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
-		RunE: s.changingAccounts(&reason, func(ctx context.Context, store *postgres.RecordedAccounts, args []string) error {
-			owner, err := store.AccountByName(ctx, *name)
-			if err != nil {
-				return err
-			}
-			return store.RevokeKey(ctx, owner.ID, args[0])
-		}),
-	}
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
-	return cmd
+	return shown
 }
 
 // changingAccounts runs a command on the account store whose changes are recorded as the operator's.
@@ -180,16 +124,4 @@ func (s *shell) changingAccounts(reason *string, run func(context.Context, *post
 		}
 		return run(ctx, postgres.NewAccounts(pool).Recorded(events, eventlog.Meta{Actor: operator(), Reason: *reason}), args)
 	})
-}
-
-// withAccounts runs a command on the account store of the database in question.
-func (s *shell) withAccounts(run func(context.Context, *postgres.Accounts, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		pool, err := s.database(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer pool.Close()
-		return run(cmd.Context(), postgres.NewAccounts(pool), args)
-	}
 }

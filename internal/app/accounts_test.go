@@ -1,10 +1,13 @@
 package app_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/app"
 )
 
 // Every change of an account by command line is a fact with who and why, and neither is there without the other.
@@ -21,10 +24,29 @@ func TestAccountsAndKeysMadeByCommandAreFacts(t *testing.T) {
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select id::text from api_keys`).Scan(&key))
 	_, err = s.run(t, "keys", "revoke", "--account", "acme", key, "--reason", "leaked")
 	require.NoError(t, err)
-	_, err = s.run(t, "accounts", "create", "acme")
-	require.Error(t, err, "the name is taken")
-	_, err = s.run(t, "keys", "revoke", "--account", "acme", "ffffffff-0000-4000-8000-000000000009")
-	require.Error(t, err, "no such key")
+	for want, args := range map[string][]string{
+		`an account named "acme" exists`:        {"accounts", "create", "acme"},
+		"1 to 200 characters":                   {"accounts", "create", ""},
+		"without spaces around them":            {"accounts", "create", " acme"},
+		"characters that print":                 {"accounts", "create", "ac\x1b[31mme"},
+		"no such key":                           {"keys", "revoke", "--account", "acme", "ffffffff-0000-4000-8000-000000000009"},
+		`there is no account "nobody"; see`:     {"keys", "create", "--account", "nobody"},
+		`there is no account "�"; see`:          {"keys", "list", "--account", "\xff"},
+		`tier "gold" is none of local, free, s`: {"accounts", "set", "acme", "--tier", "gold"},
+	} {
+		_, err = s.run(t, args...)
+		require.Error(t, err, args)
+		require.Contains(t, app.Message(err), want)
+		require.NotContains(t, app.Message(err), "SQLSTATE")
+	}
+	_, err = s.run(t, "keys", "revoke", "--account", "acme", "nonsense")
+	require.EqualError(t, errors.New(app.Message(err)), "no such key")
+	var listed []map[string]any
+	s.json(t, &listed, "keys", "list", "--account", "acme")
+	require.Equal(t, key, listed[0]["id"])
+	require.NotContains(t, listed[0], "secret")
+	s.json(t, &listed, "accounts", "list")
+	require.Len(t, listed, 2)
 
 	rows, err := s.pool.Query(t.Context(), `select type || ' ' || (meta->>'reason') || ' ' || split_part(meta->>'actor', ':', 1), data::text from events order by position`)
 	require.NoError(t, err)

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -41,8 +42,8 @@ their base URL.
 Start with:  millrace dev`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return s.cfgErr
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(s.cfgErr, refuseEmpty(cmd))
 		},
 	}
 	root.SetOut(stdout)

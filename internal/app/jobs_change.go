@@ -32,7 +32,7 @@ func (sel *selection) flags(cmd *cobra.Command) {
 	f.StringVar(&sel.filter.since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
 	f.StringVar(&sel.filter.class, "class", "", "those in which a node of this class ran or failed")
 	f.IntVar(&sel.filter.limit, "limit", sel.filter.limit, "how many at most, newest first")
-	f.BoolVar(&sel.dryRun, "dry-run", false, "show which jobs it would be, and change nothing")
+	f.BoolVar(&sel.dryRun, "dry-run", false, "show what would become of each job, and change nothing")
 	f.BoolVar(&sel.sure, "yes", false, "do it: jobs found by a filter are only shown without")
 	f.StringVar(&sel.reason, "reason", "", "why, for the record")
 	f.StringVar(&sel.actor, "actor", "", "who, for the record; default: this user on this machine")
@@ -95,34 +95,53 @@ func findJobs(ctx context.Context, pool *pgxpool.Pool, texts []string) ([]job.ID
 	return ids, nil
 }
 
-// change carries one command out on the jobs that are meant. verb is what it does, as in "retry".
-func (s *shell) change(ctx context.Context, sel *selection, args []string, verb string, do func(*operations) func(context.Context, job.ID) (outcome, error)) error {
+// step is what a command does to one job.
+type step func(context.Context, job.ID) (outcome, error)
+
+// change carries one command out on the jobs that are meant. verb is what it does, as in "retry"; steps gives what does
+// it, and what only looks whether it would be done.
+func (s *shell) change(ctx context.Context, sel *selection, args []string, verb string, steps func(*operations) (do, would step)) error {
 	return s.onJobs(ctx, func(ops *operations) error {
 		ids, err := sel.pick(ctx, ops.pool, args)
 		if err != nil {
 			return err
 		}
+		do, would := steps(ops)
 		if sel.dryRun || len(args) == 0 && !sel.sure {
-			return s.wouldChange(sel, ids, verb)
+			err = s.wouldChange(ctx, sel, ids, verb, would)
+		} else {
+			var all []outcome
+			all, err = each(ctx, ids, progress(s.err, verb, "jobs"), do)
+			err = errors.Join(err, s.printOutcomes(all, sel.asJSON, len(ids)))
 		}
-		all, err := each(ctx, ids, progress(s.err, verb, "jobs"), do(ops))
-		return errors.Join(err, s.printOutcomes(all, sel.asJSON, len(ids)))
+		if len(args) == 0 && len(ids) == sel.filter.limit {
+			fmt.Fprintf(s.err, "these are the newest %d that match, and there may be more: --limit takes up to %d\n", len(ids), maxListed) //nolint:errcheck // a remark
+		}
+		return err
 	})
 }
 
 // wouldChange shows what a command would do. Without --dry-run that is an error: nothing was done.
-func (s *shell) wouldChange(sel *selection, ids []job.ID, verb string) error {
-	all := make([]outcome, len(ids))
-	for i, id := range ids {
-		all[i] = outcome{Job: id, Done: "would " + verb}
-	}
-	if err := s.printOutcomes(all, sel.asJSON, len(ids)); err != nil {
+func (s *shell) wouldChange(ctx context.Context, sel *selection, ids []job.ID, verb string, would step) error {
+	all, err := wouldEach(ctx, ids, progress(s.err, "look at", "jobs"), would)
+	if err := errors.Join(err, s.printOutcomes(all, sel.asJSON, len(all))); err != nil {
 		return err
 	}
-	if sel.dryRun {
-		return nil
+	meant := 0
+	for _, o := range all {
+		if o.Done == "would "+verb {
+			meant++
+		}
 	}
-	return fmt.Errorf("nothing was changed: give --yes to %s these %d jobs", verb, len(ids))
+	switch {
+	case sel.dryRun:
+		return nil
+	case meant == 0:
+		return fmt.Errorf("nothing was changed, and there is nothing to %s", verb)
+	case meant == 1:
+		return fmt.Errorf("nothing was changed: give --yes to %s this job", verb)
+	}
+	return fmt.Errorf("nothing was changed: give --yes to %s these %d jobs", verb, meant)
 }
 
 // printOutcomes shows what became of each job. The error tells how many were refused.
@@ -131,15 +150,18 @@ func (s *shell) printOutcomes(all []outcome, asJSON bool, meant int) error {
 	var rows [][]inspect.Cell
 	for _, o := range all {
 		style := inspect.Good
-		if o.Done == "refused" {
+		switch o.Done {
+		case "refused":
 			style = inspect.Bad
 			refused++
+		case "would be refused":
+			style = inspect.Bad
 		}
 		detail := o.Detail
 		if o.Retry != "" {
 			detail = string(o.Retry) + " " + detail
 		}
-		if o.Done == "refused" {
+		if style == inspect.Bad {
 			rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {}}, []inspect.Cell{{Text: "    " + detail}})
 			continue
 		}
@@ -197,15 +219,17 @@ that were retried before are passed over unless --again is.`,
 				return fmt.Errorf("there is nothing in the variable %s", credentialEnv)
 			}
 		}
-		return s.change(cmd.Context(), &sel, args, "retry", func(ops *operations) func(context.Context, job.ID) (outcome, error) {
-			do := ops.retryOnce
+		return s.change(cmd.Context(), &sel, args, "retry", func(ops *operations) (do, would step) {
+			of := func(retry func(context.Context, job.Retry) (outcome, error)) step {
+				return func(ctx context.Context, id job.ID) (outcome, error) {
+					r.Of = id
+					return retry(ctx, r)
+				}
+			}
 			if again || len(args) > 0 {
-				do = ops.retry
+				return of(ops.retry), of(ops.wouldRetry)
 			}
-			return func(ctx context.Context, id job.ID) (outcome, error) {
-				r.Of = id
-				return do(ctx, r)
-			}
+			return of(ops.retryOnce), of(ops.wouldRetryOnce)
 		})
 	}
 	sel.flags(cmd)
@@ -228,8 +252,8 @@ filter are only shown unless --yes is given.`,
   millrace jobs cancel --status queued,running --account acme --yes`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return s.change(cmd.Context(), &sel, args, "cancel", func(ops *operations) func(context.Context, job.ID) (outcome, error) {
-			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.cancel(ctx, id, sel.by()) }
+		return s.change(cmd.Context(), &sel, args, "cancel", func(ops *operations) (do, would step) {
+			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.cancel(ctx, id, sel.by()) }, ops.wouldCancel
 		})
 	}
 	sel.flags(cmd)
@@ -246,8 +270,8 @@ What a run had recorded is not recorded again, and its files keep their names.`,
 		Example: `  millrace jobs requeue 62e89ef5 --reason "engine restored"`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return s.change(cmd.Context(), &sel, args, "requeue", func(ops *operations) func(context.Context, job.ID) (outcome, error) {
-			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.requeue(ctx, id, sel.by()) }
+		return s.change(cmd.Context(), &sel, args, "requeue", func(ops *operations) (do, would step) {
+			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.requeue(ctx, id, sel.by()) }, ops.wouldRequeue
 		})
 	}
 	sel.flags(cmd)

@@ -184,6 +184,45 @@ func TestBulkRetryAsksFirstAndRetriesOnce(t *testing.T) {
 	require.Equal(t, []string{"skipped", "skipped", "skipped"}, outcomes(all))
 }
 
+// A dry run answers what would become of each job, as the change itself would.
+func TestADryRunAnswersWhatWouldBecomeOfEachJob(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.ended(t, bad, "local", job.SubmittedV1{}, job.TypeFailed, broke)
+	made, err := s.change(t, "retry", string(bad))
+	require.NoError(t, err)
+	waits := string(made[0].Retry)
+	for name, tc := range map[string]struct {
+		args          []string
+		outcome, code string
+	}{
+		"a job that has ended is retried":       {[]string{"retry", string(bad)}, "would retry", ""},
+		"one that runs is not":                  {[]string{"retry", waits}, "would be refused", "job_not_finished"},
+		"nor is an unknown input set":           {[]string{"retry", string(bad), "--set", "1.a.widht=64"}, "would be refused", "invalid_assignment"},
+		"nor a value that is not valid":         {[]string{"retry", string(bad), "--set", "1.a.width=-4"}, "would be refused", "prompt_outputs_failed_validation"},
+		"what was retried is passed over":       {[]string{"retry", "--failed"}, "would be skipped", ""},
+		"unless it is asked for again":          {[]string{"retry", "--failed", "--again"}, "would retry", ""},
+		"a job that runs is canceled":           {[]string{"cancel", waits}, "would cancel", ""},
+		"one that has ended is not":             {[]string{"cancel", string(bad)}, "would be refused", "job_finished"},
+		"a job with a slot is started again":    {[]string{"requeue", waits}, "would requeue", ""},
+		"one without is not":                    {[]string{"requeue", string(bad)}, "would be refused", "not_running"},
+		"a node that the graph has not is told": {[]string{"retry", string(bad), "--from-node", "77"}, "would be refused", "unknown_node"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, err := s.change(t, append(tc.args, "--dry-run")...)
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			require.Equal(t, tc.outcome, all[0].Outcome)
+			require.Equal(t, tc.code, all[0].Code)
+		})
+	}
+	_, err = s.change(t, "retry", "--failed")
+	require.ErrorContains(t, err, "there is nothing to retry", "--yes is not asked for in vain")
+	var jobs int
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from events where type = 'job.submitted.v1'`).Scan(&jobs))
+	require.Equal(t, 2, jobs, "nothing was made")
+}
+
 func TestOperatorsCancelAndRequeueByName(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -194,8 +194,11 @@ func accountNamed(text string, names map[string]string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
+	if _, ok := names[text]; ok {
+		return text, nil
+	}
 	for id, name := range names {
-		if name == text || id == text {
+		if name == text {
 			return id, nil
 		}
 	}

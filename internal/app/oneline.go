@@ -10,17 +10,36 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/inspect"
 )
 
 // Message returns what a user reads about the failure of a command: one line, with the remedy where it is
 // known. A database that cannot be reached is named by its address; passwords are in no message.
 func Message(err error) string {
-	text := err.Error()
+	text := withoutCause(err)
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) {
 		text = unreachable(connecting)
 	}
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
+}
+
+// withoutCause is the text of err without what lies below a refusal that is an answer in itself: "there is no such
+// key" is not made clearer by the database's words for it. The cause of what broke stays, because it is to be mended.
+func withoutCause(err error) string {
+	text := err.Error()
+	var refusal *fault.Error
+	if !errors.As(err, &refusal) || refusal.Unwrap() == nil {
+		return text
+	}
+	cause := refusal.Unwrap().Error()
+	answers := refusal.Kind == fault.NotFound || refusal.Kind == fault.Conflict
+	if answers || strings.HasSuffix(refusal.Message, cause) {
+		return strings.TrimSuffix(text, ": "+cause)
+	}
+	return text
 }
 
 // unreachable says which PostgreSQL could not be used, why, and what to do.
@@ -70,6 +89,9 @@ func polish(cmd *cobra.Command) {
 			}
 		}
 	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return asUsed(cmd, args, check(cmd, args)) }
+	}
 	if cmd.HasSubCommands() && cmd.RunE == nil && cmd.Run == nil {
 		cmd.Args = commandsOnly
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -77,6 +99,38 @@ func polish(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		polish(sub)
 	}
+}
+
+// asUsed says how a command is called that was given other arguments than it takes.
+func asUsed(cmd *cobra.Command, args []string, wrong error) error {
+	if wrong == nil {
+		return nil
+	}
+	given := "nothing was given"
+	if len(args) > 0 {
+		given = fmt.Sprintf("%d given, the last %q", len(args), inspect.Clean(args[len(args)-1]))
+	}
+	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	if use == cmd.CommandPath() {
+		use += ", without arguments"
+	}
+	return fmt.Errorf("usage: %s (%s); see %s --help", use, given, cmd.CommandPath())
+}
+
+// narrowing are the flags that say less than everything. Given without a value, as by a script whose variable is
+// unset, they would say everything, and the command would act on what nobody meant.
+var narrowing = []string{
+	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env", "event", "allow", "deny",
+}
+
+// refuseEmpty refuses narrowing flags that are given empty.
+func refuseEmpty(cmd *cobra.Command) error {
+	for _, name := range narrowing {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.Trim(f.Value.String(), "[] ") == "" {
+			return fmt.Errorf("--%s is empty: give it a value, or leave it away; see %s --help", name, cmd.CommandPath())
+		}
+	}
+	return nil
 }
 
 // commandsOnly refuses a word that is none of the commands below cmd.

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
@@ -47,10 +49,18 @@ func TestADatabaseThatCannotBeUsedIsNamedInOneLine(t *testing.T) {
 func TestMistakesOnTheCommandLineNameTheHelp(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		`--max-nodes takes a whole number, not "many"; see millrace dev --help`: {"dev", "--max-nodes", "many"},
-		`unknown flag: --nodes; see millrace dev --help`:                        {"dev", "--nodes", "3"},
-		`millrace has no command "dve"; see millrace --help`:                    {"dve"},
-		`millrace jobs has no command "lst"; see millrace jobs --help`:          {"jobs", "lst"},
+		`--max-nodes takes a whole number, not "many"; see millrace dev --help`:                                  {"dev", "--max-nodes", "many"},
+		`unknown flag: --nodes; see millrace dev --help`:                                                         {"dev", "--nodes", "3"},
+		`millrace has no command "dve"; see millrace --help`:                                                     {"dve"},
+		`millrace jobs has no command "lst"; see millrace jobs --help`:                                           {"jobs", "lst"},
+		`usage: millrace jobs show ID (nothing was given); see millrace jobs show --help`:                        {"jobs", "show"},
+		`usage: millrace jobs diff ID ID (1 given, the last "62e8"); see millrace jobs diff --help`:              {"jobs", "diff", "62e8"},
+		`usage: millrace jobs list, without arguments (1 given, the last "acme"); see millrace jobs list --help`: {"jobs", "list", "acme"},
+		`--account is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                 {"jobs", "cancel", "--status", "queued", "--account", "", "--yes"},
+		`--status is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                  {"jobs", "cancel", "--status", "", "--account", "acme", "--yes"},
+		`--account is empty: give it a value, or leave it away; see millrace queue pause --help`:                 {"queue", "pause", "--account", "", "--reason", "x"},
+		`--from-node is empty: give it a value, or leave it away; see millrace jobs retry --help`:                {"jobs", "retry", "62e8", "--from-node", ""},
+		"whose keys? give --account NAME; see `millrace accounts list`":                                          {"keys", "create"},
 	} {
 		_, err := run(t, args...)
 		require.EqualError(t, err, want)
@@ -58,6 +68,22 @@ func TestMistakesOnTheCommandLineNameTheHelp(t *testing.T) {
 	out, err := run(t, "jobs")
 	require.NoError(t, err)
 	require.Contains(t, out, "timeline", "a group alone shows its commands")
+}
+
+// A refusal is told without the database's words for it; of what broke, the cause is told too.
+func TestARefusalIsToldWithoutItsCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("ERROR: duplicate key (SQLSTATE 23505)")
+	for want, err := range map[string]error{
+		"create: it exists":   fmt.Errorf("create: %w", fault.Wrap(cause, fault.Conflict, "", "it exists")),
+		"no such key":         fault.Wrap(cause, fault.NotFound, "", "no such key"),
+		"not a tier":          fault.Wrap(errors.New("not a tier"), fault.Invalid, "", "not a tier"),
+		"not read: eof":       fault.Wrap(errors.New("eof"), fault.Invalid, "", "not read"),
+		"it is away: refused": fault.Wrap(errors.New("refused"), fault.Unavailable, "", "it is away"),
+		"plain":               errors.New("plain"),
+	} {
+		require.Equal(t, want, app.Message(err))
+	}
 }
 
 // Defaults in a help text come from the environment; secrets there stay out of it.

@@ -102,14 +102,20 @@ func (o *operations) retry(ctx context.Context, r job.Retry) (outcome, error) {
 
 // retryOnce is retry for many: what was retried already is passed over.
 func (o *operations) retryOnce(ctx context.Context, r job.Retry) (outcome, error) {
-	made, err := o.jobs.Retries(ctx, r.Of)
-	if err != nil {
-		return outcome{}, err
-	}
-	if n := len(made); n > 0 {
-		return outcome{Job: r.Of, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
+	skip, err := o.skipped(ctx, r.Of)
+	if err != nil || skip.Job != "" {
+		return skip, err
 	}
 	return o.retry(ctx, r)
+}
+
+// skipped is the outcome of a job that was retried before; of one that was not, it names no job.
+func (o *operations) skipped(ctx context.Context, id job.ID) (outcome, error) {
+	made, err := o.jobs.Retries(ctx, id)
+	if n := len(made); n > 0 {
+		return outcome{Job: id, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
+	}
+	return outcome{}, err
 }
 
 // cancel stops a job that waits or runs; one that has ended is Conflict.
@@ -123,7 +129,7 @@ func (o *operations) cancel(ctx context.Context, id job.ID, by act) (outcome, er
 		return outcome{}, err
 	}
 	if len(done.IDs) == 0 {
-		return outcome{}, fault.New(fault.Conflict, "job_finished", "job %s has ended", id)
+		return outcome{}, errEnded(id)
 	}
 	o.kick(done.Intents)
 	return outcome{Job: id, Done: "canceled"}, nil

@@ -202,9 +202,6 @@ func (a adminAccounts) IssueKey(ctx context.Context, owner string, scopes []acco
 
 // RevokeKey implements admin.Accounts.
 func (a adminAccounts) RevokeKey(ctx context.Context, owner, key string, by act) error {
-	if _, err := uuid.Parse(key); err != nil {
-		return fault.Wrap(err, fault.NotFound, "not_found", "no such key")
-	}
 	return a.by(by).RevokeKey(ctx, owner, key)
 }
 

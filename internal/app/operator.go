@@ -2,9 +2,10 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/user"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -35,15 +36,19 @@ func eventStore(pool *pgxpool.Pool) (*postgres.EventStore, error) {
 	return postgres.NewEventStore(pool, types, nil), nil
 }
 
-// findAccount returns the account of that name or id.
+// findAccount returns the account of that id, or else of that name: an id is never taken for another's name.
 func findAccount(ctx context.Context, pool *pgxpool.Pool, text string) (account.Account, error) {
+	unknown := fault.New(fault.NotFound, "account_not_found", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // no text of the database
+		return account.Account{}, unknown
+	}
 	accounts := postgres.NewAccounts(pool)
-	a, err := accounts.AccountByName(ctx, text)
+	a, err := accounts.Account(ctx, text)
 	if fault.Is(err, fault.NotFound) {
-		a, err = accounts.Account(ctx, text)
+		a, err = accounts.AccountByName(ctx, text)
 	}
 	if fault.Is(err, fault.NotFound) {
-		return account.Account{}, fmt.Errorf("there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+		return account.Account{}, unknown
 	}
 	return a, err
 }

@@ -85,9 +85,9 @@ func (o *operatedWebhooks) account(ctx context.Context, text string) (string, er
 	if text == "" || text == localAccount {
 		return text, nil
 	}
-	a, err := o.accounts.AccountByName(ctx, text)
+	a, err := o.accounts.Account(ctx, text)
 	if fault.Is(err, fault.NotFound) {
-		a, err = o.accounts.Account(ctx, text)
+		a, err = o.accounts.AccountByName(ctx, text)
 	}
 	return a.ID, err
 }

@@ -62,24 +62,40 @@ type Retrier struct {
 // job that has not ended is refused (Conflict, job_not_finished), as is one whose graph calls a partner's
 // model when no credential is given (Invalid, credential_required): the original's was deleted when it ended.
 func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
-	if err := r.check(); err != nil {
-		return Submitted{}, err
-	}
-	state, first, err := t.Sources.Read(ctx, r.Of)
-	if err != nil {
-		return Submitted{}, err
-	}
-	if r.Account != "" && state.Account != r.Account {
-		return Submitted{}, errNoJob(r.Of)
-	}
-	if !state.State.Final() {
-		return Submitted{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
-	}
-	sub, err := t.submission(ctx, r, state, first)
+	sub, err := t.prepare(ctx, r)
 	if err != nil {
 		return Submitted{}, err
 	}
 	return t.Service.Submit(ctx, sub)
+}
+
+// Check returns what Retry would refuse r with, and records nothing. What the account may have at the moment of the
+// retry itself, room in its queue and credit, is not looked at.
+func (t Retrier) Check(ctx context.Context, r Retry) error {
+	sub, err := t.prepare(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = t.Service.accept(ctx, sub, t.Service.Files.ForAccount(sub.Account))
+	return err
+}
+
+// prepare makes the submission of a retry.
+func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
+	if err := r.check(); err != nil {
+		return Submission{}, err
+	}
+	state, first, err := t.Sources.Read(ctx, r.Of)
+	if err != nil {
+		return Submission{}, err
+	}
+	if r.Account != "" && state.Account != r.Account {
+		return Submission{}, errNoJob(r.Of)
+	}
+	if !state.State.Final() {
+		return Submission{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
+	}
+	return t.submission(ctx, r, state, first)
 }
 
 // checkCredential refuses a graph that calls partners and came with a credential when none is given now.

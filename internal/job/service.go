@@ -92,11 +92,8 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 // queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset and credential_required.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
 	files := s.Files.ForAccount(sub.Account)
-	accepted, err := s.validate(ctx, sub, files)
+	accepted, err := s.accept(ctx, sub, files)
 	if err != nil {
-		return Submitted{}, err
-	}
-	if err := s.checkCredential(ctx, sub, accepted); err != nil {
 		return Submitted{}, err
 	}
 	n, err := s.newJob(ctx, sub, accepted)
@@ -117,7 +114,8 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 // holder is a node.Files that remembers which assets were looked at through it.
 type holder interface{ Held() []string }
 
-func (s *Service) validate(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
+// accept validates a graph and the credential that it needs. Nothing is recorded.
+func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
 	g, err := graph.Parse(sub.Prompt, s.Limits)
 	if err != nil {
 		return nil, err
@@ -125,7 +123,11 @@ func (s *Service) validate(ctx context.Context, sub Submission, files node.Files
 	if err := s.Assets.ResolveAssets(ctx, sub.Account, g); err != nil {
 		return nil, err
 	}
-	return s.Validator.Validate(ctx, g, files, sub.Targets)
+	accepted, err := s.Validator.Validate(ctx, g, files, sub.Targets)
+	if err != nil {
+		return nil, err
+	}
+	return accepted, s.checkCredential(ctx, sub, accepted)
 }
 
 func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Accepted) (NewJob, error) {

@@ -74,6 +74,9 @@ func (s *Accounts) Create(ctx context.Context, name string, tier account.Tier) (
 }
 
 func createAccount(ctx context.Context, db accountDB, name string, tier account.Tier) (account.Account, error) {
+	if err := account.CheckName(name); err != nil {
+		return account.Account{}, err
+	}
 	a, err := scanAccount(db.QueryRow(ctx, `insert into accounts (id, name, tier) values ($1, $2, $3)
 		returning `+accountColumns, uuid.NewString(), name, tier))
 	const uniqueViolation = "23505"
@@ -140,6 +143,9 @@ func (s *Accounts) RevokeKey(ctx context.Context, owner, id string) error {
 }
 
 func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
+	if _, err := uuid.Parse(id); err != nil {
+		return fault.Wrap(err, fault.NotFound, "not_found", "no such key")
+	}
 	tag, err := db.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
 		where account = $1 and id = $2`, owner, id)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *TokenAccounts) find(ctx context.Context, n account.Named) (account.Acco
 		return a, err
 	}
 	if err := account.CheckName(n.Text); err != nil {
-		return account.Account{}, err
+		return account.Account{}, fault.Wrap(err, fault.Denied, "forbidden", "the account that the token names cannot be made")
 	}
 	tier := s.newTier
 	if n.Tier != "" {

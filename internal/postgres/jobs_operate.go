@@ -33,9 +33,25 @@ func (s *Jobs) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, e
 	ref := job.RunRef{Job: id}
 	err := tx.QueryRow(ctx, `select account, run from job_slots where job_id = $1 for update`, id).Scan(&ref.Account, &ref.Run)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ref, fault.Wrap(err, fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
+		return ref, errNoSlot(id, err)
 	}
 	return ref, classify(err, "read the slot of job "+string(id))
+}
+
+// HoldsSlot returns NotFound (not_running) unless a job holds a slot.
+func (s *Jobs) HoldsSlot(ctx context.Context, id job.ID) error {
+	var holds bool
+	if err := s.pool.QueryRow(ctx, `select exists (select from job_slots where job_id = $1)`, id).Scan(&holds); err != nil {
+		return classify(err, "read the slot of job "+string(id))
+	}
+	if !holds {
+		return errNoSlot(id, nil)
+	}
+	return nil
+}
+
+func errNoSlot(id job.ID, cause error) error {
+	return fault.Wrap(cause, fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
 }
 
 // Requeue records that an operator has a job started again that holds a slot and that nothing runs, and

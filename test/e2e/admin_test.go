@@ -70,7 +70,8 @@ func TestOperatorsRetryOverHTTP(t *testing.T) {
 
 	filter := `"filter":{"status":["succeeded"],"account":"` + account + `"}`
 	_, dry := c.admin("POST", "/jobs/retry", `{"actor":"kim","reason":"all","`+"filter"+`":{"status":["succeeded"],"account":"`+account+`"}}`)
-	require.Equal(t, "would retry", dry["outcomes"].([]any)[0].(map[string]any)["outcome"])
+	require.Equal(t, "would be skipped", dry["outcomes"].([]any)[0].(map[string]any)["outcome"], "it was retried before, and the dry run knows")
+	require.Equal(t, "would retry", dry["outcomes"].([]any)[1].(map[string]any)["outcome"])
 	_, done := c.admin("POST", "/jobs/retry", `{"actor":"kim","reason":"all",`+filter+`,"confirm":true}`)
 	outcomes := done["outcomes"].([]any)
 	require.Equal(t, "skipped", outcomes[0].(map[string]any)["outcome"], "it was retried before")
@@ -82,6 +83,16 @@ func TestOperatorsRetryOverHTTP(t *testing.T) {
 	} {
 		status, answer := c.admin("POST", path, `{"actor":"kim","reason":"r"}`)
 		require.Equal(t, want, status, "%s: %v", path, answer)
+	}
+	for path, want := range map[string]int{"/accounts/%ff": 404, "/accounts/%00/keys": 404, "/jobs?account=%ff": 400, "/jobs?class=%00": 400, "/webhooks?account=%00": 400} {
+		status, answer := c.admin("GET", path, "")
+		require.Equal(t, want, status, "%s: %v", path, answer)
+	}
+	for body, path := range map[string]string{
+		`{"actor":"kim","reason":"r","name":"a\u0000b","tier":"pro"}`: "/accounts", `{"actor":"k\u0000m","reason":"r"}`: "/jobs/" + id + "/retry",
+	} {
+		status, answer := c.admin("POST", path, body)
+		require.Equal(t, 400, status, "%s: %v", body, answer)
 	}
 	status, _ = c.admin("POST", "/jobs/cancel", `{"actor":"kim","reason":"r","filter":{},"confirm":true}`)
 	require.Equal(t, 400, status, "never everything by accident")
