@@ -1,0 +1,90 @@
+//go:build unix
+
+// Package ports gives tests loopback addresses for programs that are told where to listen: addresses that nobody
+// else is given between the choice and the listening, nor while a killed program is away. They lie below the range
+// from which the kernel serves those who ask for any port, and a lock keeps each from the tests of other processes.
+package ports
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/millrace-dev/millrace/internal/child"
+)
+
+// The ports to choose from. Linux hands out 32768 and above by itself, others begin higher.
+const (
+	first = 18_000
+	count = 14_000
+)
+
+// taken are the locks of this process. They are given back with the process, by the kernel.
+var taken struct { //nolint:gochecknoglobals // addresses are the process's, as its sockets are
+	sync.Mutex
+	locks []*child.Lock
+}
+
+// Address returns a loopback address, HOST:PORT, that is this process's to use until it ends.
+func Address() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("millrace-test-ports-%d", os.Geteuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	begin := rand.IntN(count) //nolint:gosec // no secret
+	for i := range count {
+		port := first + (begin+i)%count
+		address, err := take(dir, port)
+		var held *child.HeldError
+		if err != nil && !errors.As(err, &held) {
+			return "", err
+		}
+		if address != "" {
+			return address, nil
+		}
+	}
+	return "", errors.New("every port of the tests is taken")
+}
+
+// take returns "" for a port on which somebody listens who does not ask here.
+func take(dir string, port int) (string, error) {
+	lock, err := child.Acquire(filepath.Join(dir, fmt.Sprint(port)))
+	if err != nil {
+		return "", err
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", lock.Release()
+	}
+	taken.Lock()
+	defer taken.Unlock()
+	taken.locks = append(taken.locks, lock)
+	return address, l.Close()
+}
+
+// ForServers has the Temporal of a private stack, which is about to be made in a data directory, listen on
+// addresses of its own. Those it would try first are everybody's: while one that was killed is started again,
+// another could take its place and be talked to by its clients.
+func ForServers(dataDir string) error {
+	var state struct {
+		Temporal string `json:"temporal"`
+		UI       string `json:"ui"`
+	}
+	var errs [2]error
+	state.Temporal, errs[0] = Address()
+	state.UI, errs[1] = Address()
+	raw, err := json.Marshal(state)
+	if err := errors.Join(errs[0], errs[1], err); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dataDir, 0o711); err != nil { //nolint:gosec // root's PostgreSQL passes through
+		return err
+	}
+	return os.WriteFile(filepath.Join(dataDir, "state.json"), raw, 0o600)
+}
