@@ -1,6 +1,10 @@
 package fanout
 
-import "github.com/millrace-dev/millrace/internal/stream"
+import (
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/stream"
+)
 
 // Bounds of the frames that wait for the fact of their node's start, per job.
 const (
@@ -8,7 +12,7 @@ const (
 	maxHeldTexts = 8 // per node; of progress and previews only the latest is kept
 )
 
-// held keeps frames that came before the fact that their node started: frames travel
+// held keeps frames that came before the fact that their node, or their run, started: frames travel
 // faster than facts, and the facts of a fused chain are recorded when it is done.
 type held struct {
 	frames map[string][]stream.Frame
@@ -35,6 +39,16 @@ func (h *held) keep(f stream.Frame) {
 	}
 	if texts < maxHeldTexts {
 		h.frames[f.Node] = append(waiting, f)
+	}
+}
+
+// begin forgets the frames of other runs.
+func (h *held) begin(run int) {
+	for node, frames := range h.frames {
+		h.frames[node] = slices.DeleteFunc(frames, func(f stream.Frame) bool { return f.Run != run })
+		if len(h.frames[node]) == 0 {
+			delete(h.frames, node)
+		}
 	}
 }
 

@@ -272,3 +272,21 @@ func TestTextGoesToEveryClient(t *testing.T) {
 	require.Equal(t, []string{"<text 3 größe>"}, frames(messages))
 	require.True(t, messages[0].Broadcast)
 }
+
+// The facts of a run's start may come behind what its first node shows: it is shown with them. What an earlier run
+// left unshown is not.
+func TestTextThatOvertakesTheStartOfItsRunWaitsForIt(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	text := func(run int, data string) stream.Frame {
+		return stream.Frame{Account: owner, Job: id, Run: run, Node: "3", Kind: stream.FrameText, Data: []byte(data)}
+	}
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1})
+	w.out.HandleFrame(text(1, "early"))
+	w.out.HandleFrame(text(2, "of another run"))
+	drain(t, w.sub)
+	w.happen(t, job.StartedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3"})
+	messages := frames(drain(t, w.sub))
+	require.Equal(t, "<text 3 early>", messages[len(messages)-1])
+	require.NotContains(t, messages, "<text 3 of another run>")
+}

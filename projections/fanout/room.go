@@ -47,10 +47,17 @@ func (r *room) apply(rec eventlog.Recorded, data any) []*stream.Message {
 // adopt takes over a job from its folded state; it must not have begun to run.
 func (r *room) adopt(j job.Job) { r.jobs[j.ID] = &watched{job: j, nodes: newNodes(), rename: r.rename} }
 
-// frame returns what watchers learn from a live frame: nothing, unless the node runs.
+// frame returns what watchers learn from a live frame: nothing, unless the node runs. One that overtook the
+// fact of its run's start waits for it.
 func (r *room) frame(f stream.Frame) []*stream.Message {
 	w := r.jobs[f.Job]
-	if w == nil || w.job.State != job.Running || w.job.Run != f.Run {
+	switch {
+	case w == nil:
+		return nil
+	case f.Run > w.begun:
+		w.held.keep(f)
+		return nil
+	case w.job.State != job.Running || w.job.Run != f.Run:
 		return nil
 	}
 	return w.frame(f)
@@ -89,6 +96,7 @@ func inRunOrder(a, b job.Job) int {
 type watched struct {
 	job     job.Job
 	nodes   nodes
+	begun   int    // the run that was told to have started last
 	last    string // the node reported as executing last
 	cached  bool   // execution_cached was sent in this run
 	high    float64
@@ -140,7 +148,9 @@ func (w *watched) startRun(e job.StartedV1, at time.Time, remaining int) []*stre
 	if e.Run != w.job.Run {
 		return nil
 	}
-	w.nodes, w.cached, w.last, w.preview, w.held = newNodes(), false, "", nil, held{}
+	w.nodes, w.cached, w.last, w.preview = newNodes(), false, "", nil
+	w.begun = e.Run
+	w.held.begin(e.Run)
 	return []*stream.Message{status(remaining), w.say("execution_start", lifecycleData{w.job.ID, at.UnixMilli()})}
 }
 
