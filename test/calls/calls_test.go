@@ -135,6 +135,10 @@ func TestADeadlineTellsToRetryOnlyWithAHandle(t *testing.T) { // R-48, R-70
 	s := newStand(t, openTiers)
 	s.work(t)
 	s.Deadline = time.Second
+	first := invocation("a", "k", "endless a")
+	_, err := s.Run(t.Context(), first)
+	require.Equal(t, call.DeadlineExceeded, refused(t, err).Type)
+	s.awaitState(t, "a", call.ID(first.RequestID), func(c call.Call) bool { return c.State == call.Running })
 	for _, tc := range []struct {
 		key, body string
 		retry     bool
@@ -332,6 +336,9 @@ func TestAParkedCallTimesOut(t *testing.T) {
 	require.Equal(t, call.QueueTimeout, r.Type)
 }
 
+// patience is how long anything may take; far more than it does.
+const patience = 5 * time.Minute
+
 // awaitEnd waits for the end of a call, as the API does.
 func (s *stand) awaitEnd(t *testing.T, account string, id call.ID) {
 	t.Helper()
@@ -341,7 +348,7 @@ func (s *stand) awaitEnd(t *testing.T, account string, id call.ID) {
 // awaitState reads a call until it is as wanted.
 func (s *stand) awaitState(t *testing.T, account string, id call.ID, wanted func(call.Call) bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -24,7 +24,7 @@ func TestAWaitingCallHoldsNoInput(t *testing.T) {
 	}()
 	<-s.provider.begun
 	<-kept
-	deadline := time.After(time.Minute)
+	deadline := time.After(patience)
 	for collected := false; !collected; {
 		runtime.GC()
 		select {

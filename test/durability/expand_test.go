@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +15,7 @@ func TestWorkersMayBeKilledInsideAnExpansion(t *testing.T) {
 	c := startCluster(t)
 	long := strings.NewReplacer("2048", "4096", `"times":3`, `"times":8`).Replace(expanding("killed"))
 	id := c.submit(long)
-	c.until(2*time.Minute, "a node of the expansion has begun", func() bool {
+	c.until("a node of the expansion has begun", func() bool {
 		return strings.Contains(c.command("jobs", "events", id, "--json"), `"node": "2.0.0.1"`)
 	})
 	c.workers[0].kill()

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -31,7 +30,7 @@ func TestAnyProcessMayBeKilled(t *testing.T) {
 		{"postgres", func() { killPostgres(t, c.dir) }},
 	} {
 		jobs := c.batch(step.name)
-		c.until(time.Minute, "a long job runs", func() bool { return c.state(jobs[step.name+"-long-0"]) == "in_progress" })
+		c.begun(jobs[step.name+"-long-0"])
 		step.kill()
 		c.ready()
 		c.await(ids(jobs), "completed")
@@ -89,9 +88,9 @@ func TestTheWholeOfLocalModeMayBeKilled(t *testing.T) {
 	all := map[string]string{}
 	for _, name := range []string{"first", "second"} {
 		jobs := s.batch(name)
-		s.until(time.Minute, "a long job runs", func() bool { return s.state(jobs[name+"-long-0"]) == "in_progress" })
+		s.begun(jobs[name+"-long-0"])
 		p.kill()
-		s.until(30*time.Second, "the database is gone with its owner", func() bool { return !postgresRuns(dir) })
+		s.until("the database is gone with its owner", func() bool { return !postgresRuns(dir) })
 		p.start()
 		s.ready()
 		s.await(ids(jobs), "completed")

@@ -29,16 +29,18 @@ func TestFramesCrossProcesses(t *testing.T) {
 	defer conn.Close()
 	var id string
 	tries := 0
-	c.until(2*time.Minute, "progress of a node in another process is told", func() bool { // processes find each other within seconds
+	c.until("progress of a node in another process is told", func() bool { // processes find each other within seconds
 		tries++
 		id = c.submit(watched(tries))
 		return c.progress(conn, id) > 0
 	})
 	c.await([]string{id}, "completed")
 
-	shown := c.command("jobs", "show", id, "--workflow")
-	require.Contains(t, shown, "job.succeeded")
-	require.Contains(t, shown, "WorkflowExecutionCompleted")
+	c.until("its workflow is closed, too", func() bool { // its last fact comes before that
+		shown := c.command("jobs", "show", id, "--workflow")
+		require.Contains(t, shown, "job.succeeded")
+		return strings.Contains(shown, "WorkflowExecutionCompleted")
+	})
 	var both struct {
 		Workflow []json.RawMessage
 	}
@@ -51,7 +53,7 @@ func (c *cluster) progress(conn *websocket.Conn, id string) (told int) {
 	c.t.Helper()
 	running := ""
 	for {
-		require.NoError(c.t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		require.NoError(c.t, conn.SetReadDeadline(time.Now().Add(patience)))
 		kind, raw, err := conn.ReadMessage()
 		require.NoError(c.t, err)
 		if kind != websocket.TextMessage {

@@ -104,7 +104,7 @@ func (c *cluster) ofCall() (types []string) {
 // untilCall waits until a fact of the only call is kept.
 func (c *cluster) untilCall(fact string) {
 	c.t.Helper()
-	c.until(time.Minute, fact, func() bool { return slices.Contains(c.ofCall(), fact) })
+	c.until(fact, func() bool { return slices.Contains(c.ofCall(), fact) })
 }
 
 // A request whose sender died before the provider's handle was kept is not sent again: the job says so.
@@ -154,7 +154,7 @@ func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
 	}
 	c.await([]string{id}, "cancelled")
 	var facts []string
-	c.until(time.Minute, "the call has ended", func() bool {
+	c.until("the call has ended", func() bool {
 		facts = c.ofCall()
 		return facts[len(facts)-1] == "call.canceled.v1"
 	})

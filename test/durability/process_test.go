@@ -7,11 +7,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // binary is the program under test, built once.
@@ -62,6 +64,7 @@ func dataDir(t *testing.T) string {
 	dir, err := scratch.NewIn("/var/tmp", "millrace-durability")
 	require.NoError(t, err)
 	t.Cleanup(func() { dir.Remove() }) //nolint:errcheck // the next run removes it
+	require.NoError(t, ports.ForServers(dir.Path))
 	return dir.Path
 }
 
@@ -105,7 +108,8 @@ func (p *process) stop() {
 	if p.cmd == nil {
 		return
 	}
-	p.cmd.Process.Signal(os.Interrupt) //nolint:errcheck // it may be gone
+	p.cmd.Process.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+	p.cmd.Process.Signal(os.Interrupt)    //nolint:errcheck // as above
 	select {
 	case <-p.done:
 	case <-time.After(20 * time.Second):
@@ -122,10 +126,9 @@ func tail(raw []byte) []byte { return raw[max(0, len(raw)-4000):] }
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := ports.Address()
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // cluster is a PostgreSQL and a Temporal that are restarted when killed, with the roles of the
@@ -152,7 +155,7 @@ func startCluster(t *testing.T) *cluster {
 func startStack(t *testing.T, dir string) *localstack.Stack {
 	t.Helper()
 	stack, err := localstack.Start(t.Context(), localstack.Options{
-		DataDir: dir, TemporalBinary: filepath.Join(root(), "bin/millrace-temporal"), UIAddress: freeAddress(t),
+		DataDir: dir, TemporalBinary: filepath.Join(root(), "bin/millrace-temporal"),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	require.NoError(t, err)
@@ -186,6 +189,36 @@ func (c *cluster) startRoles() {
 	c.ready()
 	c.workers = []*process{role("worker"), role("worker")}
 	c.projector = role("projector")
+}
+
+// freeze holds the workers where they are, until they are thawed or killed.
+func (c *cluster) freeze() { c.signal(syscall.SIGSTOP) }
+
+func (c *cluster) thaw() { c.signal(syscall.SIGCONT) }
+
+func (c *cluster) signal(s syscall.Signal) {
+	c.t.Helper()
+	for _, w := range c.workers {
+		require.NoError(c.t, w.cmd.Process.Signal(s))
+	}
+}
+
+// caught submits long jobs until one is in the middle of its run, and holds it there: the workers stand still.
+// It returns the prefix of its files, and its id.
+func (c *cluster) caught(name string) (prefix, id string) {
+	c.t.Helper()
+	for i := 0; ; i++ {
+		prefix = fmt.Sprintf("%s-%d", name, i)
+		id = c.submit(long(prefix))
+		c.until("a node of it has run", func() bool { return slices.Contains(c.facts(id), job.TypeNodeExecuted) })
+		c.freeze()
+		state := c.state(id)
+		if state == "in_progress" {
+			return prefix, id
+		}
+		require.Equal(c.t, "completed", state, "it was quicker than we are")
+		c.thaw()
+	}
 }
 
 // killTemporal kills the private Temporal, a child of this process; the stack starts it again.
@@ -225,7 +258,7 @@ func killPostgres(t *testing.T, dir string) {
 // ready waits until a submission would be accepted and kept.
 func (s *service) ready() {
 	s.t.Helper()
-	s.until(60*time.Second, "the service is ready", func() bool {
+	s.until("the service is ready", func() bool {
 		resp, err := http.Get(s.base + "/readyz")
 		if err != nil {
 			return false

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -71,14 +70,19 @@ func TestModesOfAllQueuesSurviveKills(t *testing.T) {
 	mode("resume")
 
 	mode("pause") // so that more wait than there are slots when the queues are stopped
-	stopped := c.batch("stopped")
+	stopped := map[string]string{}
+	for i := range 10 {
+		prefix := fmt.Sprintf("stopped-%d", i)
+		stopped[prefix] = c.submit(long(prefix))
+	}
 	mode("resume")
-	c.until(time.Minute, "a job runs", func() bool { return c.count(stopped)["in_progress"] > 0 })
+	c.until("a job runs", func() bool { return c.count(stopped)["in_progress"] > 0 })
+	c.freeze() // so that none ends before the queues are stopped
 	mode("stop")
 	c.refuses(http.StatusUnprocessableEntity, "deployment_stopped")
 	c.crash()
 	c.refuses(http.StatusUnprocessableEntity, "deployment_stopped")
-	c.until(3*time.Minute, "what ran has ended", func() bool { return c.count(stopped)["in_progress"] == 0 })
+	c.until("what ran has ended", func() bool { return c.count(stopped)["in_progress"] == 0 })
 	n := c.count(stopped)
 	require.Positive(t, n["pending"], "%v: what waited still does", n)
 	require.Equal(t, len(stopped), n["pending"]+n["completed"])

@@ -55,7 +55,7 @@ func TestCancelRacingCompletion(t *testing.T) {
 func (s *service) final(id string) string {
 	s.t.Helper()
 	var end string
-	s.until(time.Minute, "job "+id+" ends", func() bool {
+	s.until("job "+id+" ends", func() bool {
 		end = s.state(id)
 		return end == "completed" || end == "cancelled" || end == "failed"
 	})
@@ -99,7 +99,7 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `insert into outbox (workflow_id, kind, payload, due_at) values ($1, 'start_run_graph', $2, now())`,
 		ref.Job.WorkflowID(1), payload)
 	require.NoError(t, err)
-	c.until(time.Minute, "the intent is carried out", func() bool {
+	c.until("the intent is carried out", func() bool {
 		var waiting int
 		require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from outbox`).Scan(&waiting))
 		return waiting == 0
@@ -122,17 +122,13 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 func TestATerminatedWorkflowEndsItsJob(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	id := c.submit(long("terminated"))
-	c.until(time.Minute, "the job runs", func() bool { return c.state(id) == "in_progress" && len(c.facts(id)) > 3 })
+	_, id := c.caught("terminated")
 	engine, err := client.Dial(client.Options{HostPort: c.stack.TemporalAddress})
 	require.NoError(t, err)
 	defer engine.Close()
 	require.NoError(t, engine.TerminateWorkflow(t.Context(), job.ID(id).WorkflowID(1), "", "by an operator"))
-	require.Equal(t, "failed", func() string {
-		var end string
-		c.until(3*time.Minute, "the sweeper ends it", func() bool { end = c.state(id); return end == "failed" })
-		return end
-	}())
+	c.thaw()
+	c.await([]string{id}, "failed")
 	status, body := c.call("GET", "/api/v2/jobs/"+id, "")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, "the run was lost")

@@ -6,13 +6,14 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
@@ -21,6 +22,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/job"
 )
 
 var record = flag.Bool("record", false, "record the workflow histories that the replay tests use")
@@ -53,7 +55,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		"run-failed-at-once": s.ended(`{"prompt":{
 			"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"a/0","values.a":1}},
 			"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`, "failed"),
-		"run-canceled": s.canceled(long("canceled")),
+		"run-canceled": s.canceled(strings.Replace(long("canceled"), "2048", "4096", 2)),
 		"run-expanded": s.ended(expanding("expanded"), "completed"),
 		"run-cached":   s.ended(expanding("expanded"), "completed"),
 		"run-spared":   s.ended(strings.Replace(expanding("spared"), `"times":3`, `"times":4`, 1), "completed"), // three of four nodes inside are known
@@ -62,7 +64,8 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 	if *record {
 		target = filepath.Join(root(), "workflows/testdata/histories")
 	}
-	runs["ingest"], runs["retention"] = s.ingested(), s.swept(dir)
+	runs["ingest"] = s.ingested()
+	runs["retention"] = s.swept(dir, slices.Collect(maps.Values(runs)))
 	for name, id := range runs {
 		s.command("histories", "export", id, "--dir", target, "--name", name)
 	}
@@ -92,8 +95,8 @@ func (s *service) ingested() string {
 }
 
 // swept has the retention schedule run now and returns the workflow of that sweep; it also waits until
-// every other workflow is closed.
-func (s *service) swept(dir string) string {
+// the workflows of these jobs, and these workflows, are closed.
+func (s *service) swept(dir string, runs []string) string {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, "addresses.json"))
 	require.NoError(s.t, err)
@@ -107,33 +110,41 @@ func (s *service) swept(dir string) string {
 	schedule := c.ScheduleClient().GetHandle(s.t.Context(), "retention-millrace")
 	require.NoError(s.t, schedule.Trigger(s.t.Context(), client.ScheduleTriggerOptions{}))
 	var id string
-	s.until(time.Minute, "the sweep is over and every run is closed", func() bool {
+	s.until("the sweep is over", func() bool {
 		list, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		require.NoError(s.t, err)
-		open := false
 		for _, w := range list.GetExecutions() {
-			open = open || w.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && w.GetType().GetName() != "temporal-sys-scheduler-workflow"
 			if w.GetType().GetName() == "Retention" && w.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 				id = w.GetExecution().GetWorkflowId()
 			}
 		}
-		return id != "" && !open
+		return id != ""
 	})
+	for _, run := range runs {
+		workflow := run
+		if !strings.Contains(run, "ingest") {
+			workflow = job.ID(run).WorkflowID(1)
+		}
+		s.until(workflow+" is closed", func() bool { // also of one that is not started yet
+			d, err := c.DescribeWorkflowExecution(s.t.Context(), workflow, "")
+			return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		})
+	}
 	return id
 }
 
-// ended runs a graph to that state and until its workflow is closed.
+// ended runs a graph to that state.
 func (s *service) ended(graph, state string) string {
 	s.t.Helper()
 	id := s.submit(graph)
-	s.until(2*time.Minute, "the run ends", func() bool { return s.state(id) == state })
+	s.until("the run ends", func() bool { return s.state(id) == state })
 	return id
 }
 
 func (s *service) canceled(graph string) string {
 	s.t.Helper()
 	id := s.submit(graph)
-	s.until(time.Minute, "a node runs", func() bool {
+	s.until("a node runs", func() bool {
 		_, body := s.call("GET", "/api/v2/jobs/"+id, "")
 		var job struct {
 			Progress *struct {
@@ -144,7 +155,7 @@ func (s *service) canceled(graph string) string {
 	})
 	status, _ := s.call("POST", "/api/queue", fmt.Sprintf(`{"delete":[%q]}`, id))
 	require.Equal(s.t, http.StatusOK, status)
-	s.until(time.Minute, "the run ends", func() bool { return s.state(id) == "cancelled" })
+	s.until("the run ends", func() bool { return s.state(id) == "cancelled" })
 	return id
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -16,10 +15,11 @@ import (
 func TestAJobWhoseEndTheDatabaseLostIsRunAgain(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	jobs := map[string]string{"rewound": c.submit(long("rewound"))}
-	c.until(time.Minute, "it runs", func() bool { return len(c.facts(jobs["rewound"])) > 3 })
+	prefix, id := c.caught("rewound")
+	jobs := map[string]string{prefix: id}
 	dump := filepath.Join(c.dir, "replica.dump")
 	tool(t, pgTool(t, "pg_dump"), "--format=custom", "--file="+dump, "--dbname="+c.stack.DatabaseURL)
+	c.thaw()
 	c.await(ids(jobs), "completed")
 	for _, p := range append(c.workers, c.api, c.projector) {
 		p.stop()

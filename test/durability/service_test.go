@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,17 +23,20 @@ type service struct {
 	env  []string
 }
 
+// patience is how long anything may take; far more than it does, also where a machine does ten things at once.
+const patience = 5 * time.Minute
+
 // until polls a condition; nothing else tells a client when a service is back.
-func (s *service) until(limit time.Duration, what string, done func() bool) {
+func (s *service) until(what string, done func() bool) {
 	s.t.Helper()
-	deadline := time.After(limit)
+	deadline := time.After(patience)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			s.t.Fatalf("not within %s: %s", limit, what)
+			s.t.Fatalf("not within %s: %s", patience, what)
 		}
 	}
 }
@@ -42,7 +46,7 @@ func (s *service) call(method, path, body string) (int, string) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{Timeout: 20 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	resp, err := client.Do(req)
 	if err != nil {
 		return 0, err.Error()
@@ -88,10 +92,16 @@ func (s *service) state(id string) string {
 	return answer.Status
 }
 
+// begun waits until a job runs, or did: one that ends between two looks is none to wait for.
+func (s *service) begun(id string) {
+	s.t.Helper()
+	s.until("job "+id+" runs", func() bool { return slices.Contains([]string{"in_progress", "completed"}, s.state(id)) })
+}
+
 func (s *service) await(ids []string, want string) {
 	s.t.Helper()
 	for _, id := range ids {
-		s.until(3*time.Minute, fmt.Sprintf("job %s is %s", id, want), func() bool {
+		s.until(fmt.Sprintf("job %s is %s", id, want), func() bool {
 			got := s.state(id)
 			if got != want {
 				require.Contains(s.t, []string{"", "pending", "in_progress"}, got, "job %s", id)
@@ -177,7 +187,7 @@ func (s *service) checkOutputs(jobs map[string]string) {
 // checkViews expects every view to equal its rebuild, and every slot to be free.
 func (s *service) checkViews() {
 	s.t.Helper()
-	s.until(30*time.Second, "the views have come to the end of the log", func() bool {
+	s.until("the views have come to the end of the log", func() bool {
 		for line := range strings.Lines(s.command("views", "list")) {
 			fields := strings.Fields(line)
 			if len(fields) == 4 && fields[0] != "VIEW" && fields[2] != "0" {

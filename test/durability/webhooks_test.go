@@ -70,7 +70,7 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	r := newReceiver(t)
 	dir := dataDir(t)
 	c := serveOn(t, startStack(t, dir), dir)
-	c.env = append(c.env, "MILLRACE_WEBHOOK_ALLOW="+strings.TrimPrefix(r.URL, "http://"), "MILLRACE_WEBHOOK_TIMEOUT=2s", "MILLRACE_WEBHOOK_RETRIES=500ms,500ms,500ms,500ms,500ms,500ms,500ms,500ms")
+	c.env = append(c.env, "MILLRACE_WEBHOOK_ALLOW="+strings.TrimPrefix(r.URL, "http://"), "MILLRACE_WEBHOOK_TIMEOUT=5s", "MILLRACE_WEBHOOK_RETRIES="+strings.Repeat("500ms,", 49)+"500ms")
 	c.startRoles()
 	status, body := c.call("POST", "/api/v2/webhooks", fmt.Sprintf(`{"url":%q}`, r.URL))
 	require.Equal(t, http.StatusCreated, status, body)
@@ -87,7 +87,7 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 		t.Helper()
 		select {
 		case <-r.came:
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			t.Fatal("nothing is delivered")
 		}
 	}
@@ -107,14 +107,14 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	c.await(keys(jobs), "completed")
 	c.projector.start()
 
-	c.until(2*time.Minute, "every job is told of", func() bool { return len(r.told()) == len(jobs) })
+	c.until("every job is told of", func() bool { return len(r.told()) == len(jobs) })
 	for job, attempts := range r.told() {
 		require.True(t, jobs[job], "job %s was accepted", job)
 		for _, id := range attempts {
 			require.Equal(t, attempts[0], id, "job %s is told of under one id", job)
 		}
 	}
-	c.until(time.Minute, "every delivery is known to be made", func() bool { return c.countDeliveries(hook.ID, "delivered") == len(jobs) })
+	c.until("every delivery is known to be made", func() bool { return c.countDeliveries(hook.ID, "delivered") == len(jobs) })
 	require.Zero(t, c.countDeliveries(hook.ID, "dead"))
 	require.Zero(t, c.countDeliveries(hook.ID, "pending"))
 	c.checkViews()

@@ -26,7 +26,7 @@ func TestWhatAnAccountMayNotRunFailsItsNodes(t *testing.T) {
 			tc.change[2] = c.account
 			socket := c.dial("")
 			id := c.ordered(`{
-			"0":{"class_type":"Partner_sim_image","inputs":{"prompt":"slowly [sim:delay=6s]"}},
+			"0":{"class_type":"Partner_sim_image","inputs":{"prompt":"slowly [sim:delay=20s]"}},
 			"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"over it","image":["0",0]}},
 			"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"painted"}}}`)
 			c.awaitCall(call.Running)

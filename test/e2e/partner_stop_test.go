@@ -105,7 +105,7 @@ func TestAFailedJobStopsTheCallsOfItsOtherNodes(t *testing.T) {
 func TestASynchronousCallOfACanceledJobFinishes(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
-	id := c.ordered(`{"1":{"class_type":"Partner_sim_echo","inputs":{"prompt":"[sim:delay=3s]","number":1}}}`)
+	id := c.ordered(`{"1":{"class_type":"Partner_sim_echo","inputs":{"prompt":"[sim:delay=20s]","number":1}}}`)
 	c.awaitCall(call.Dispatching)
 	require.Equal(t, 200, c.do("POST", "/api/v2/jobs/"+id+"/cancel", "").status)
 	c.await(id, "cancelled")

@@ -126,7 +126,7 @@ func TestProvidersFailuresAreTold(t *testing.T) { // R-45, R-51, R-52, R-56, R-5
 func TestACallerWhoLeavesCollectsByTheKey(t *testing.T) { // R-50, R-68, R-69, R-76
 	t.Parallel()
 	c := newClient(t, "creator")
-	const path, body = "/v2/models/sim/image", `{"prompt":"x [sim:delay=3s]"}`
+	const path, body = "/v2/models/sim/image", `{"prompt":"x [sim:delay=20s]"}`
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() {
@@ -171,7 +171,7 @@ func TestQueuedRequests(t *testing.T) { // router facts, section 3
 	c := newClient(t, "creator")
 	const path = "/v2/models/sim/image/requests"
 	turnedDown(t, c.do("POST", path, `{}`), 422, "invalid_input")
-	slow := `{"prompt":"x [sim:delay=2s]"}`
+	slow := `{"prompt":"x [sim:delay=20s]"}`
 	submitted := c.do("POST", path, slow, "Idempotency-Key", "q")
 	require.Equal(t, 201, submitted.status, submitted.body)
 	handle := decode(t, submitted.body)

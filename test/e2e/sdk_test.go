@@ -61,7 +61,7 @@ func install(t *testing.T, dir string) {
 	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
-	for _, sign := range []string{"ENOTFOUND", "ECONNREFUSED", "ETIMEDOUT", "EAI_AGAIN"} {
+	for _, sign := range []string{"ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "TIMEOUT", "EAI_AGAIN", "E429", "E50"} {
 		if err != nil && strings.Contains(string(out), sign) {
 			t.Skipf("the test of the TypeScript SDK needs a package registry, which cannot be reached (%s)", sign)
 		}

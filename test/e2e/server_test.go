@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -25,11 +26,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
 // patience is how long anything may take; far more than it does.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // service is the one running service of this package.
 type service struct {
@@ -68,8 +70,11 @@ func startService() *service {
 	if err != nil {
 		return &service{err: err}
 	}
-	addr, err := served.FreeAddress()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), err: err}
+	addr, err := ports.Address()
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data")}
+	if s.err = errors.Join(err, ports.ForServers(s.data)); s.err != nil {
+		return s
+	}
 	editor, err := anEditor(dir.Path)
 	if err != nil {
 		s.err = err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,17 +52,41 @@ func (t *traces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// of returns the spans of a trace by their names.
-func (t *traces) of(trace string) map[string]*tracev1.Span {
+// spans are those of one trace that have come so far: parents may come behind their children.
+type spans []*tracev1.Span
+
+func (t *traces) of(trace string) (found spans) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	found := map[string]*tracev1.Span{}
 	for _, s := range t.spans {
 		if hexOf(s.GetTraceId()) == trace {
-			found[s.GetName()] = s
+			found = append(found, s)
 		}
 	}
 	return found
+}
+
+func (s spans) named(name string) *tracev1.Span {
+	return s.find(func(one *tracev1.Span) bool { return one.GetName() == name })
+}
+
+func (s spans) find(is func(*tracev1.Span) bool) *tracev1.Span {
+	if i := slices.IndexFunc(s, is); i >= 0 {
+		return s[i]
+	}
+	return nil
+}
+
+// below follows the parents of a span up to another.
+func (s spans) below(name, above string) bool {
+	span := s.named(name)
+	for range 10 {
+		if span == nil || span.GetName() == above {
+			break
+		}
+		span = s.find(func(one *tracev1.Span) bool { return bytes.Equal(one.GetSpanId(), span.GetParentSpanId()) })
+	}
+	return span != nil && span.GetName() == above
 }
 
 func hexOf(id []byte) string {
@@ -87,13 +112,10 @@ func TestATraceLeadsFromTheRequestToItsNodes(t *testing.T) {
 	require.Equal(t, 200, r.status, r.body)
 	require.NoError(t, conn.conn.Close())
 	trace := strings.ReplaceAll(r.header.Get("X-Request-Id"), "-", "")
-	var spans map[string]*tracev1.Span
 	require.Eventually(t, func() bool {
-		spans = collected.of(trace)
-		return spans["POST"] != nil && spans["node EmptyImage"] != nil && spans["RunWorkflow:RunGraph"] != nil
+		spans := collected.of(trace)
+		return spans.below("node EmptyImage", "POST") && spans.named("RunWorkflow:RunGraph") != nil
 	}, patience, 100*time.Millisecond)
-
-	requireBelow(t, spans, "node EmptyImage", "POST")
 	_, metrics := c.adminText("/metrics")
 	collected.mu.Lock()
 	defer collected.mu.Unlock()
@@ -109,36 +131,13 @@ func TestATraceLeadsFromTheRequestToTheProvider(t *testing.T) {
 	r := c.do("POST", "/v2/models/sim/echo", `{"prompt":"a secret of the caller's"}`, "Content-Type", "application/json")
 	require.Equal(t, 200, r.status, r.body)
 	trace := strings.ReplaceAll(r.header.Get("X-Comfy-Request-Id"), "-", "")
-	var spans map[string]*tracev1.Span
 	require.Eventually(t, func() bool {
-		spans = collected.of(trace)
-		return spans["POST"] != nil && spans["provider POST"] != nil && spans["send call"] != nil && spans["RunWorkflow:RunModel"] != nil
+		spans := collected.of(trace)
+		return spans.below("provider POST", "POST") && spans.below("RunWorkflow:RunModel", "POST") && spans.named("send call") != nil
 	}, patience, 100*time.Millisecond)
-	requireBelow(t, spans, "provider POST", "POST")
-	requireBelow(t, spans, "RunWorkflow:RunModel", "POST")
 	collected.mu.Lock()
 	defer collected.mu.Unlock()
 	require.NotContains(t, collected.raw.String(), "a secret of the caller's")
-}
-
-// requireBelow follows the parents of a span up to another.
-func requireBelow(t *testing.T, spans map[string]*tracev1.Span, name, above string) {
-	t.Helper()
-	for span, steps := spans[name], 0; span.GetName() != above; steps++ {
-		require.Less(t, steps, 10)
-		parent := byID(spans, span.GetParentSpanId())
-		require.NotNil(t, parent, "%s is below nothing", span.GetName())
-		span = parent
-	}
-}
-
-func byID(spans map[string]*tracev1.Span, id []byte) *tracev1.Span {
-	for _, s := range spans {
-		if bytes.Equal(s.GetSpanId(), id) {
-			return s
-		}
-	}
-	return nil
 }
 
 // adminText reads a page of the admin API that is no JSON.

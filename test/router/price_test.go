@@ -13,7 +13,7 @@ func TestWhatAProviderNamedOnAcceptanceIsCharged(t *testing.T) {
 	estimate := c.do("POST", "/v2/models/bfl/flux-2-pro/estimate", `{"prompt":"x"}`)
 	require.JSONEq(t, `{"currency":"USD","source":"estimated","min_amount":0.03,"max_amount":0.075,"pricing_as_of":"2026-11-01"}`, estimate.body)
 	run := c.do("POST", "/v2/models/bfl/flux-2-pro", `{"prompt":"x"}`)
-	for run.status == 504 && t.Context().Err() == nil { // the deadline here is short, and polling begins after a second
+	for run.status == 504 && t.Context().Err() == nil { // polling begins after a second, and the deadline here is short
 		run = c.do("POST", "/v2/models/bfl/flux-2-pro", `{"prompt":"x"}`)
 	}
 	require.Equal(t, 200, run.status, run.body)

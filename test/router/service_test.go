@@ -26,11 +26,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim"
+	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
 const (
-	patience   = 60 * time.Second // how long anything may take; far more than it does
+	patience   = 5 * time.Minute // how long anything may take; far more than it does
 	credential = "s3cr3t-credential-of-the-operator"
 	jwtSecret  = "a-secret-that-the-issuer-and-the-router-share"
 	maxBody    = 64 << 10
@@ -70,6 +71,10 @@ func start(t *testing.T) *service {
 	return s
 }
 
+// deadline is how long a caller is kept waiting: longer than it takes to send a request and to keep what its
+// provider gave for it, on a machine that is busy with other things.
+const deadline = 15 * time.Second
+
 // settings of the service, beside those of its environment. probe is the address of a provider that
 // behaves as a test tells it, entries the directory of catalog files.
 func settings(simulator, probe, entries string) map[string]string {
@@ -80,7 +85,7 @@ func settings(simulator, probe, entries string) map[string]string {
 	return map[string]string{
 		"MILLRACE_PUBLIC_URL": "https://router.example", "MILLRACE_SIMULATOR": simulator, "MILLRACE_PROVIDER_URLS": strings.Join(providers, ","),
 		"MILLRACE_ROUTER_MAX_BODY": fmt.Sprint(maxBody), "MILLRACE_ROUTER_SPEND_CEILING": "1", "MILLRACE_ROUTER_CONCURRENCY": "0:8",
-		"MILLRACE_ROUTER_DEADLINE": "2s", "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken, "MILLRACE_CATALOG": entries,
+		"MILLRACE_ROUTER_DEADLINE": deadline.String(), "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken, "MILLRACE_CATALOG": entries,
 	}
 }
 
@@ -89,8 +94,9 @@ func startService() *service {
 	if err != nil {
 		return &service{err: err}
 	}
-	addr, err := served.FreeAddress()
+	addr, err := ports.Address()
 	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), catalog: filepath.Join(dir.Path, "catalog"), err: err}
+	s.err = errors.Join(s.err, ports.ForServers(s.data))
 	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
 	providers := httptest.NewServer(simulator)
 	s.probe = newProbe()

@@ -1,5 +1,5 @@
 // Package served holds what the tests of a whole service have in common: a log to read while it is written,
-// a free address, the wait until the service serves, and its command line.
+// the wait until the service serves, and its command line.
 package served
 
 import (
@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -34,15 +33,6 @@ func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
-}
-
-// FreeAddress returns a loopback address that nobody listens on.
-func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // AwaitReady waits until submissions are accepted at base and workers would run them. What comes out of ended

@@ -25,19 +25,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
 // patience is how long anything may take; far more than it does.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 const adminToken = "webhook-tests-admin"
 
 // The policy of the service under test: everything as in production, only sooner.
 const (
-	timeout      = "1s"
+	timeout      = "5s"
 	retries      = "200ms,400ms"
-	disableAfter = "4s"
+	disableAfter = "8s"
 )
 
 // service is the one running service of this package.
@@ -91,19 +92,18 @@ func (s *service) start() error {
 		return err
 	}
 	atEnd(func() { dir.Remove() }) // or the next run does
-	ui, err := served.FreeAddress()
-	if err != nil {
+	if err := ports.ForServers(dir.Path); err != nil {
 		return err
 	}
 	stack, err := localstack.Start(context.Background(), localstack.Options{
-		DataDir: dir.Path, TemporalBinary: binary, UIAddress: ui, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		DataDir: dir.Path, TemporalBinary: binary, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
 		return err
 	}
 	atEnd(func() { stack.Close(context.Background()) })
 	s.databaseURL, s.temporal, s.data = stack.DatabaseURL, stack.TemporalAddress, filepath.Join(dir.Path, "data")
-	addr, err := served.FreeAddress()
+	addr, err := ports.Address()
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/blob/bucket"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // serverEnv names the program of an S3 server, versitygw, to test against. It is not part of the
@@ -58,12 +59,8 @@ func startServer() (s3, error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return s3{}, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := ports.Address()
 	if err != nil {
-		return s3{}, err
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
 		return s3{}, err
 	}
 	cmd := exec.Command(program, "--access", accessKey, "--secret", secretKey, "--port", addr, "--quiet", "posix", data)
@@ -71,7 +68,7 @@ func startServer() (s3, error) {
 	if err := cmd.Start(); err != nil {
 		return s3{}, err
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", addr); err == nil {
 			return s3{addr, dir}, conn.Close()
 		}
@@ -164,10 +161,8 @@ func TestADamagedObjectIsHealedByTheNextUpload(t *testing.T) {
 
 func TestAServiceThatIsAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := ports.Address()
 	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err = bucket.Open(ctx, bucket.Options{

@@ -27,6 +27,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // Env names a frontend, HOST:PORT, to use instead of a private server.
@@ -62,7 +63,7 @@ func Server(t testing.TB) (address string) {
 func start(binary string, postgres temporal.Postgres) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startWait)
 	defer cancel()
-	address, err := temporal.FreeAddress("")
+	address, err := ports.Address()
 	if err != nil {
 		return "", err
 	}
@@ -70,11 +71,16 @@ func start(binary string, postgres temporal.Postgres) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = temporal.Start(ctx, temporal.Options{
-		Binary: binary, Postgres: postgres, Database: "temporal_" + strings.ToLower(rand.Text()[:8]),
-		Address: address, Namespace: "default", LogFile: filepath.Join(dir, fmt.Sprintf("temporal-%d.log", os.Getpid()%64)),
-	})
-	return address, err
+	for attempt := 1; ; attempt++ {
+		_, err = temporal.Start(ctx, temporal.Options{
+			Binary: binary, Postgres: postgres, Database: "temporal_" + strings.ToLower(rand.Text()[:8]),
+			Address: address, Namespace: "default", LogFile: filepath.Join(dir, fmt.Sprintf("temporal-%d.log", os.Getpid()%64)),
+		})
+		var ended *exec.ExitError // somebody may have taken an inner port before it listened there
+		if attempt == 3 || !errors.As(err, &ended) {
+			return address, err
+		}
+	}
 }
 
 // logDir keeps the last logs of each of 64 slots, so that they stay few without anybody removing them.
