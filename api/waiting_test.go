@@ -33,7 +33,7 @@ func TestABodyThatNeverComesHoldsNoConnection(t *testing.T) {
 			defer conn.Close()
 			_, err = io.WriteString(conn, head)
 			require.NoError(t, err)
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
 			_, err = io.Copy(io.Discard, conn) // to the end of the connection
 			require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "the server keeps the connection")
 		})
@@ -43,7 +43,7 @@ func TestABodyThatNeverComesHoldsNoConnection(t *testing.T) {
 // What comes in time is not cut off by it, and the connection goes on.
 func TestABodyThatComesIsReadWithoutHaste(t *testing.T) {
 	t.Parallel()
-	const within = 200 * time.Millisecond
+	const within = 2 * time.Second // also of a client that is kept waiting for its turn on a busy machine
 	server := httptest.NewServer(api.BoundWaiting(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -33,7 +33,7 @@ func (h *harness) dial(t *testing.T, query string) *websocket.Conn {
 }
 
 func next(t *testing.T, conn *websocket.Conn) string {
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	_, raw, err := conn.ReadMessage()
 	require.NoError(t, err)
 	return string(raw)
@@ -136,7 +136,7 @@ func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	// The server has read what a client sent before a ping once the pong is back.
 	pong := make(chan struct{})
 	late.SetPongHandler(func(string) error { close(pong); return nil })
-	require.NoError(t, late.WriteControl(websocket.PingMessage, []byte("x"), time.Now().Add(time.Second)))
+	require.NoError(t, late.WriteControl(websocket.PingMessage, []byte("x"), time.Now().Add(time.Minute)))
 	read := make(chan string, 1)
 	go func() {
 		_, raw, err := late.ReadMessage()
@@ -171,7 +171,7 @@ func TestBinaryLengthsCountBytes(t *testing.T) {
 }
 
 func closeOf(t *testing.T, conn *websocket.Conn) *websocket.CloseError {
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	for {
 		if _, _, err := conn.ReadMessage(); err != nil {
 			var closed *websocket.CloseError

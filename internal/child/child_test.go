@@ -114,7 +114,7 @@ func running(pid int) bool {
 
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for running(pid) {
 		select {
 		case <-deadline:
@@ -162,7 +162,7 @@ func TestStopGoesOnToHarderSignals(t *testing.T) {
 	first, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "set\n", first)
-	steps := []child.Step{{Signal: syscall.SIGINT, Grace: 50 * time.Millisecond}, {Signal: syscall.SIGTERM, Grace: 50 * time.Millisecond}}
+	steps := []child.Step{{Signal: syscall.SIGINT, Grace: time.Second}, {Signal: syscall.SIGTERM, Grace: time.Second}}
 	require.NoError(t, p.Stop(t.Context(), steps...))
 	require.ErrorContains(t, p.Err(), "killed")
 	second, err := lines.ReadString('\n')

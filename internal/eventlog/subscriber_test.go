@@ -40,7 +40,7 @@ func receive(t *testing.T, messages <-chan *message.Message) *message.Message {
 	case msg, ok := <-messages:
 		require.True(t, ok, "the subscription ended")
 		return msg
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		require.FailNow(t, "no message came")
 		return nil
 	}

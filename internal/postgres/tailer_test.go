@@ -69,10 +69,13 @@ func (l *tailing) hold(t testing.TB, a eventlog.Append) (pgx.Tx, int64) {
 	return tx, recorded[0].Position
 }
 
+// generous is how long anything may take; far more than it does.
+const generous = 2 * time.Minute
+
 // within fails the test if f takes longer than a generous bound.
 func within[T any](t testing.TB, f func(ctx context.Context) (T, error)) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), generous)
 	defer cancel()
 	v, err := f(ctx)
 	require.NoError(t, err)
@@ -199,10 +202,10 @@ func TestTailerReportsWhoHoldsAGap(t *testing.T) {
 	})
 	require.Equal(t, first-1, gap.After)
 	require.Equal(t, second, gap.UpTo)
-	require.Len(t, gap.Holders, 1)
-	require.Equal(t, pid, gap.Holders[0].PID)
-	require.Equal(t, "idle in transaction", gap.Holders[0].State)
-	require.Equal(t, "millrace", gap.Holders[0].Application)
+	i := slices.IndexFunc(gap.Holders, func(h postgres.Holder) bool { return h.PID == pid })
+	require.GreaterOrEqual(t, i, 0, "%v", gap.Holders)
+	require.Equal(t, "idle in transaction", gap.Holders[i].State)
+	require.Equal(t, "millrace", gap.Holders[i].Application)
 	require.NoError(t, tx.Commit(t.Context()))
 	require.Equal(t, []int64{first, second}, positions(l.collect(t, 0, 2)))
 }
@@ -291,7 +294,7 @@ func (l *tailing) readUntil(t testing.TB, end <-chan int64) []eventlog.Recorded 
 	var got []eventlog.Recorded
 	last, after := int64(-1), int64(0)
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), generous)
 		page, err := l.tail.Next(ctx, after, 7)
 		cancel()
 		if err != nil {

@@ -48,9 +48,9 @@ func TestAProgramThatFailsOrHangsGivesNoVerdict(t *testing.T) {
 	_, err := judge(t, program(t, "echo no database >&2; exit 2", time.Minute), "x")
 	require.ErrorContains(t, err, "no database")
 	began := time.Now()
-	_, err = judge(t, program(t, "sleep 60", 100*time.Millisecond), "x")
+	_, err = judge(t, program(t, "sleep 3600", 100*time.Millisecond), "x")
 	require.ErrorContains(t, err, "too long")
-	require.Less(t, time.Since(began), 20*time.Second)
+	require.Less(t, time.Since(began), 10*time.Minute)
 }
 
 func TestAScannerThatIsNotThereIsToldAtOnce(t *testing.T) {

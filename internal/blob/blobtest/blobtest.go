@@ -272,7 +272,7 @@ func removeRacesCommit(t *testing.T, h Harness) {
 		_, err := blob.Put(t.Context(), h.Store, blob.Relaxed, bytes.NewReader(data))
 		require.NoError(t, err)
 		_, err = h.Store.Stat(t.Context(), ref)
-		if time.Since(started) < raceGrace {
+		if time.Since(started) < raceGrace/2 { // a file system keeps time in steps of some milliseconds
 			require.NoError(t, err, "a blob vanished within its grace period")
 		}
 	}

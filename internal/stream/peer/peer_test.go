@@ -115,7 +115,7 @@ func TestFramesCrossOnlyToPeersThatWatchTheAccount(t *testing.T) {
 func until(t *testing.T, from *peer.Bus, frames <-chan stream.Frame, account, never string) {
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
-	timeout := time.After(10 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		select {
 		case <-again.C:
