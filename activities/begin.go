@@ -36,8 +36,14 @@ type BeginResult struct {
 // and one append.
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	attempt := activity.GetInfo(ctx).Attempt
-	res, err := g.begin(ctx, p, attempt)
+	res, err := g.planned(ctx, p, attempt)
 	return res, asActivityError(err, attempt)
+}
+
+// planned is begin where a bug in planning ends the job as one in a node does: the engine would try a panic for ever.
+func (g *Graph) planned(ctx context.Context, p BeginParams, attempt int32) (res BeginResult, err error) {
+	defer contain(&err)
+	return g.begin(ctx, p, attempt)
 }
 
 func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginResult, error) {

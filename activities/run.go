@@ -80,28 +80,34 @@ func heartbeat(ctx context.Context) {
 
 func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResult, error) {
 	attempt := activity.GetInfo(ctx).Attempt
+	res, err := g.batch(ctx, p, attempt, until)
+	return res, asActivityError(err, attempt)
+}
+
+func (g *Graph) batch(ctx context.Context, p RunParams, attempt int32, until time.Time) (res RunResult, err error) {
+	defer contain(&err)
 	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
-		return RunResult{}, asActivityError(err, attempt)
+		return RunResult{}, err
 	}
 	if plan.hash != p.PlanHash {
 		return RunResult{}, planChanged(otherVersion)
 	}
 	if err := g.checkLog(ctx, p.RunRef, p.Seen); err != nil {
-		return RunResult{}, asActivityError(err, attempt)
+		return RunResult{}, err
 	}
 	if plan, err = g.grow(ctx, plan, p); err != nil {
-		return RunResult{}, asActivityError(err, attempt)
+		return RunResult{}, err
 	}
 	c := newChain(g, plan, p, int(attempt), g.newRecorder(p.RunRef))
 	c.until = until
-	res, err := g.runChain(ctx, c)
+	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)
 	if err == nil {
 		err = c.facts.flush(ctx)
 		res.Version = c.facts.version
 	}
-	return res, asActivityError(err, attempt)
+	return res, err
 }
 
 const otherVersion = "the graph is planned differently by this version"
@@ -113,11 +119,7 @@ func planChanged(why string) error {
 
 // runChain runs a batch and leaves its last facts to be appended by the caller.
 func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err error) {
-	defer func() {
-		if r := recover(); r != nil { // of a class outside its own run: a bug, which trying again for ever does not mend
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
+	defer contain(&err) // of a class outside its own run
 	watched, release := g.Stops.Watch(ctx, c.params.Job)
 	defer release()
 	err = c.run(watched)
@@ -130,6 +132,13 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 		return RunResult{}, g.interrupted(ctx, c)
 	default:
 		return RunResult{}, err
+	}
+}
+
+// contain makes a panic an error: a bug, which trying again for ever does not mend. It is to be deferred.
+func contain(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 	}
 }
 

@@ -320,3 +320,31 @@ func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {
 	require.Equal(t, 3, batches)
 	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2", "started 3", "executed 3"}, b.facts(t))
 }
+
+// The engine tries a panic again for ever: a job must end with a reason rather than keep its place.
+func TestABugOutsideANodesRunEndsTheRun(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Broken", Module: "nodes", OutputNode: true,
+		Cost: func(node.Args, int64) time.Duration { panic("no cost") },
+		Run:  func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+	}
+	b := newBench(t, `{"1":{"class_type":"Broken","inputs":{}}}`, []string{"1"}, class)
+	for name, run := range map[string]func() error{
+		"begin": func() error {
+			env := environment(t.Context())
+			env.RegisterActivity(b.activities.Begin)
+			_, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+			return err
+		},
+		"batch": func() error {
+			_, err := b.run(t.Context(), activities.BeginResult{}, 0)
+			return err
+		},
+	} {
+		err := run()
+		require.ErrorContains(t, err, "panic: no cost", name)
+		var panicked *temporal.PanicError
+		require.False(t, errors.As(err, &panicked), name)
+	}
+}

@@ -55,6 +55,9 @@ func parseNodes(members []member, maxInputs int) (*Graph, error) {
 		if err := n.parse(m.value); err != nil {
 			return nil, err
 		}
+		if n.ID == "" {
+			return nil, invalid("the id of a node must not be empty")
+		}
 		if !named(n.ID) || !named(n.Class) {
 			return nil, invalid("node %.64q: its id or class is longer than %d bytes or holds a NUL", n.ID, maxName)
 		}

@@ -44,6 +44,7 @@ func TestParseRefuses(t *testing.T) {
 		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, graph.CodeInvalid, `"x" stands twice`},
 		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, graph.CodeInvalid, `"a" stands twice`},
 		"not a number":            {`{"1":{"inputs":{"a":NaN}}}`, graph.CodeInvalid, "not valid JSON"},
+		"no id":                   {`{"":{"class_type":"A"}}`, graph.CodeInvalid, "id of a node must not be empty"},
 		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, graph.CodeInvalid, "holds a NUL"},
 		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, graph.CodeInvalid, "holds a NUL"},
 		"long id":                 {`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, graph.CodeInvalid, "longer than 256 bytes"},
