@@ -19,9 +19,9 @@ import (
 // Assets accepts commands on assets; asset.Service is it.
 type Assets interface {
 	// Receive begins an upload; see asset.Service.
-	Receive(ctx context.Context, account string, expected blob.Ref) (*asset.Incoming, error)
+	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
 	// Create turns received bytes into an asset.
-	Create(ctx context.Context, in *asset.Incoming, expected blob.Ref, spec asset.Spec) (asset.Made, error)
+	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Made, error)
 	// Reference makes an asset over bytes the account holds, or returns the same one again.
 	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
 	// Holds reports whether the account can reference these bytes.
@@ -175,7 +175,7 @@ func (s *assetServer) postFromHash(c *gin.Context) error {
 	if err := readJSON(c, &req); err != nil {
 		return err
 	}
-	ref, err := parseHash(req.Hash)
+	ref, err := blob.ParseRef(req.Hash)
 	if err != nil {
 		return err
 	}

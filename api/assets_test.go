@@ -324,6 +324,9 @@ func TestExpectedHash(t *testing.T) { // A-07 to A-09
 	}
 	mismatch(upload(data, wrong), 0)
 	mismatch(append(upload(data), wrong), 0)
+	zero := part{"expected_hash", "", blob.Ref{}.String()}
+	mismatch(upload(data, zero), 0) // a hash like any other
+	mismatch(append(upload(data), zero), 0)
 	require.Equal(t, http.StatusCreated, h.post(t, "/api/v2/assets", "key-a", upload(data, part{"expected_hash", "", strings.ToUpper(right.value[:0]) + "blake3:" + strings.ToUpper(right.value[7:])})...).status)
 	held := h.post(t, "/api/v2/assets", "key-a", upload(data, right)...)
 	require.Equal(t, http.StatusOK, held.status, "verified without a write")
@@ -476,6 +479,7 @@ func TestFromHash(t *testing.T) {
 	for body, want := range map[string]string{
 		fmt.Sprintf(`{"hash":%q}`, hashOf("theirs")):   "404 blob_not_found",
 		fmt.Sprintf(`{"hash":%q}`, hashOf("nobody's")): "404 blob_not_found",
+		fmt.Sprintf(`{"hash":%q}`, blob.Ref{}):         "404 blob_not_found",
 		`{"hash":"blake3:1"}`:                          "422 invalid_request",
 		`{}`:                                           "422 invalid_request",
 		`{`:                                            "422 invalid_request",

@@ -133,7 +133,7 @@ func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
 // uploadSpec is what the fields of an upload say.
 type uploadSpec struct {
 	spec     asset.Spec
-	expected blob.Ref
+	expected *blob.Ref // nil where the client names none
 }
 
 // complete reads the fields of a whole request, of which some are required.
@@ -158,11 +158,11 @@ func (u *uploadSpec) read(fields map[string][]string) error {
 		u.spec.ContentType = v[0]
 	}
 	if v, ok := fields["expected_hash"]; ok {
-		ref, err := parseHash(v[0])
+		ref, err := blob.ParseRef(v[0])
 		if err != nil {
 			return err
 		}
-		u.expected = ref
+		u.expected = &ref
 	}
 	var path *string
 	if v, ok := fields["file_path"]; ok {
@@ -188,15 +188,6 @@ func checkContentType(v string) error {
 }
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
-
-// parseHash reads a hash of either case.
-func parseHash(v string) (blob.Ref, error) {
-	ref, err := blob.ParseRef(v)
-	if err == nil && ref.IsZero() { // the zero Ref is "none" inside
-		return blob.Ref{}, invalidf("no content hashes to zero")
-	}
-	return ref, err
-}
 
 // fillSpec checks path, tags and retention, which uploads and references share.
 func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) error {

@@ -68,6 +68,24 @@ func decodeJSON(raw []byte, v any) error {
 	}
 }
 
+// clientBody tells failures of the client's connection and framing from ours.
+type clientBody struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (b clientBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns EOF itself
+		err = unreadable{err}
+	}
+	return n, err
+}
+
+// unreadable is a body that could not be read to its end.
+type unreadable struct{ error }
+
+// Unwrap serves package errors.
+func (u unreadable) Unwrap() error { return u.error }
+
 // allowWriting gives the client so long to take what is written next, or, at 0, any time. Whoever sets a
 // deadline takes it back in the end: net/http leaves it on the connection, for the requests that follow.
 func allowWriting(out *http.ResponseController, limit time.Duration) error {

@@ -57,6 +57,9 @@ func (s *fileServer) serveAs(c *gin.Context, e files.Entry, filename string, sav
 		}
 	}
 	setContentHeaders(c.Writer.Header(), e, filename, save)
+	if !strings.HasPrefix(c.Request.Header.Get("Range"), "bytes=") { // RFC 9110, section 14.2: an unknown unit is ignored
+		c.Request.Header.Del("Range")
+	}
 	w := &contentWriter{ResponseWriter: c.Writer}
 	http.ServeContent(w, c.Request, "", time.Time{}, source(r))
 	if w.unsatisfiable {

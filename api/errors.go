@@ -88,6 +88,7 @@ func operatorsWill(code string) bool { return code == queue.CodeDraining || code
 func classify(err error) error {
 	var tooBig *http.MaxBytesError
 	var known *fault.Error
+	var broken unreadable
 	switch {
 	case errors.As(err, &tooBig):
 		return fault.Wrap(err, fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
@@ -99,6 +100,8 @@ func classify(err error) error {
 		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body came too slowly")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body ended early")
+	case errors.As(err, &broken):
+		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body is not framed as its headers announce")
 	default:
 		return err
 	}

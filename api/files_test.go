@@ -278,6 +278,7 @@ func TestSignedLinksServeRangesAndConditions(t *testing.T) {
 	require.Equal(t, http.StatusNotModified, h.get(t, link, "", "If-None-Match", full.header.Get("ETag")).status)
 	require.Equal(t, http.StatusOK, h.get(t, link, "", "If-Range", `"other"`, "Range", "bytes=0-1").status)
 	require.Equal(t, http.StatusPartialContent, h.get(t, link, "", "If-Range", full.header.Get("ETag"), "Range", "bytes=0-1").status)
+	require.Equal(t, http.StatusOK, h.get(t, link, "", "Range", "items=0-1").status, "a unit that is not known is ignored")
 	bad := h.get(t, link, "", "Range", fmt.Sprintf("bytes=%d-", len(data)))
 	require.Equal(t, http.StatusRequestedRangeNotSatisfiable, bad.status)
 	require.Equal(t, "range_not_satisfiable", bad.json(t)["code"])
@@ -380,6 +381,8 @@ func TestChannelsAndPreviewsAnswerWithTheImage(t *testing.T) { // W-36
 	require.Equal(t, "image/webp", small.header.Get("Content-Type"))
 	_, err = webp.Decode(bytes.NewReader(small.body))
 	require.NoError(t, err)
+	bare := h.get(t, h.view("photo.png")+"&preview=webp;50", "key-a")
+	require.Equal(t, small.body, bare.body, "a bare semicolon, as editors send it")
 }
 
 // Clients upload sounds and videos through the route for images; masks are images.

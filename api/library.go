@@ -135,7 +135,7 @@ func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 		}
 		return blob.Ref{}, false, nil
 	}
-	ref, err = parseHash(text)
+	ref, err = blob.ParseRef(text)
 	if err != nil {
 		return blob.Ref{}, false, fault.Wrap(err, fault.Invalid, "invalid_request", "the hash must be blake3 or sha256 with 64 hexadecimal digits")
 	}

@@ -95,7 +95,7 @@ func (s *libraryServer) postFile(c *gin.Context) error {
 	var in *asset.Incoming
 	fr := formReader{file: "file", limit: s.opts.MaxUpload, idle: s.opts.UploadIdle, fields: libraryFields}
 	fr.open = func(fields map[string][]string) (io.Writer, error) {
-		expected, _, err := fieldHash(fields)
+		expected, err := fieldHash(fields)
 		if err != nil {
 			return io.Discard, nil //nolint:nilerr // told when the request is read
 		}
@@ -113,31 +113,31 @@ func (s *libraryServer) postFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	expected, known, err := fieldHash(f.fields)
+	expected, err := fieldHash(f.fields)
 	if err != nil {
 		return err
 	}
 	switch {
 	case f.hasFile:
 		return s.keepFile(c, in, expected, w)
-	case known:
-		return s.reference(c, expected, w)
+	case expected != nil:
+		return s.reference(c, *expected, w)
 	default:
 		return invalidf("the part file is required")
 	}
 }
 
 // fieldHash reads what the bytes are to hash to. By a sha256 nothing can be compared.
-func fieldHash(fields map[string][]string) (ref blob.Ref, known bool, err error) {
+func fieldHash(fields map[string][]string) (*blob.Ref, error) {
 	v, ok := fields["hash"]
 	if !ok {
-		return blob.Ref{}, false, nil
+		return nil, nil
 	}
-	ref, known, err = libraryHash(v[0])
+	ref, known, err := libraryHash(v[0])
 	if err == nil && !known {
 		err = invalidf("bytes are checked against a blake3 hash only")
 	}
-	return ref, known, err
+	return &ref, err
 }
 
 // wishOf reads the fields of a form.
@@ -165,13 +165,13 @@ func wishOf(f *form) (wish, error) {
 }
 
 // keepFile makes received bytes an asset, or finds the one that says all of this already.
-func (s *libraryServer) keepFile(c *gin.Context, in *asset.Incoming, expected blob.Ref, w wish) error {
+func (s *libraryServer) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Ref, w wish) error {
 	spec, done, err := s.spec(c, w)
 	if err != nil || done {
 		return err
 	}
 	ref, size := in.Sum()
-	if expected.IsZero() || ref == expected {
+	if expected == nil || ref == *expected {
 		made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
 		if err == nil {
 			return s.made(c, made.Asset, !same)

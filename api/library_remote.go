@@ -12,7 +12,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
@@ -123,7 +122,7 @@ func (s *libraryServer) fetch(c *gin.Context, address string, w wish) error {
 	if kind, _, err := mime.ParseMediaType(content.ContentType); err == nil && w.mimeType == "" && kind != octetStream && checkContentType(kind) == nil {
 		w.mimeType = kind
 	}
-	in, err := s.Assets.Receive(ctx, caller(c).Account, blob.Ref{})
+	in, err := s.Assets.Receive(ctx, caller(c).Account, nil)
 	if err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ func (s *libraryServer) fetch(c *gin.Context, address string, w wish) error {
 		}
 		return err
 	}
-	return s.keepFile(c, in, blob.Ref{}, w)
+	return s.keepFile(c, in, nil, w)
 }
 
 // sourceReader tells failures of the source from those of the store.

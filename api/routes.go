@@ -30,6 +30,7 @@ type route struct {
 	limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
 	handle func(*gin.Context) error
 
+	live    bool // its answer has no end of its own, so there is no asking for its headers alone
 	browser bool // an editor uses it: what a browser keeps may stand for a credential (see presented)
 }
 
@@ -78,6 +79,7 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 		if cookies {
 			c.Set(fromBrowsers, true)
 		}
+		c.Request.Body = clientBody{c.Request.Body}
 		err := s.authorize(c, r.access)
 		if err == nil && r.access == bringing {
 			err = s.door(c, caller(c).Account)

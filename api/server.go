@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -152,10 +153,39 @@ func (s *server) handler() (http.Handler, error) {
 	g.Use(s.identify, s.recoverPanic, s.guardHost)
 	g.NoRoute(s.wrap(route{access: public, handle: s.unknownPath}))
 	g.NoMethod(s.wrap(route{access: public, handle: methodNotAllowed}))
-	for _, r := range s.routes() {
+	for _, r := range withHeads(s.routes()) {
 		g.Handle(r.method, r.path, s.wrap(r))
 	}
-	return s.stripPrefix(g), nil
+	return s.stripPrefix(keepSemicolons(g)), nil
+}
+
+// withHeads adds HEAD where GET is and HEAD is not (RFC 9110, section 9.1): net/http drops the body.
+func withHeads(all []route) []route {
+	own := map[string]bool{}
+	for _, r := range all {
+		own[r.path] = own[r.path] || r.method == http.MethodHead
+	}
+	for _, r := range slices.Clone(all) {
+		if r.method == http.MethodGet && !r.live && !own[r.path] {
+			r.method = http.MethodHead
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// keepSemicolons lets a semicolon be part of a value, as editors write it in preview=webp;90. net/url
+// drops a parameter with a bare one.
+func keepSemicolons(next http.Handler) http.Handler {
+	next = http.AllowQuerySemicolons(next) // of which none is left; it silences net/http's warning
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, ";") {
+			whole, u := *r, *r.URL
+			u.RawQuery = strings.ReplaceAll(u.RawQuery, ";", "%3B")
+			whole.URL, r = &u, &whole
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // stripPrefix lets a proxy pass the public URL's path prefix on or cut it off.

@@ -25,7 +25,7 @@ const (
 )
 
 func (s *server) eventRoutes() []route {
-	return v2(route{method: http.MethodGet, path: "/jobs/:id/events", handle: s.getEvents})
+	return v2(route{method: http.MethodGet, path: "/jobs/:id/events", live: true, handle: s.getEvents})
 }
 
 // getEvents streams what happens to a job until it is final: GET /api/v2/jobs/{id}/events.

@@ -27,7 +27,7 @@ const (
 )
 
 func (s *server) socketRoutes() []route {
-	return cloud(route{method: http.MethodGet, path: "/ws", handle: s.getSocket})
+	return cloud(route{method: http.MethodGet, path: "/ws", live: true, handle: s.getSocket})
 }
 
 // getSocket upgrades to a WebSocket: GET /ws?clientId=&token=. The credential has been

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/mem"
 	"github.com/millrace-dev/millrace/internal/outbox"
 )
@@ -29,14 +28,14 @@ func TestIngestionWaitsForTheUploadsUnderWay(t *testing.T) {
 	var now kicked
 	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Kicker: &now})
 	receive := func(data string) *asset.Incoming {
-		in, err := s.Receive(t.Context(), "a", blob.Ref{})
+		in, err := s.Receive(t.Context(), "a", nil)
 		require.NoError(t, err)
 		_, err = in.Write([]byte(data))
 		require.NoError(t, err)
 		return in
 	}
 	create := func(in *asset.Incoming) {
-		_, err := s.Create(t.Context(), in, blob.Ref{}, asset.Spec{Account: "a"})
+		_, err := s.Create(t.Context(), in, nil, asset.Spec{Account: "a"})
 		require.NoError(t, err)
 		require.NoError(t, in.Drop())
 	}

@@ -134,10 +134,13 @@ type Incoming struct {
 
 var _ io.Writer = (*Incoming)(nil)
 
-// Receive begins an upload. expected, unless zero, is what the client says the bytes hash to; it
+// Receive begins an upload. expected, unless nil, is what the client says the bytes hash to; it
 // saves the write, never the check. Drop must follow, also after Create.
-func (s *Service) Receive(ctx context.Context, account string, expected blob.Ref) (*Incoming, error) {
-	held, err := s.usable(ctx, account, expected)
+func (s *Service) Receive(ctx context.Context, account string, expected *blob.Ref) (*Incoming, error) {
+	held, err := false, error(nil)
+	if expected != nil {
+		held, err = s.usable(ctx, account, *expected)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +158,7 @@ func (s *Service) Receive(ctx context.Context, account string, expected blob.Ref
 // usable reports whether the account holds the bytes and the store has them, and keeps the
 // collector off them for the time of an upload.
 func (s *Service) usable(ctx context.Context, account string, ref blob.Ref) (bool, error) {
-	if ref.IsZero() {
+	if ref.IsZero() { // names no blob
 		return false, nil
 	}
 	held, err := s.store.Holds(ctx, account, ref)
@@ -198,11 +201,11 @@ func (in *Incoming) Drop() error {
 // hashMismatchRetry is the Retry-After of hash_mismatch: sending the right bytes needs no wait.
 const hashMismatchRetry = time.Second
 
-// Create turns received bytes into an asset. Bytes that do not hash to expected (unless zero) are
+// Create turns received bytes into an asset. Bytes that do not hash to expected (unless nil) are
 // Conflict, hash_mismatch, and leave nothing.
-func (s *Service) Create(ctx context.Context, in *Incoming, expected blob.Ref, spec Spec) (Made, error) {
+func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, spec Spec) (Made, error) {
 	ref, size := in.Sum()
-	if !expected.IsZero() && ref != expected {
+	if expected != nil && ref != *expected {
 		return Made{}, fault.New(fault.Conflict, "hash_mismatch", "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
 	}
 	n := s.newAsset(spec, Uploaded, ref)

@@ -163,6 +163,9 @@ func (d *Document) Check(a Answer) error {
 		return nil
 	}
 	known, at, op := d.find(a.Method, a.Path)
+	if op == nil && a.Method == http.MethodHead && a.Status != http.StatusMethodNotAllowed {
+		known, at, op = d.find(http.MethodGet, a.Path) // HEAD is GET without its body
+	}
 	if op == nil {
 		return d.checkUnknown(known, a)
 	}
