@@ -14,17 +14,17 @@ type localLocks struct{ stripes [256]sync.RWMutex }
 func NewLocks() Locks { return &localLocks{} }
 
 // Shared implements Locks.
-func (l *localLocks) Shared(_ context.Context, ref blob.Ref, fn func() error) error {
+func (l *localLocks) Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
 	m := &l.stripes[ref[0]]
 	m.RLock()
 	defer m.RUnlock()
-	return fn()
+	return fn(ctx)
 }
 
 // Exclusive implements Locks.
-func (l *localLocks) Exclusive(_ context.Context, ref blob.Ref, fn func() error) error {
+func (l *localLocks) Exclusive(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
 	m := &l.stripes[ref[0]]
 	m.Lock()
 	defer m.Unlock()
-	return fn()
+	return fn(ctx)
 }

@@ -36,12 +36,13 @@ type Options struct {
 	Log       *slog.Logger // where damaged blobs are reported; nil = slog.Default()
 }
 
-// Locks keep removers and touchers of one blob apart, over all processes that use the bucket.
+// Locks keep removers and touchers of one blob apart, over all processes that use the bucket. The context that fn is
+// given ends before the lock can be lost.
 type Locks interface {
 	// Shared runs fn together with other shared holders of the blob's lock.
-	Shared(ctx context.Context, ref blob.Ref, fn func() error) error
+	Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
 	// Exclusive runs fn alone.
-	Exclusive(ctx context.Context, ref blob.Ref, fn func() error) error
+	Exclusive(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
 }
 
 // Store keeps blobs in one bucket. It implements blob.Store and blob.Presigner.
@@ -129,7 +130,7 @@ func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 		return
 	}
 	to := s.opts.Prefix + "damaged/" + ref.Hex()
-	err := s.locks.Exclusive(ctx, ref, func() error {
+	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
 		_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.opts.Bucket, Object: to},
 			minio.CopySrcOptions{Bucket: s.opts.Bucket, Object: s.key(ref)})
 		if err != nil {
@@ -157,7 +158,7 @@ func (s *Store) damaged(ctx context.Context, ref blob.Ref) (bool, error) {
 
 // Touch implements blob.Store.
 func (s *Store) Touch(ctx context.Context, ref blob.Ref) error {
-	return s.locks.Shared(ctx, ref, func() error {
+	return s.locks.Shared(ctx, ref, func(ctx context.Context) error {
 		if _, err := s.Stat(ctx, ref); err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func (s *Store) Touch(ctx context.Context, ref blob.Ref) error {
 // Remove implements blob.Store.
 func (s *Store) Remove(ctx context.Context, ref blob.Ref, cutoff time.Time) (bool, error) {
 	gone := false
-	err := s.locks.Exclusive(ctx, ref, func() error {
+	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
 		stored, touched, err := s.times(ctx, ref)
 		if fault.Is(err, fault.NotFound) {
 			gone = true // nothing is deleted: an upload may be about to put the name there

@@ -76,7 +76,7 @@ func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 		if err != nil {
 			return classify(b.Ref, "store", err)
 		}
-		err = w.s.locks.Shared(ctx, b.Ref, func() error {
+		err = w.s.locks.Shared(ctx, b.Ref, func(ctx context.Context) error {
 			_, err := w.s.Stat(ctx, b.Ref)
 			return err
 		})
