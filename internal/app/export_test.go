@@ -15,7 +15,7 @@ const FindJobSQL = findStreamSQL
 // MetricNames are the names of all metrics that a process may serve.
 func MetricNames(ctx context.Context) []string {
 	var group errgroup.Group
-	return (&instance{}).openMetrics(ctx, &group).Names()
+	return (&instance{roles: []role{roleWorker}}).openMetrics(ctx, &group).Names()
 }
 
 // RoomIn is the readiness of a data directory with that reserve.

@@ -53,6 +53,25 @@ func TestShippedAlertsAskForMetricsThatExist(t *testing.T) {
 	}
 }
 
+// docs/operating.md has every metric, and none that is not.
+func TestEveryMetricIsDocumented(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/operating.md")
+	require.NoError(t, err)
+	var listed []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`millrace_[^|]+)\\|").FindAllStringSubmatch(string(raw), -1) {
+		listed = append(listed, named.FindAllString(row[1], -1)...)
+	}
+	var served []string
+	for _, name := range app.MetricNames(t.Context()) {
+		if named.MatchString(name) {
+			served = append(served, name)
+		}
+	}
+	slices.Sort(served)
+	require.ElementsMatch(t, slices.Compact(served), listed)
+}
+
 func TestTheShippedDashboardAsksForMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../deploy/grafana/millrace.json")

@@ -178,6 +178,18 @@ func duration(env string, field func(*Config) *time.Duration) setting {
 	}}
 }
 
+// durationOrNone is a duration of which 0 says that there is none.
+func durationOrNone(env string, field func(*Config) *time.Duration) setting {
+	return setting{env, func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 {
+			return fmt.Errorf("%s must be a duration such as 30s or 720h, or 0, not %q", env, v)
+		}
+		*field(c) = d
+		return nil
+	}}
+}
+
 func flag(env string, field func(*Config) *bool) setting {
 	return setting{env, func(c *Config, v string) error {
 		b, err := strconv.ParseBool(v)
@@ -216,7 +228,7 @@ var generalSettings = []setting{
 	number("MILLRACE_NODE_CACHE", func(c *Config) *int64 { return &c.NodeCache }),
 	duration("MILLRACE_NODE_CACHE_AGE", func(c *Config) *time.Duration { return &c.CacheAge }),
 	duration("MILLRACE_NODE_CACHE_FROM", func(c *Config) *time.Duration { return &c.CacheFrom }),
-	duration("MILLRACE_NODE_TIMEOUT", func(c *Config) *time.Duration { return &c.NodeTimeout }),
+	durationOrNone("MILLRACE_NODE_TIMEOUT", func(c *Config) *time.Duration { return &c.NodeTimeout }),
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
@@ -368,6 +380,26 @@ func (c Config) checkBounds() error {
 		if b.value < 1 {
 			problems = append(problems, fmt.Errorf("%s must be at least 1, not %d", b.name, b.value))
 		}
+	}
+	for _, b := range []struct {
+		name  string
+		value int64
+	}{
+		{"MILLRACE_NODE_CACHE", c.NodeCache},
+		{"MILLRACE_DISK_RESERVE", c.DiskReserve},
+		{"MILLRACE_MAX_SOCKETS", int64(c.MaxSockets)},
+		{"MILLRACE_MAX_STREAMS", int64(c.MaxStreams)},
+		{"MILLRACE_ROUTER_BACKLOG", int64(c.Router.Backlog)},
+	} {
+		if b.value < 0 {
+			problems = append(problems, fmt.Errorf("%s must not be negative, as %d is", b.name, b.value))
+		}
+	}
+	if c.NodeTimeout < 0 {
+		problems = append(problems, fmt.Errorf("node timeout must be 0, for no bound, or above, not %s", c.NodeTimeout))
+	}
+	if c.DataDir == "" {
+		problems = append(problems, errors.New("no data directory: give --data DIR, or MILLRACE_DATA"))
 	}
 	if c.CacheAge <= 0 || c.CacheAge >= ValueGrace {
 		problems = append(problems, fmt.Errorf("MILLRACE_NODE_CACHE_AGE must be above 0 and below %s, not %s", ValueGrace, c.CacheAge))

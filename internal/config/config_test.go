@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,10 @@ func TestValidate(t *testing.T) {
 		"address without port":       {func(c *config.Config) { c.Addr = "127.0.0.1"; c.Auth = account.ModeKeys }, "HOST:PORT"},
 		"relative public URL":        {func(c *config.Config) { c.PublicURL = "/jobs" }, "absolute"},
 		"results older than values":  {func(c *config.Config) { c.CacheAge = config.ValueGrace }, "MILLRACE_NODE_CACHE_AGE"},
+		"no data directory":          {func(c *config.Config) { c.DataDir = "" }, "--data"},
+		"a negative bound on nodes":  {func(c *config.Config) { c.NodeTimeout = -time.Second }, "node timeout"},
+		"a negative cache":           {func(c *config.Config) { c.NodeCache = -1 }, "MILLRACE_NODE_CACHE"},
+		"negative sockets":           {func(c *config.Config) { c.MaxSockets = -1 }, "MILLRACE_MAX_SOCKETS"},
 		"no slots":                   {func(c *config.Config) { c.Slots = 0 }, "slots"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,6 +63,19 @@ func TestValidate(t *testing.T) {
 			require.ErrorContains(t, c.Validate(), tc.want)
 		})
 	}
+}
+
+// MILLRACE_NODE_TIMEOUT=0s is no bound, as its documentation says.
+func TestNoBoundOnTheTimeOfANodeCanBeAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, none := range []string{"0", "0s"} {
+		c, err := config.Load(env(map[string]string{"MILLRACE_NODE_TIMEOUT": none}))
+		require.NoError(t, err)
+		require.Zero(t, c.NodeTimeout)
+		require.NoError(t, c.Validate())
+	}
+	_, err := config.Load(env(map[string]string{"MILLRACE_NODE_TIMEOUT": "-3s"}))
+	require.ErrorContains(t, err, "MILLRACE_NODE_TIMEOUT")
 }
 
 func TestWhatIsAllowedExplicitlyPasses(t *testing.T) {
