@@ -296,7 +296,7 @@ func TestAClientThatStopsHalfwayLeavesNothing(t *testing.T) {
 	})
 }
 
-// until looks again and again, as there is no signal to wait for, and gives up after ten seconds.
+// until looks again and again, as there is no signal to wait for, and gives up after two minutes.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -139,7 +139,7 @@ func receive[T any](t testing.TB, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		require.FailNow(t, "nothing came")
 		panic("unreachable")
 	}

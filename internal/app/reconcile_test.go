@@ -259,5 +259,5 @@ func (e *engine) awaitListed(t *testing.T, id string) {
 	require.Eventually(t, func() bool {
 		n, err := e.client.CountWorkflow(t.Context(), list)
 		return err == nil && n.GetCount() == 1
-	}, time.Minute, 50*time.Millisecond)
+	}, 5*time.Minute, 50*time.Millisecond)
 }

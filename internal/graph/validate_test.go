@@ -356,7 +356,7 @@ func TestHostileCyclesAreRefusedQuickly(t *testing.T) {
 	b.WriteString("}")
 	started := time.Now()
 	e := refused(t, b.String())
-	require.Less(t, time.Since(started), 5*time.Second)
+	require.Less(t, time.Since(started), time.Minute) // a tenth of a second, on a machine that has nothing else to do
 	require.Less(t, len(toJSON(t, e)), 4<<20)
 	require.NotEmpty(t, e.NodeErrors)
 	dependents := 0

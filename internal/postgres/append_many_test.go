@@ -18,7 +18,7 @@ func TestAnAppendToManyStreamsCostsWhatItsStreamsCost(t *testing.T) {
 	y := newYard(t)
 	const streams = 4000
 	best := [2]time.Duration{time.Hour, time.Hour}
-	for range 3 {
+	for tries := 0; tries < 2 || best[1] >= 5*best[0] && tries < 20; tries++ { // again where something else kept the machine busy
 		appends := make([]eventlog.Append, streams)
 		for i := range appends {
 			appends[i] = eventlog.Append{Stream: job.NewID().Stream(), Account: "a"}

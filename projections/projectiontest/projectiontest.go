@@ -137,7 +137,7 @@ func RebuildsSame(t testing.TB, pool *pgxpool.Pool, p projections.Projection) {
 // WaitFor returns once the projection's checkpoint has reached position.
 func WaitFor(tb testing.TB, pool *pgxpool.Pool, p projections.Projection, position int64) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
