@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/catalog"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/provider"
+	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // entry is a provider of a test's own.
@@ -38,7 +38,7 @@ defaults:
   idempotency_header: Idempotency-Key
 models:
   - {model: whole, protocol: sync, submit: {url: /run}}
-  - {model: hurried, protocol: sync, submit: {url: /run}, limits: {answer: 500ms, stall: 300ms}}
+  - {model: hurried, protocol: sync, submit: {url: /run}, limits: {answer: 3s, stall: 2s}}
   - {model: audio, protocol: bytes, submit: {url: /run}}
   - {model: later, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, cancel: {url: "{handle}", method: DELETE}, done: body.done == true}
   - {model: form, protocol: sync, encoding: multipart, submit: {url: /run}}
@@ -185,10 +185,9 @@ func TestAnErrorSaysWhetherTheRequestMayHaveArrived(t *testing.T) {
 	t.Parallel()
 	t.Run("nobody listens", func(t *testing.T) {
 		t.Parallel()
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		nobody, err := ports.Address()
 		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		_, err = client(t).Dispatch(t.Context(), request(find(t, models(t, "http://"+l.Addr().String()), "acme/whole"), `{}`), io.Discard)
+		_, err = client(t).Dispatch(t.Context(), request(find(t, models(t, "http://"+nobody), "acme/whole"), `{}`), io.Discard)
 		require.ErrorIs(t, err, provider.ErrNotSent)
 	})
 	t.Run("no TLS", func(t *testing.T) {

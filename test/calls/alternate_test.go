@@ -2,13 +2,13 @@ package calls_test
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // through is ask with options.
@@ -148,9 +148,9 @@ func TestAnotherServerTakesOverOnlyWhatWasCertainlyNotTaken(t *testing.T) {
 
 func TestAnUnreachableServerIsReplacedAndItsGenerationCollected(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	r := newRoutedAt(t, map[string]string{"bfl": gone.URL})
+	nobody, err := ports.Address()
+	require.NoError(t, err)
+	r := newRoutedAt(t, map[string]string{"bfl": "http://" + nobody})
 	res, err := r.through(t, "bfl/flux-2-pro", "k", `{"prompt":"a square"}`, call.Options{Fallback: true})
 	require.NoError(t, err)
 	require.Equal(t, "fal", res.Fallback)
