@@ -260,13 +260,19 @@ func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (*Result, error) {
 	timer := time.NewTimer(s.Deadline)
 	defer timer.Stop()
-	select {
-	case end := <-w.ended:
-		return s.answer(Fold(c, end.rec, end.data), replayed)
-	case <-timer.C:
-		return s.letGo(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
-	case <-ctx.Done():
-		return s.letGo(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
+	for {
+		select {
+		case end := <-w.ended:
+			return s.answer(Fold(c, end.rec, end.data), replayed)
+		case <-w.look:
+			if now, err := s.Store.Load(ctx, c.Account, c.ID); err == nil && now.State.Final() { // else its end is heard, or looked for at the deadline
+				return s.answer(now, replayed)
+			}
+		case <-timer.C:
+			return s.letGo(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
+		case <-ctx.Done():
+			return s.letGo(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
+		}
 	}
 }
 

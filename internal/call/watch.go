@@ -26,6 +26,7 @@ type Waiter struct {
 	watch *Watch
 	id    ID
 	ended chan ended
+	look  chan struct{} // holds a token when the end may have been recorded before the log was followed
 }
 
 // ended is the event that ended a call.
@@ -37,7 +38,7 @@ type ended struct {
 // wait begins to listen for the end of a call. Begin before you look at the call: an end in between
 // is heard. Stop it when done.
 func (w *Watch) wait(id ID) *Waiter {
-	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1)}
+	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1), look: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting[id] == nil {
@@ -53,6 +54,19 @@ func (w *Waiter) stop() {
 	delete(w.watch.waiting[w.id], w)
 	if len(w.watch.waiting[w.id]) == 0 {
 		delete(w.watch.waiting, w.id)
+	}
+}
+
+func (w *Watch) lookAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, waiters := range w.waiting {
+		for waiter := range waiters {
+			select {
+			case waiter.look <- struct{}{}:
+			default:
+			}
+		}
 	}
 }
 
@@ -97,9 +111,11 @@ func (w *Watch) tell(id ID, rec eventlog.Recorded) {
 	}
 }
 
-// Follow feeds the watch from the log until ctx ends.
+// Follow feeds the watch from the log until ctx ends. Who waits already looks once: a call may have been accepted,
+// and have ended, before the end of the log was found.
 func (w *Watch) Follow(ctx context.Context, tail eventlog.Tail) error {
 	position, err := tail.Settled(ctx)
+	w.lookAll()
 	for err == nil {
 		var events []eventlog.Recorded
 		if events, err = tail.Next(ctx, position, 500); err == nil {

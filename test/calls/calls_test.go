@@ -2,12 +2,14 @@ package calls_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 func TestACallIsAnsweredAndReplayed(t *testing.T) {
@@ -35,6 +37,43 @@ func answeredAndReplayed(t *testing.T, together bool) {
 		require.True(t, res.Replayed)
 		require.Equal(t, answerTo("one"+how[:1]), read(t, res))
 		require.Equal(t, 1, s.provider.count("one"+how[:1]))
+	}
+}
+
+// A call that ends before this process has found the end of the log is answered, and not at its deadline only.
+func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, openTiers)
+	s.workBeside(t, false)
+	s.Watch = call.NewWatch(s.types)
+	inv := invocation("a", "", "fast x")
+	type outcome struct {
+		res *call.Result
+		err error
+	}
+	got := make(chan outcome, 1)
+	go func() {
+		res, err := s.Run(t.Context(), inv)
+		got <- outcome{res, err}
+	}()
+	s.until(t, "it is accepted", func() bool {
+		_, err := s.calls.Load(t.Context(), "a", call.ID(inv.RequestID))
+		return err == nil
+	})
+	s.awaitEnd(t, "a", call.ID(inv.RequestID))
+	require.Empty(t, got, "nobody has told it")
+	tail := postgres.NewTailer(s.pool, s.place.DSN, s.wake, postgres.TailerOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { _ = tail.Run(ctx) })
+	group.Go(func() { _ = s.Watch.Follow(ctx, tail) })
+	t.Cleanup(func() { cancel(); group.Wait() })
+	select {
+	case o := <-got:
+		require.NoError(t, o.err)
+		require.Equal(t, answerTo("x"), read(t, o.res))
+	case <-time.After(patience / 2):
+		t.Fatal("it waits for its deadline")
 	}
 }
 
@@ -339,6 +378,21 @@ func TestAParkedCallTimesOut(t *testing.T) {
 
 // patience is how long anything may take; far more than it does.
 const patience = 5 * time.Minute
+
+// until polls a condition.
+func (s *stand) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("not in time: " + what)
+		}
+	}
+}
 
 // awaitEnd waits for the end of a call, as the API does.
 func (s *stand) awaitEnd(t *testing.T, account string, id call.ID) {
