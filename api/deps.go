@@ -30,6 +30,7 @@ type Deps struct {
 	AssetView AssetReader
 	Keys      IdempotencyKeys // required with Assets
 	Internet  Internet        // nil = no asset is made from an address
+	Exports   Exports         // nil = no routes for archives of files
 	Classes   *node.Registry  // nil = no object_info
 	NodeFiles NodeFiles       // required with Classes
 	Logs      Logs            // nil = jobs have no logs

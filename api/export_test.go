@@ -47,7 +47,7 @@ func whole() *server {
 	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
 	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
 	s.Logs, s.Router = struct{ Logs }{}, &ModelRouter{}
-	s.Userdata, s.History = struct{ Userdata }{}, struct{ History }{}
+	s.Userdata, s.History, s.Exports = struct{ Userdata }{}, struct{ History }{}, struct{ Exports }{}
 	s.Webhooks = &Webhooks{Endpoints: struct{ WebhookEndpoints }{}, Deliveries: struct{ WebhookDeliveries }{}}
 	s.Console = &Console{}
 	s.Editor = &Editor{Files: struct{ EditorFiles }{}, Sealer: struct{ ConsoleSealer }{}}

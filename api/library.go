@@ -29,8 +29,8 @@ const (
 	maxLooks, looksOfOne     = 8, 4
 )
 
-// libraryRoutes are mounted where the deployment has assets. What the hosted service does in tasks of its own is
-// not offered: downloads in the background, exports as archives, imports of published files.
+// libraryRoutes are mounted where the deployment has assets. Of what the hosted service does in tasks of its own,
+// downloads in the background and imports of published files are not offered.
 func (s *fileServer) libraryRoutes() []route {
 	if s.Assets == nil {
 		return nil
@@ -52,6 +52,7 @@ func (s *fileServer) libraryRoutes() []route {
 		route{method: http.MethodDelete, path: "/assets/:id/tags", access: writing, handle: ls.removeTags},
 		route{method: http.MethodGet, path: "/tags", handle: ls.inTurn(ls.listTags)},
 	)
+	all = append(all, ls.exportRoutes()...)
 	if s.Editor == nil {
 		return all
 	}

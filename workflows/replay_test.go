@@ -23,6 +23,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			service.RegisterWorkflows(replayer)
 			service.RegisterAssetWorkflows(replayer)
+			service.RegisterExportWorkflows(replayer)
 			service.RegisterModelWorkflows(replayer)
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(silent{}, file))
 		})

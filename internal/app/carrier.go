@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/outbox"
 	"github.com/millrace-dev/millrace/worker"
@@ -60,6 +61,13 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		}
 		to := place{queue: worker.AssetQueue(c.queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
+	case outbox.StartExport:
+		var ref export.Ref
+		if err := json.Unmarshal(in.Payload, &ref); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		to := place{queue: worker.ExportQueue(c.queue), account: ref.Account, again: true}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
 }

@@ -189,6 +189,7 @@ func (s *shell) temporalChecks(c client.Client) []check {
 		{"temporal", "check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE", t.server},
 		{"workers", "start one: millrace serve --roles worker", t.graphWorkers},
 		{"asset workers", "start one: millrace serve --roles worker", t.assetWorkers},
+		{"export workers", "start one: millrace serve --roles worker", t.exportWorkers},
 	}
 }
 

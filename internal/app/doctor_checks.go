@@ -180,6 +180,10 @@ func (d temporalDoctor) assetWorkers(ctx context.Context) (finding, error) {
 	return d.pollers(ctx, worker.AssetQueue(d.queue))
 }
 
+func (d temporalDoctor) exportWorkers(ctx context.Context) (finding, error) {
+	return d.pollers(ctx, worker.ExportQueue(d.queue))
+}
+
 // pollers asks who takes workflow tasks of a queue; the engine remembers them for some minutes, so the
 // last sign of life counts.
 func (d temporalDoctor) pollers(ctx context.Context, queue string) (finding, error) {

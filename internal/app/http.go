@@ -85,6 +85,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
 		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
+		Exports:   in.exportService(),
 		Logs:      job.Logs{Events: in.events, Registry: in.types},
 		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage:   in.storage,

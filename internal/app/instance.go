@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/files"
 	"github.com/millrace-dev/millrace/internal/graph"
 	pasthistory "github.com/millrace-dev/millrace/internal/history"
@@ -78,7 +79,7 @@ type instance struct {
 // eventTypes registers every event type of the program.
 func eventTypes() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r), operated.Register(r), webhook.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), queue.Register(r), account.Register(r), pasthistory.Register(r), operated.Register(r), webhook.Register(r), export.Register(r))
 }
 
 // open connects the parts. Nothing runs yet.

@@ -131,6 +131,7 @@ func replayHistory(log sdklog.Logger, history *historypb.History) error {
 	replayer := sdkworker.NewWorkflowReplayer()
 	worker.RegisterWorkflows(replayer)
 	worker.RegisterAssetWorkflows(replayer)
+	worker.RegisterExportWorkflows(replayer)
 	worker.RegisterModelWorkflows(replayer)
 	return replayer.ReplayWorkflowHistory(log, history)
 }

@@ -44,6 +44,7 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		uploads := worker.IngestSweeper{Client: in.client, Assets: postgres.NewAssets(in.pool, in.events), Kick: in.relay.Kick, Log: in.log}
 		group.Go(func() error { return uploads.Run(ctx) })
 		group.Go(func() error { return assets.Run(ctx) })
+		in.startExports(ctx, group)
 		in.startModels(ctx, group)
 		partners, err := in.partners()
 		if err != nil {

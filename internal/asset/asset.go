@@ -96,7 +96,8 @@ const (
 	Uploaded   Origin = "upload"
 	Referenced Origin = "reference" // made from a hash over bytes already held
 	Produced   Origin = "job"
-	Hosted     Origin = "call" // copied from the answer of a model call
+	Hosted     Origin = "call"   // copied from the answer of a model call
+	Archived   Origin = "export" // made of other files of the account
 )
 
 // Place is the name under which graphs and /view find an asset. The zero Place is no name.

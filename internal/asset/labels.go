@@ -53,8 +53,12 @@ func (a Asset) Placed() []string {
 			return []string{word}
 		}
 	}
-	if a.Origin == Hosted {
+	switch a.Origin {
+	case Hosted:
 		return []string{LabelOutput}
+	case Archived:
+		return []string{LabelTemp}
+	case Uploaded, Referenced, Produced:
 	}
 	return []string{LabelInput}
 }

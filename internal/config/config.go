@@ -68,6 +68,7 @@ type Config struct {
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
 	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
 	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the facts of retired jobs, from their archiving; 0 = for ever
+	Exports       Exports       // archives that accounts have made of their files
 	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may keep unless it has a limit of its own, 0 = no limit
 	DiskReserve   int64         // MILLRACE_DISK_RESERVE, bytes free on the disk of DataDir below which nothing new is accepted
 	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may stop in the middle of an upload
@@ -85,6 +86,13 @@ type Config struct {
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
 
 	NoWorkflowCache bool // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
+}
+
+// Exports bound archives.
+type Exports struct {
+	Files int           // MILLRACE_EXPORT_FILES, in one archive
+	Bytes int64         // MILLRACE_EXPORT_BYTES, of the files of one archive together
+	Keep  time.Duration // MILLRACE_EXPORT_RETENTION, how long an archive lives
 }
 
 // Prices are what runs cost accounts that have a ledger, in micros of a US dollar; all zero = runs are free.
@@ -126,6 +134,7 @@ func Default() Config {
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
 		NodeTimeout: time.Hour,
 		MaxPixels:   256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
+		Exports:      Exports{Files: 2000, Bytes: 10 << 30, Keep: 24 * time.Hour},
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(),
 	}
@@ -238,6 +247,14 @@ var generalSettings = []setting{
 		}
 		return nil
 	}},
+	number("MILLRACE_EXPORT_FILES", func(c *Config) *int { return &c.Exports.Files }),
+	{"MILLRACE_EXPORT_BYTES", func(c *Config, v string) (err error) {
+		if c.Exports.Bytes, err = account.ParseSize(v); err != nil {
+			return fmt.Errorf("MILLRACE_EXPORT_BYTES: %w", err)
+		}
+		return nil
+	}},
+	duration("MILLRACE_EXPORT_RETENTION", func(c *Config) *time.Duration { return &c.Exports.Keep }),
 	number("MILLRACE_DISK_RESERVE", func(c *Config) *int64 { return &c.DiskReserve }),
 	number("MILLRACE_MAX_SOCKETS", func(c *Config) *int { return &c.MaxSockets }),
 	number("MILLRACE_MAX_STREAMS", func(c *Config) *int { return &c.MaxStreams }),
@@ -387,6 +404,7 @@ func (c Config) checkBounds() error {
 	}{
 		{"MILLRACE_NODE_CACHE", c.NodeCache},
 		{"MILLRACE_DISK_RESERVE", c.DiskReserve},
+		{"MILLRACE_EXPORT_FILES", int64(c.Exports.Files)},
 		{"MILLRACE_MAX_SOCKETS", int64(c.MaxSockets)},
 		{"MILLRACE_MAX_STREAMS", int64(c.MaxStreams)},
 		{"MILLRACE_ROUTER_BACKLOG", int64(c.Router.Backlog)},

@@ -19,6 +19,7 @@ const (
 	StartRunGraph Kind = "start_run_graph" // payload: job.Start
 	StartIngest   Kind = "start_ingest"    // payload: workflows.IngestAssetParams
 	StartRunModel Kind = "start_run_model" // payload: call.Run
+	StartExport   Kind = "start_export"    // payload: export.Ref
 	Cancel        Kind = "cancel"          // no payload
 )
 

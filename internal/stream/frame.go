@@ -6,6 +6,7 @@
 package stream
 
 import (
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 )
@@ -18,6 +19,7 @@ const (
 	FrameProgress FrameKind = 1 + iota // Value of Max steps are done
 	FramePreview                       // Data is an encoded image
 	FrameText                          // Data is UTF-8 text
+	FrameExport                        // Export says how far an export is; there is no job
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
@@ -37,12 +39,16 @@ type Frame struct {
 	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
 	Data        []byte    `json:"-"`                      // travels behind the header
 
+	Export *export.Progress `json:"export,omitempty"` // of an export
+
 	Within *job.Expansion `json:"-"` // of the node, as the log says; set where frames meet facts
 }
 
 // Validate refuses a frame that no watcher could show. It is Invalid.
 func (f Frame) Validate() error {
 	switch {
+	case f.Kind == FrameExport:
+		return f.validateExport()
 	case f.Account == "" || f.Job == "" || f.Node == "":
 		return fault.New(fault.Invalid, "", "a frame names its account, job and node")
 	case len(f.Data) > MaxFrameData:
@@ -60,6 +66,13 @@ func (f Frame) Validate() error {
 	case FrameText:
 	default:
 		return fault.New(fault.Invalid, "", "frame kind %d is unknown", f.Kind)
+	}
+	return nil
+}
+
+func (f Frame) validateExport() error {
+	if f.Account == "" || f.Export == nil || f.Export.Export == "" || len(f.Data) > 0 {
+		return fault.New(fault.Invalid, "", "a frame of an export names its account and the export, and carries no data")
 	}
 	return nil
 }

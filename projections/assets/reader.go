@@ -69,6 +69,19 @@ func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.
 	return current.asset, nil
 }
 
+// Several returns those of the account's assets that the view has, as it has them: it may be a moment behind.
+func (r *Reader) Several(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error) {
+	found, err := r.query(ctx, r.pool, `select created, asset from `+Name+` where id = any($1) and account = $2`, ids, account)
+	if err != nil {
+		return nil, err
+	}
+	several := make(map[asset.ID]asset.Asset, len(found))
+	for _, f := range found {
+		several[f.asset.ID] = f.asset
+	}
+	return several, nil
+}
+
 func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such asset") }
 
 // there reports whether an asset can be read at all.

@@ -1,4 +1,4 @@
-// Package fanout turns the facts of jobs into the messages that WebSocket and SSE
+// Package fanout turns the facts of jobs, and of exports, into the messages that WebSocket and SSE
 // clients receive. It runs on every replica that has clients, follows the log from
 // now on, and keeps no checkpoint: what it says is also readable by GET. Its one
 // promise is that every watcher of an account, on every replica, sees the same
@@ -41,7 +41,8 @@ type Fanout struct {
 	begun    chan struct{} // closed when position is known
 
 	mu       sync.Mutex // guards the fields below, and keeps folding and publishing in one order
-	position int64      // of the last fact seen
+	position int64      // of the last fact of a job that was seen
+	exported int64      // of the last fact of an export
 	rooms    map[string]*entry
 }
 
@@ -221,6 +222,10 @@ func (f *Fanout) HandleFrame(frame stream.Frame) {
 	defer f.mu.Unlock()
 	e := f.rooms[frame.Account]
 	if e == nil || e.loading {
+		return
+	}
+	if frame.Kind == stream.FrameExport {
+		f.hub.Publish(frame.Account, e.exportProgress(*frame.Export)...)
 		return
 	}
 	f.hub.Publish(frame.Account, e.frame(frame)...)

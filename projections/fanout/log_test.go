@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/projections/fanout"
@@ -35,6 +36,7 @@ type memoryLog struct {
 func newLog(t *testing.T) *memoryLog {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, job.Register(registry))
+	require.NoError(t, export.Register(registry))
 	return &memoryLog{registry: registry}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -14,10 +15,13 @@ import (
 // frames in, messages out. Its owner serialises the calls.
 type room struct {
 	jobs   map[job.ID]*watched
-	rename bool // exception types become those of the self-hosted runtime
+	rename bool               // exception types become those of the self-hosted runtime
+	packed map[export.ID]bool // exports that are over: progress that comes late is of no interest
 }
 
-func newRoom(rename bool) *room { return &room{jobs: map[job.ID]*watched{}, rename: rename} }
+func newRoom(rename bool) *room {
+	return &room{jobs: map[job.ID]*watched{}, rename: rename, packed: map[export.ID]bool{}}
+}
 
 // apply folds a fact and returns what watchers learn from it, in order. Facts that are
 // already folded, or that belong to a job whose beginning is unknown, say nothing.

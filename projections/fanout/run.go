@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	topic      = "job" // the streams of jobs
-	batchLimit = 500   // events of one message: a backlog is read in few round trips
+	jobTopic    = "job" // the streams of jobs
+	exportTopic = "export"
+	batchLimit  = 500 // events of one message: a backlog is read in few round trips
 )
 
 // Run follows the log from now on, as a handler of a Watermill router, and the live frames
@@ -51,12 +52,20 @@ func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
 		return nil, err
 	}
 	router.AddMiddleware(middleware.Recoverer)
-	router.AddConsumerHandler("fanout", topic, sub, func(msg *message.Message) error {
+	router.AddConsumerHandler("fanout", jobTopic, sub, func(msg *message.Message) error {
 		batch, err := eventlog.BatchOf(msg)
 		if err != nil {
 			return err
 		}
 		return f.Handle(msg.Context(), batch.Events)
+	})
+	router.AddConsumerHandler("fanout_exports", exportTopic, sub, func(msg *message.Message) error {
+		batch, err := eventlog.BatchOf(msg)
+		if err != nil {
+			return err
+		}
+		f.HandleExports(batch.Events)
+		return nil
 	})
 	return router, nil
 }

@@ -22,6 +22,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/job"
 )
 
@@ -64,7 +65,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 	if *record {
 		target = filepath.Join(root(), "workflows/testdata/histories")
 	}
-	runs["ingest"] = s.ingested()
+	runs["ingest"], runs["export"] = s.ingested(), s.exported(runs["run-cheap"])
 	runs["retention"] = s.swept(dir, slices.Collect(maps.Values(runs)))
 	for name, id := range runs {
 		s.command("histories", "export", id, "--dir", target, "--name", name)
@@ -92,6 +93,14 @@ func (s *service) ingested() string {
 	var a struct{ ID string }
 	require.NoError(s.t, json.NewDecoder(resp.Body).Decode(&a))
 	return asset.ID(a.ID).WorkflowID()
+}
+
+// exported has the files of a job packed and returns the workflow that did.
+func (s *service) exported(id string) string {
+	s.t.Helper()
+	task := s.asked(`{"job_ids":["` + id + `"]}`)
+	s.packed(task)
+	return export.ID(task).WorkflowID()
 }
 
 // swept has the retention schedule run now and returns the workflow of that sweep; it also waits until
@@ -122,8 +131,8 @@ func (s *service) swept(dir string, runs []string) string {
 	})
 	for _, run := range runs {
 		workflow := run
-		if !strings.Contains(run, "ingest") {
-			workflow = job.ID(run).WorkflowID(1)
+		if id, err := job.ParseID(run); err == nil {
+			workflow = id.WorkflowID(1)
 		}
 		s.until(workflow+" is closed", func() bool { // also of one that is not started yet
 			d, err := c.DescribeWorkflowExecution(s.t.Context(), workflow, "")

@@ -36,15 +36,16 @@ func belongingsOf(t *testing.T, c *client) belongings {
 	hook, _ := c.json("POST", "/api/v2/webhooks", `{"url":"https://hooks.invalid/private"}`)["id"].(string)
 	delivery, _ := c.json("POST", "/api/v2/webhooks/"+hook+"/test", "")["id"].(string)
 	require.NotEmpty(t, delivery)
+	task, archive := c.exported(`{"asset_ids":["` + asset + `"]}`)
 	return belongings{
 		theirs: map[string]string{
 			"JOB": id, "THEASSET": asset, "HASH": hash, "OUTPUT": "private_00001_.png", "INPUT": "clipspace-mask-private.png", "FILE": "drawer/x.json", "DIRECTORY": "drawer",
-			"THEHOOK": hook, "THEDELIVERY": delivery,
+			"THEHOOK": hook, "THEDELIVERY": delivery, "THETASK": task, "THEARCHIVE": archive,
 		},
 		absent: map[string]string{
 			"JOB": absentID, "THEASSET": absentID, "HASH": "blake3:" + strings.Repeat("1", 64), "OUTPUT": "absent_00001_.png",
 			"INPUT": "clipspace-mask-absent.png", "FILE": "closet/x.json", "DIRECTORY": "closet",
-			"THEHOOK": absentID, "THEDELIVERY": absentID,
+			"THEHOOK": absentID, "THEDELIVERY": absentID, "THETASK": absentID, "THEARCHIVE": "export-20260304-120000-" + absentID + ".zip",
 		},
 	}
 }
@@ -67,6 +68,7 @@ var requests = map[string]struct{ query, body string }{ //nolint:gochecknoglobal
 	"GET /assets":                   {query: "?name_contains=OUTPUT&hash=HASH"},
 	"POST /assets":                  {body: `{"url":"https://files.invalid/x","preview_id":"THEASSET"}`},
 	"POST /assets/from-hash":        {body: `{"hash":"HASH","name":"x.png","tags":["mine"]}`},
+	"POST /assets/export":           {body: `{"job_ids":["JOB"],"asset_ids":["THEASSET"]}`},
 	"PUT /assets/{id}":              {body: `{"name":"mine","user_metadata":{"mine":true}}`},
 	"POST /assets/{id}/tags":        {body: `{"tags":["mine"]}`},
 	"DELETE /assets/{id}/tags":      {body: `{"tags":["output"]}`},
@@ -83,10 +85,12 @@ func parameterOf(path, name string) string {
 		return "THEASSET"
 	case name == "id" && strings.HasPrefix(path, "/api/v2/webhooks/"):
 		return "THEHOOK"
+	case path == "/tasks/{id}":
+		return "THETASK"
 	case name == "id":
 		return "JOB"
 	}
-	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY", "folder": "input"}[name]
+	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY", "folder": "input", "name": "THEARCHIVE"}[name]
 }
 
 var braces = regexp.MustCompile(`\{([a-z_]+)\}`)

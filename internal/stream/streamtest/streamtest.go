@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -94,6 +95,9 @@ func inOrder(t *testing.T, newPair Pair) {
 	big.Kind, big.Max, big.ContentType, big.Data = stream.FramePreview, 0, "image/png", bytes.Repeat([]byte{0, 1, 2, 255}, stream.MaxFrameData/4)
 	require.NoError(t, publish.Publish(t.Context(), big))
 	require.Equal(t, big, next(t, frames))
+	packing := stream.Frame{Account: Account, Kind: stream.FrameExport, Export: &export.Progress{Export: export.NewID(), Files: 2, Attempted: 1, Bytes: 9, Packed: 4}}
+	require.NoError(t, publish.Publish(t.Context(), packing))
+	require.Equal(t, packing, next(t, frames))
 }
 
 func refused(t *testing.T, newPair Pair) {
@@ -103,6 +107,7 @@ func refused(t *testing.T, newPair Pair) {
 		"progress": func(f *stream.Frame) { f.Value = f.Max + 1 },
 		"kind":     func(f *stream.Frame) { f.Kind = 9 },
 		"size":     func(f *stream.Frame) { f.Data = make([]byte, stream.MaxFrameData+1) },
+		"export":   func(f *stream.Frame) { f.Kind = stream.FrameExport },
 		"preview":  func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
 	} {
 		f := frame(1)

@@ -1,0 +1,161 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/export"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// ExportRecords keeps what becomes of exports.
+type ExportRecords interface {
+	// Begin records that an export is being packed and returns it; open is false for one that is over.
+	Begin(ctx context.Context, ref export.Ref) (state export.Export, open bool, err error)
+	// Complete makes the archive an asset and ends the export. Done a second time, it changes nothing.
+	Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error)
+	// Fail ends the export without an archive. One that is over stays as it is.
+	Fail(ctx context.Context, ref export.Ref, failure export.FailedV1) error
+}
+
+// Exports holds the activities of ExportAssets.
+type Exports struct {
+	Records ExportRecords
+	Chooser export.Chooser
+	Blobs   blob.Store
+	Bus     FrameBus
+	Kicker  Kicker
+	Keep    time.Duration // how long an archive lives
+	Log     *slog.Logger
+}
+
+// PackExport packs the files of an export into an archive, which becomes an asset of the account. An attempt that
+// is cut off leaves nothing, and the next one begins anew. What cannot work at all ends the export with the reason.
+func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go heartbeat(ctx)
+	state, open, err := x.Records.Begin(ctx, ref)
+	if err == nil && open {
+		err = x.pack(ctx, ref, state)
+	}
+	if refused(err) {
+		x.Log.Info("an export failed", "export", ref.Export, "account", ref.Account, "error", err)
+		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: fault.CodeOf(err), Message: publicly(err), Files: state.Files})
+	}
+	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+// GiveUpExport ends an export that could not be packed although it was tried for as long as it may be.
+func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
+	err := x.Records.Fail(ctx, ref, export.FailedV1{Code: "internal_error", Message: "The files could not be packed."})
+	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+}
+
+// refused reports an error that another attempt will meet as well, a full disk among them, and that its owner may be told.
+func refused(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Denied, fault.Exhausted:
+		return true
+	case fault.Internal, fault.Unavailable, fault.Unauthenticated, fault.Canceled:
+	}
+	return false
+}
+
+func publicly(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Message
+	}
+	return "The files could not be packed."
+}
+
+// pack writes the archive. A file that proves damaged is left out of it, which takes another round.
+func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export) error {
+	choice, err := x.Chooser.Choose(ctx, ref.Account, state.Request)
+	if err != nil {
+		return err
+	}
+	items := export.Named(choice.Entries, state.Request.Naming)
+	for without := map[asset.ID]bool{}; ; {
+		var damaged *export.DamagedError
+		err := x.round(ctx, ref, state, choice, items, without)
+		if !errors.As(err, &damaged) {
+			return err
+		}
+		x.Log.Error("an export leaves out a damaged asset", "export", ref.Export, "asset", damaged.Asset, "error", err)
+		without[damaged.Asset] = true
+	}
+}
+
+// round writes an archive without those files and makes it an asset.
+func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export, choice export.Choice, items []export.Item, without map[asset.ID]bool) error {
+	w, err := x.Blobs.Create(ctx, blob.Durable)
+	if err != nil {
+		return fmt.Errorf("begin the archive of export %s: %w", ref.Export, err)
+	}
+	defer w.Abort() //nolint:errcheck // nothing is left to do about a draft
+	told := x.teller(ctx, ref.Account)
+	packed, err := export.Packer{Blobs: x.Blobs, Tell: told.tell}.Pack(ctx, w, items, without, export.Progress{
+		Export: ref.Export, Files: choice.Total(), Attempted: len(choice.Missing), Failed: len(choice.Missing), Bytes: choice.Bytes,
+	})
+	if err != nil {
+		return err
+	}
+	missing := append(choice.Missing[:len(choice.Missing):len(choice.Missing)], packed.Missing...)
+	if packed.Files == 0 {
+		return fault.New(fault.NotFound, "nothing_to_export", "none of the files could be read")
+	}
+	stored, err := w.Commit(ctx)
+	if err != nil {
+		return fmt.Errorf("store the archive of export %s: %w", ref.Export, err)
+	}
+	until := time.Now().UTC().Add(x.Keep).Truncate(time.Millisecond)
+	intents, err := x.Records.Complete(ctx, ref, asset.New{
+		Origin: asset.Archived, Hash: stored.Ref, Size: stored.Size, ContentType: "application/zip", Deadline: &until,
+		About: asset.About{Name: state.Name},
+	}, export.Completion(state.Name, stored.Size, packed, missing))
+	if err != nil {
+		return err
+	}
+	x.Kicker.Kick(intents)
+	return nil
+}
+
+// tellEvery is how often watchers are told of progress.
+const tellEvery = 250 * time.Millisecond
+
+// teller publishes progress, not more often than anybody can see. Losing some is harmless, so errors end here.
+type teller struct {
+	publish func(export.Progress)
+
+	mu   sync.Mutex // guards last
+	last time.Time
+}
+
+func (x *Exports) teller(ctx context.Context, account string) *teller {
+	return &teller{publish: func(p export.Progress) {
+		if err := x.Bus.Publish(ctx, stream.Frame{Account: account, Kind: stream.FrameExport, Export: &p}); err != nil {
+			x.Log.Debug("frame dropped", "export", p.Export, "error", err)
+		}
+	}}
+}
+
+func (t *teller) tell(p export.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.last) >= tellEvery {
+		t.last = now
+		t.publish(p)
+	}
+}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/export"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// chooser finds the files of an export; the API and the worker ask the same one.
+func (in *instance) chooser() export.Chooser {
+	return export.Chooser{
+		Jobs: jobs.NewReader(in.pool, in.types), Files: in.files, Shelf: assets.NewReader(in.pool, in.types, nil),
+		Limits: export.Limits{Files: in.cfg.Exports.Files, Bytes: in.cfg.Exports.Bytes},
+	}
+}
+
+func (in *instance) exports() *postgres.Exports {
+	return postgres.NewExports(in.pool, in.events, in.storage)
+}
+
+// exportService accepts exports.
+func (in *instance) exportService() export.Service {
+	return export.Service{Store: in.exports(), Chooser: in.chooser(), Room: in.storage, Kicker: in.relay}
+}
+
+// startExports packs what was accepted, and looks after what nothing packs.
+func (in *instance) startExports(ctx context.Context, group *errgroup.Group) {
+	records := in.exports()
+	packer := worker.NewExports(in.client, &activities.Exports{
+		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Kicker: in.relay, Keep: in.cfg.Exports.Keep, Log: in.log,
+	}, worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
+	sweeper := worker.ExportSweeper{Client: in.client, Exports: records, Kick: in.relay.Kick, Log: in.log}
+	group.Go(func() error { return sweeper.Run(ctx) })
+	group.Go(func() error { return packer.Run(ctx) })
+}

@@ -1,0 +1,136 @@
+package export
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Item is an entry with its name in the archive.
+type Item struct {
+	Entry
+	Path string
+}
+
+// Named gives each entry a name in the archive: below no other folder than the archive's own, unique on every
+// file system, and the same for the same entries.
+func Named(entries []Entry, naming Naming) []Item {
+	items, used := make([]Item, len(entries)), map[string]bool{}
+	folders := jobFolders(entries)
+	for i, e := range entries {
+		items[i] = Item{Entry: e, Path: unused(used, e.path(naming, folders))}
+	}
+	return items
+}
+
+const timeFolder = "2006-01-02T15-04-05"
+
+// jobFolders calls the folder of each job by when it was submitted, or, where that is not known, by its first
+// file. Of jobs of the same second, later ones are called by the next that is free.
+func jobFolders(entries []Entry) map[string]string {
+	times := map[string]time.Time{}
+	for _, e := range entries {
+		at := e.JobTime
+		if at.IsZero() {
+			at = e.CreatedAt
+		}
+		if t, known := times[e.Job]; e.Job != "" && (!known || at.Before(t)) {
+			times[e.Job] = at
+		}
+	}
+	jobs := make([]string, 0, len(times))
+	for id := range times {
+		jobs = append(jobs, id)
+	}
+	slices.SortFunc(jobs, func(a, b string) int { return cmp.Or(times[a].Compare(times[b]), strings.Compare(a, b)) })
+	folders, used := map[string]string{}, map[string]bool{}
+	for _, id := range jobs {
+		at := times[id].UTC()
+		for used[at.Format(timeFolder)] {
+			at = at.Add(time.Second)
+		}
+		folders[id] = at.Format(timeFolder)
+		used[folders[id]] = true
+	}
+	return folders
+}
+
+func (e Entry) path(naming Naming, folders map[string]string) string {
+	name := e.Name
+	if path.Ext(name) == "" {
+		name += path.Ext(e.Filename) // its owner calls it something without
+	}
+	folder := ""
+	switch naming {
+	case ByAsset:
+		return safePath(string(e.Asset)+path.Ext(name), string(e.Asset))
+	case ByJobID:
+		if folder = e.Job; folder == "" {
+			folder = "unknown"
+		}
+	case ByJobTime:
+		if folder = folders[e.Job]; folder == "" {
+			folder = e.CreatedAt.UTC().Format(timeFolder)
+		}
+	case Preserve:
+	}
+	if folder != "" && e.Preview {
+		folder += "/previews"
+	}
+	return safePath(folder+"/"+e.Dir+"/"+name, string(e.Asset))
+}
+
+// maxPart bounds a part of a path, in bytes: file systems take 255, and a number may follow.
+const maxPart = 200
+
+// safePath keeps what any file system takes as a name below the place where the archive is unpacked.
+func safePath(name, otherwise string) string {
+	var parts []string
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part = safePart(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return otherwise
+	}
+	return strings.Join(parts, "/")
+}
+
+// safePart returns "" for a part that names no file: what is empty, and dots alone.
+func safePart(part string) string {
+	part = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError || strings.ContainsRune(`:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, part)
+	part = strings.TrimRight(strings.TrimSpace(part), ". ")
+	if len(part) <= maxPart {
+		return part
+	}
+	ext := path.Ext(part)
+	if len(ext) > maxPart/4 {
+		ext = ""
+	}
+	cut := maxPart - len(ext)
+	for !utf8.RuneStart(part[cut]) {
+		cut--
+	}
+	return part[:cut] + ext
+}
+
+// unused returns the name, or the first of "name (2)", "name (3)" and so on that is not taken, whatever the case.
+func unused(used map[string]bool, name string) string {
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for n := 2; used[strings.ToLower(name)]; n++ {
+		name = fmt.Sprintf("%s (%d)%s", stem, n, ext)
+	}
+	used[strings.ToLower(name)] = true
+	return name
+}

@@ -1,0 +1,43 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/export"
+)
+
+// ExportAssetsName is the registered name of ExportAssets.
+const ExportAssetsName = "ExportAssets"
+
+// ExportAssetsParams names the export.
+type ExportAssetsParams struct{ export.Ref }
+
+// exportWithin bounds an export in all: who asked for it does not wait longer, outages included.
+const exportWithin = 24 * time.Hour
+
+// packing bounds one attempt by the slowest storage that is planned for. A worker that dies is noticed by its
+// missing heartbeat.
+func packing(bytes int64) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    5*time.Minute + time.Duration(bytes/readingRate)*time.Second,
+		ScheduleToCloseTimeout: exportWithin,
+		HeartbeatTimeout:       10 * time.Second,
+		RetryPolicy:            &untilItWorks,
+	}
+}
+
+// ExportAssets packs files of an account into an archive. One that cannot be packed ends with a reason: whoever
+// waits for it is told in any case.
+func ExportAssets(ctx workflow.Context, p ExportAssetsParams) error {
+	var a *activities.Exports
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, packing(p.Bytes)), a.PackExport, p.Ref).Get(ctx, nil)
+	if err == nil || temporal.IsCanceledError(err) {
+		return err
+	}
+	workflow.GetLogger(ctx).Warn("an export is given up", "export", p.Export, "error", err)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, ingestBookkeeping), a.GiveUpExport, p.Ref).Get(ctx, nil)
+}

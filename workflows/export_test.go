@@ -1,0 +1,216 @@
+package workflows_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/blob/mem"
+	"github.com/millrace-dev/millrace/internal/export"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/files"
+	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// exportStand keeps one export of the account "a", its files, and what was recorded of it.
+type exportStand struct {
+	mu      sync.Mutex
+	blobs   *mem.Store
+	files   map[asset.ID]files.Entry
+	over    bool
+	made    []asset.New
+	done    []export.CompletedV1
+	failed  []export.FailedV1
+	frames  []stream.Frame
+	refuse  func(attempt int) error // what Complete meets
+	attempt int
+}
+
+func (s *exportStand) Begin(context.Context, export.Ref) (export.Export, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(s.files))
+	return export.Export{Name: "x.zip", Request: export.Request{Assets: ids, Naming: export.Preserve}, Files: len(ids)}, !s.over, nil
+}
+
+func (s *exportStand) Complete(_ context.Context, _ export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempt++
+	if s.refuse != nil {
+		if err := s.refuse(s.attempt); err != nil {
+			return nil, err
+		}
+	}
+	s.made, s.done, s.over = append(s.made, archive), append(s.done, done), true
+	return nil, nil
+}
+
+func (s *exportStand) Fail(_ context.Context, _ export.Ref, failure export.FailedV1) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed, s.over = append(s.failed, failure), true
+	return nil
+}
+
+func (s *exportStand) Known(_ context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error) {
+	if account != "a" {
+		return nil, errors.New("another account")
+	}
+	return s.files, nil
+}
+
+func (s *exportStand) Several(context.Context, string, []asset.ID) (map[asset.ID]asset.Asset, error) {
+	return nil, nil
+}
+
+func (s *exportStand) Job(context.Context, string, job.ID) (job.Job, error) {
+	return job.Job{}, fault.New(fault.NotFound, "", "no job")
+}
+
+func (s *exportStand) Publish(_ context.Context, f stream.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frames = append(s.frames, f)
+	return f.Validate()
+}
+
+func (*exportStand) Kick([]outbox.Intent) {}
+
+// run packs the files of those names, each of which holds its name.
+func (s *exportStand) run(t *testing.T, names ...string) {
+	t.Helper()
+	s.blobs, s.files = mem.New(), map[asset.ID]files.Entry{}
+	for i, name := range names {
+		ref, err := blob.PutBytes(t.Context(), s.blobs, []byte(name))
+		require.NoError(t, err)
+		id := asset.ID(fmt.Sprintf("%036d", i))
+		s.files[id] = files.Entry{Asset: id, Account: "a", Hash: ref, Size: int64(len(name)), ContentType: "image/png", Place: asset.Place{Folder: "output", Filename: name}}
+		if name == "damaged" {
+			require.True(t, s.blobs.Damage(ref))
+		}
+	}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflow(workflows.ExportAssets)
+	env.RegisterActivity(&activities.Exports{
+		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Kicker: s, Keep: time.Hour, Log: slog.New(slog.DiscardHandler),
+	})
+	env.ExecuteWorkflow(workflows.ExportAssets, workflows.ExportAssetsParams{Ref: export.Ref{Export: export.NewID(), Account: "a"}})
+	require.True(t, env.IsWorkflowCompleted())
+	require.NoError(t, env.GetWorkflowError())
+}
+
+// archive reads the one archive that was made.
+func (s *exportStand) archive(t *testing.T) map[string]string {
+	t.Helper()
+	require.Len(t, s.made, 1)
+	r, err := s.blobs.Open(t.Context(), s.made[0].Hash)
+	require.NoError(t, err)
+	raw, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Len(t, raw, int(s.made[0].Size))
+	z, err := zip.NewReader(bytes.NewReader(raw), s.made[0].Size)
+	require.NoError(t, err)
+	found := map[string]string{}
+	for _, f := range z.File {
+		content, err := f.Open()
+		require.NoError(t, err)
+		data, err := io.ReadAll(content)
+		require.NoError(t, err)
+		found[f.Name] = string(data)
+	}
+	return found
+}
+
+func TestAnExportBecomesAnAsset(t *testing.T) {
+	t.Parallel()
+	s := &exportStand{}
+	s.run(t, "one.png", "two.png")
+	require.Equal(t, map[string]string{"one.png": "one.png", "two.png": "two.png"}, s.archive(t))
+	require.Equal(t, asset.Archived, s.made[0].Origin)
+	require.Equal(t, "x.zip", s.made[0].Name)
+	require.WithinDuration(t, time.Now().Add(time.Hour), *s.made[0].Deadline, 10*time.Minute)
+	require.Equal(t, 2, s.done[0].Packed)
+	require.Equal(t, s.made[0].Size, s.done[0].Size)
+	require.NotEmpty(t, s.frames)
+	require.Empty(t, s.failed)
+}
+
+func TestADamagedFileIsLeftOutOfAnExport(t *testing.T) {
+	t.Parallel()
+	s := &exportStand{}
+	s.run(t, "one.png", "damaged", "two.png")
+	require.Equal(t, map[string]string{"one.png": "one.png", "two.png": "two.png"}, s.archive(t))
+	require.Equal(t, 3, s.done[0].Files)
+	require.Equal(t, 2, s.done[0].Packed)
+	require.Len(t, s.done[0].Missing, 1)
+	require.Equal(t, "fetch_failed", s.done[0].Missing[0].Error)
+}
+
+func TestAnExportOfNothingThatCanBeReadFails(t *testing.T) {
+	t.Parallel()
+	for name, names := range map[string][]string{"damaged": {"damaged"}, "gone": nil} {
+		s := &exportStand{}
+		s.run(t, names...)
+		require.Len(t, s.failed, 1, name)
+		require.Equal(t, "nothing_to_export", s.failed[0].Code, name)
+		require.Empty(t, s.made, name)
+	}
+}
+
+func TestAnExportOutlivesOutages(t *testing.T) {
+	t.Parallel()
+	s := &exportStand{refuse: func(attempt int) error {
+		if attempt < 6 {
+			return fault.New(fault.Unavailable, "", "the database is away")
+		}
+		return nil
+	}}
+	s.run(t, "one.png")
+	require.Equal(t, map[string]string{"one.png": "one.png"}, s.archive(t))
+	require.Equal(t, 6, s.attempt)
+}
+
+func TestAnExportThatIsRefusedSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := &exportStand{refuse: func(int) error { return fault.New(fault.Denied, "storage_quota_exceeded", "delete some") }}
+	s.run(t, "one.png")
+	require.Equal(t, []export.FailedV1{{Code: "storage_quota_exceeded", Message: "delete some", Files: 1}}, s.failed)
+	require.Equal(t, 1, s.attempt)
+}
+
+func TestAnExportThatCannotWorkIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := &exportStand{refuse: func(int) error { return errors.New("a bug") }}
+	s.run(t, "one.png")
+	require.Len(t, s.failed, 1)
+	require.Equal(t, "internal_error", s.failed[0].Code)
+	require.NotContains(t, s.failed[0].Message, "bug")
+}
+
+func TestAnExportThatIsOverIsNotPackedAgain(t *testing.T) {
+	t.Parallel()
+	s := &exportStand{over: true}
+	s.run(t, "one.png")
+	require.Zero(t, s.attempt)
+	require.Empty(t, s.failed)
+}
