@@ -325,11 +325,12 @@ func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, err
 }
 
 func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) node.Call {
+	l := &live{ctx: ctx, chain: c, node: pn.ID, announced: pn.Cost >= slowNode}
 	return node.Call{
 		Models: c.models(pn),
 		NodeID: pn.ID, Prompt: c.plan.source.Prompt, ExtraPNGInfo: c.plan.source.PNGInfo(),
 		SubmittedAt: c.plan.submitted, MaxPixels: c.g.MaxPixels, Files: files,
-		Live: &live{ctx: ctx, chain: c, node: pn.ID, announced: pn.Cost >= slowNode},
+		Live: l, Ran: c.previews(l, pn),
 	}
 }
 

@@ -1,8 +1,14 @@
 package activities
 
 import (
+	"bytes"
 	"context"
+	"time"
 
+	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/raster"
+	"github.com/millrace-dev/millrace/internal/raster/codec"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -44,4 +50,51 @@ func (l *live) publish(f stream.Frame) {
 	if err := c.g.Bus.Publish(l.ctx, f); err != nil {
 		c.g.Log.Debug("frame dropped", "job_id", c.params.Job, "node_id", l.node, "error", err)
 	}
+}
+
+const (
+	// previewedNode is the cost from which pictures of a node are previewed: many times what a preview takes.
+	previewedNode = 200 * time.Millisecond
+	// previewEvery is the time between two previews of one node.
+	previewEvery = 500 * time.Millisecond
+)
+
+// previews returns what shows the pictures of a node that takes its time, each call's as it comes; nil
+// where nothing is to be shown. What an output node makes is told when it has ended.
+func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
+	class, ok := c.plan.classes.Lookup(pn.Class)
+	if !ok || class.OutputNode || pn.Cost < previewedNode {
+		return nil
+	}
+	var last time.Time
+	return func(res node.Result) {
+		im := picture(class, res)
+		if im == nil || time.Since(last) < previewEvery {
+			return
+		}
+		last = time.Now()
+		var data bytes.Buffer
+		if err := codec.EncodePreview(l.ctx, raster.Engine{}, &data, im, 0); err != nil {
+			c.g.Log.Debug("no preview", "job_id", c.params.Job, "node_id", l.node, "error", err)
+			return
+		}
+		l.Preview("image/jpeg", data.Bytes())
+	}
+}
+
+// picture returns the first image among the outputs of a call, the last one of a list; nil if there is none.
+func picture(class *node.Class, res node.Result) *raster.Image {
+	for i, out := range class.Outputs {
+		if out.Type != node.Image || i >= len(res.Outputs) {
+			continue
+		}
+		value := res.Outputs[i]
+		if list, ok := value.(node.List); ok && len(list) > 0 {
+			value = list[len(list)-1]
+		}
+		if im, ok := value.(*raster.Image); ok && im.Frames() > 0 {
+			return im
+		}
+	}
+	return nil
 }

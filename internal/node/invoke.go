@@ -144,6 +144,9 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 			return Result{}, fmt.Errorf("class %s: output %d is a list: %t; declared: %t", inv.Class.Name, i, isList, out.IsList)
 		}
 	}
+	if call.Ran != nil {
+		call.Ran(res)
+	}
 	return res, nil
 }
 

@@ -158,6 +158,9 @@ type Call struct {
 	Files        Files
 	Live         Live
 	Models       Models // of a Partner class; nil elsewhere
+
+	// Ran, unless nil, is told what each call of a mapped or other class gave, while the node still runs.
+	Ran func(Result)
 }
 
 // Models runs models of partners on behalf of one node. A run that is repeated, because its worker was

@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"image/jpeg"
 	"strings"
 	"testing"
 	"time"
@@ -25,17 +27,23 @@ func TestLiveFramesComeWhileTheirNodeRuns(t *testing.T) {
 	c := newClient(t, "pro")
 	s := c.dial("")
 	var texts []string
-	for colour := 255; len(texts) == 0; colour-- { // a frame that its node's end overtakes is not told, and the node is short
-		require.Positive(t, colour, "no text was ever told")
+	pictures := 0
+	for colour := 255; len(texts) == 0 || pictures == 0; colour-- { // a frame that its node's end overtakes is not told, and the node is short
+		require.Positive(t, colour, "no text or no preview was ever told")
 		id := c.submit(strings.Replace(sized, "255", fmt.Sprint(colour), 1))
-		texts = s.texts(id)
+		told, shown := s.frames(id)
 		require.Equal(t, "completed", c.status(id))
+		pictures += shown
+		if len(told) > 0 {
+			texts = told
+		}
 	}
 	require.Equal(t, []string{"2: width: 3000, height: 3000\n batch size: 1"}, texts)
 }
 
-// texts reads to the end of a job and returns what its nodes showed as text; each frame is one of a node that runs.
-func (s *socket) texts(id string) (texts []string) {
+// frames reads to the end of a job and returns what its nodes showed as text, and how many previews; each is of a node
+// that runs.
+func (s *socket) frames(id string) (texts []string, previews int) {
 	t := s.c.t
 	t.Helper()
 	running := map[string]bool{}
@@ -43,6 +51,15 @@ func (s *socket) texts(id string) (texts []string) {
 		require.NoError(t, s.conn.SetReadDeadline(time.Now().Add(patience)))
 		kind, raw, err := s.conn.ReadMessage()
 		require.NoError(t, err)
+		if kind == websocket.BinaryMessage && binary.BigEndian.Uint32(raw) == 1 { // PREVIEW_IMAGE
+			require.Equal(t, uint32(1), binary.BigEndian.Uint32(raw[4:]), "a JPEG")
+			config, err := jpeg.DecodeConfig(bytes.NewReader(raw[8:]))
+			require.NoError(t, err)
+			require.Equal(t, 512, config.Width)
+			require.NotEmpty(t, running)
+			previews++
+			continue
+		}
 		if kind == websocket.BinaryMessage {
 			require.Equal(t, uint32(3), binary.BigEndian.Uint32(raw))
 			size := binary.BigEndian.Uint32(raw[4:])
@@ -68,7 +85,7 @@ func (s *socket) texts(id string) (texts []string) {
 			}
 		}
 	}
-	return texts
+	return texts, previews
 }
 
 func TestEventStreamOfARunningJob(t *testing.T) {

@@ -37,9 +37,18 @@ const (
 	previewQuality = 80
 )
 
-// EncodePreview writes one frame as a JPEG of at most 512 pixels a side.
+// EncodePreview writes one frame as a JPEG of at most 512 pixels a side. Of a large one only some pixels
+// are looked at, so that a preview costs about the same whatever it is of.
 func EncodePreview(ctx context.Context, e raster.Engine, w io.Writer, im *raster.Image, frame int) error {
-	return EncodeThumbnail(ctx, e, w, im, frame, previewSide, previewQuality)
+	coarse := im.Frame(frame)
+	if long := max(coarse.Width(), coarse.Height()); long > 4*previewSide {
+		width, height := max(1, coarse.Width()*2*previewSide/long), max(1, coarse.Height()*2*previewSide/long)
+		var err error
+		if coarse, err = e.Resize(ctx, coarse, width, height, raster.NearestExact); err != nil {
+			return err
+		}
+	}
+	return EncodeThumbnail(ctx, e, w, coarse, 0, previewSide, previewQuality)
 }
 
 // EncodeThumbnail writes one frame as a JPEG of at most side pixels a side; smaller

@@ -1,0 +1,67 @@
+package activities_test
+
+import (
+	"bytes"
+	"context"
+	"image/jpeg"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/raster"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// framesBus keeps what is published, and what of the node's facts was recorded by then.
+type framesBus struct {
+	mu     sync.Mutex
+	b      *bench
+	t      *testing.T
+	frames []stream.Frame
+	facts  [][]string
+}
+
+func (f *framesBus) Publish(_ context.Context, frame stream.Frame) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.frames, f.facts = append(f.frames, frame), append(f.facts, f.b.facts(f.t))
+	return nil
+}
+
+// pictures is a class that makes an image.
+func pictures(name string, cost time.Duration, output bool) *node.Class {
+	return &node.Class{
+		Name: name, Module: "nodes", OutputNode: output, Outputs: []node.Output{{Name: "image", Type: node.Image}},
+		Cost: func(node.Args, int64) time.Duration { return cost },
+		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
+			im, err := raster.Engine{}.Solid(ctx, 1, 1500, 3000, []uint8{200, 100, 0})
+			return node.Result{Outputs: []node.Value{im}}, err
+		},
+	}
+}
+
+// W-57, W-59: a node that takes its time shows what it made while it still runs, at most 512 pixels a side. What an
+// output node makes is told when it has ended, and what is quick needs no preview.
+func TestSlowNodesPreviewTheirPictures(t *testing.T) {
+	t.Parallel()
+	slow, quick, shown := pictures("Slow", time.Second, false), pictures("Quick", time.Millisecond, false), pictures("Shown", time.Second, true)
+	shown.Inputs = []node.Input{
+		{Name: "a", Type: node.Image, Section: node.Required}, {Name: "b", Type: node.Image, Section: node.Required},
+	}
+	b := newBench(t, `{"1":{"class_type":"Slow","inputs":{}},"2":{"class_type":"Quick","inputs":{}},
+		"3":{"class_type":"Shown","inputs":{"a":["1",0],"b":["2",0]}}}`, []string{"3"}, slow, quick, shown)
+	bus := &framesBus{b: b, t: t}
+	b.activities.Bus = bus
+	b.drive(t, b.begin(t), b.once)
+	require.Len(t, bus.frames, 1)
+	frame := bus.frames[0]
+	require.Equal(t, []any{stream.FramePreview, "1", "image/jpeg"}, []any{frame.Kind, frame.Node, frame.ContentType})
+	require.Contains(t, bus.facts[0], "started 1")
+	require.NotContains(t, bus.facts[0], "executed 1")
+	config, err := jpeg.DecodeConfig(bytes.NewReader(frame.Data))
+	require.NoError(t, err)
+	require.Equal(t, []int{512, 256}, []int{config.Width, config.Height})
+}
