@@ -158,6 +158,33 @@ func TestHumanOutput(t *testing.T) {
 	}
 }
 
+// A worker was lost in node 10. Its bar begins where the attempt began that ended it, and node 2, which ran again because
+// what it had made was in the lost worker's memory, stays where its end was recorded.
+func TestTheTimelineShowsTheAttemptThatEndedANode(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	h := read(t, first, append(done("1.0")[:5:5],
+		fact{3200 * ms, "a/1", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "2", Class: "ImageBlur", Millis: 1000}},
+		fact{3300 * ms, "a/1", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 1}},
+		fact{60_000 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "2", Class: "ImageBlur", Attempt: 2}},
+		fact{61_000 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 2}},
+		fact{63_000 * ms, "b/2", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "10", Class: "SaveImage", Millis: 2000}},
+		fact{63_100 * ms, "b/2", job.TypeSucceeded, job.SucceededV1{Run: 1}},
+	)...)
+	spans := map[string]inspect.NodeSpan{}
+	for _, s := range h.Timeline(start).Nodes {
+		spans[s.Node] = s
+	}
+	require.Equal(t, start.Add(61_000*ms), spans["10"].Began)
+	require.Equal(t, "b/2", spans["10"].Worker)
+	require.Equal(t, 2, spans["10"].Attempt)
+	require.True(t, spans["10"].Retried)
+	require.Equal(t, inspect.NodeExecuted, spans["2"].State)
+	require.Equal(t, "a/1", spans["2"].Worker)
+	require.Equal(t, start.Add(2200*ms), spans["2"].Began)
+	require.False(t, spans["2"].Retried)
+}
+
 func side(h inspect.History, sigma string) inspect.Side {
 	doc := submission(sigma).data.(job.SubmittedV1).Document.Inline
 	var src job.Source

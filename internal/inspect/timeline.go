@@ -150,8 +150,7 @@ func (c *spanCollector) see(f Fact) {
 			s.State, s.Ended, s.Worker = NodeCached, f.At, f.Actor
 		}
 	case job.NodeStartedV1:
-		s := c.of(e.Run, e.Node, f.At)
-		s.Class, s.Attempt, s.Worker = e.Class, e.Attempt, f.Actor
+		c.of(e.Run, e.Node, f.At).start(f, e)
 	case job.NodeExecutedV1:
 		s := c.of(e.Run, e.Node, f.At)
 		s.Class, s.Files = e.Class, len(e.Files)
@@ -159,7 +158,7 @@ func (c *spanCollector) see(f Fact) {
 		if s.Took = Millis(time.Duration(e.Millis) * time.Millisecond); e.Cached {
 			s.State = NodeCached
 		}
-		// The facts of quick nodes are recorded together, and a retry records no second start.
+		// The facts of quick nodes are recorded together, and not every retry records a second start.
 		if measured := f.At.Add(-time.Duration(s.Took)); s.Retried || measured.Before(s.Began) {
 			s.Began = measured
 		}
@@ -170,8 +169,18 @@ func (c *spanCollector) see(f Fact) {
 	}
 }
 
+// start begins the span, or its next attempt. A node whose end is recorded stays as it is: when it runs again, as after
+// the loss of what it had made in memory, that is recorded once more by nobody.
+func (s *NodeSpan) start(f Fact, e job.NodeStartedV1) {
+	if s.State != NodeRunning {
+		return
+	}
+	s.Retried = s.Retried || s.Worker != "" && s.Worker != f.Actor
+	s.Class, s.Attempt, s.Worker, s.Began = e.Class, e.Attempt, f.Actor, f.At
+}
+
 func (s *NodeSpan) end(f Fact, state string) {
-	s.Retried = s.Worker != "" && s.Worker != f.Actor
+	s.Retried = s.Retried || s.Worker != "" && s.Worker != f.Actor
 	s.State, s.Worker, s.Ended = state, f.Actor, f.At
 	s.Took = Millis(f.At.Sub(s.Began))
 }
