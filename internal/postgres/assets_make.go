@@ -263,7 +263,7 @@ func (s *Assets) queueAsset(q *pgx.Batch, n asset.New, name naming, st *standing
 	}
 	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
 		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known), len(known) == 0)
-	queueWithin(q, n.Account, st.limit)
+	queueWithin(q, n.Account, st.limit, n.Size)
 	if len(known) == 0 {
 		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
 	}

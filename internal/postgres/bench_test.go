@@ -1,11 +1,17 @@
 package postgres_test
 
 import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -17,5 +23,36 @@ func BenchmarkAppend(b *testing.B) {
 	for b.Loop() {
 		_, err := store.Append(b.Context(), noted("note-"+uuid.NewString(), 0, "one", "two", "three"))
 		require.NoError(b, err)
+	}
+}
+
+// BenchmarkUploadsOfOneAccount is the cost of an upload of sixteen at once by one account, without a limit of what it
+// keeps, far below one, and near it.
+func BenchmarkUploadsOfOneAccount(b *testing.B) {
+	for name, c := range map[string]struct{ limit, kept int64 }{
+		"unlimited": {0, 0}, "far": {1 << 30, 0}, "near": {1 << 30, 1 << 30 / 10 * 9},
+	} {
+		b.Run(name, func(b *testing.B) {
+			pool, registry := openPool(b, newDatabase(b)), eventlog.NewRegistry()
+			require.NoError(b, asset.Register(registry))
+			store := postgres.NewAssets(pool, postgres.NewEventStore(pool, registry, nil)).Within(postgres.NewStorage(pool, c.limit))
+			upload := func(id string, size int64) {
+				_, err := store.Create(b.Context(), asset.New{
+					Account: "a", Origin: asset.Uploaded, Hash: blob.Sum([]byte(id)), Size: size, ContentType: "image/png",
+					Place: &asset.Place{Folder: "input", Filename: id},
+				})
+				if err != nil {
+					b.Error(err)
+				}
+			}
+			upload("first", c.kept)
+			var n atomic.Int64
+			b.SetParallelism(max(1, 16/runtime.GOMAXPROCS(0)))
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					upload(fmt.Sprint(n.Add(1)), 1)
+				}
+			})
+		})
 	}
 }

@@ -66,7 +66,7 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload, name naming, limi
 		if e, err = f.insertUpload(ctx, tx, name.id, u); err != nil {
 			return err
 		}
-		if err := within(ctx, tx, u.Account, limit); err != nil {
+		if err := within(ctx, tx, u.Account, limit, u.Size); err != nil {
 			return err
 		}
 		made := creation(e, asset.Uploaded, nil, meta)

@@ -172,20 +172,21 @@ func (s *Storage) Recount(ctx context.Context, id string) (counted, kept account
 	return counted, kept, classify(err, "count what an account keeps")
 }
 
-const withinStorage = `select within_storage($1, $2)`
+const withinStorage = `select within_storage_by($1, $2, $3)`
 
-// queueWithin queues the check that what was added is within the account's limit; nothing where there is none.
-func queueWithin(q *pgx.Batch, id string, limit int64) {
+// queueWithin queues the check that what was added, so many bytes at most, is within the account's limit; nothing
+// where there is none.
+func queueWithin(q *pgx.Batch, id string, limit, added int64) {
 	if limit > 0 {
-		q.Queue(withinStorage, id, limit)
+		q.Queue(withinStorage, id, limit, added)
 	}
 }
 
-// within checks that what tx has added is within the account's limit.
-func within(ctx context.Context, tx pgx.Tx, id string, limit int64) error {
+// within checks that what tx has added, so many bytes at most, is within the account's limit.
+func within(ctx context.Context, tx pgx.Tx, id string, limit, added int64) error {
 	if limit == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, withinStorage, id, limit)
+	_, err := tx.Exec(ctx, withinStorage, id, limit, added)
 	return classify(err, "check how much an account keeps")
 }

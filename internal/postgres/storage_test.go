@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -205,6 +207,96 @@ func TestUploadsAtOnceStayWithinTheLimit(t *testing.T) {
 	require.Error(t, k.storage.Fits(t.Context(), "acme", 1))
 	require.NoError(t, k.storage.Fits(t.Context(), "others", 1000))
 	require.Error(t, k.storage.Fits(t.Context(), "others", 1001))
+}
+
+// Small uploads of an account far below its limit do not wait for each other's commits; on the way to it they do, and
+// however they are mixed, what is accepted is within the limit and nothing that fits is refused.
+func TestSmallUploadsAtOnceStayWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	const limit, small, large = 256 * 8, 8, 100
+	k := newKeeper(t, limit)
+	var accepted atomic.Int64
+	var group errgroup.Group
+	group.SetLimit(24)
+	for i := range limit/small + 24 {
+		group.Go(func() error {
+			size := small
+			if i%64 == 63 {
+				size = large // too large to be added beside others
+			}
+			data := []byte(fmt.Sprintf("%*d", size, i))
+			_, err := k.store.Create(t.Context(), asset.New{
+				Account: "acme", Origin: asset.Uploaded, Hash: blob.Sum(data), Size: int64(size), ContentType: "image/png",
+			})
+			if err == nil {
+				accepted.Add(int64(size))
+				return nil
+			}
+			if fault.CodeOf(err) != account.CodeStorage {
+				return fmt.Errorf("upload %d: %w", i, err)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
+	kept := k.requireCounted(t, "acme").Bytes
+	require.Equal(t, accepted.Load(), kept)
+	require.LessOrEqual(t, kept, int64(limit))
+	require.Greater(t, kept, int64(limit-small), "what is left has room for none of those that were refused")
+}
+
+// Far below the limit an upload is committed beside one that is not yet; close to it, it waits for what that comes to.
+func TestUploadsWaitForEachOtherOnlyNearTheLimit(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t, 1024)
+	slot := 100 // which no session takes by itself: here nothing may wait for a row
+	begin := func(size int64) pgx.Tx {
+		tx, err := k.pool.Begin(t.Context())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }) // of one that a failure has left
+		slot++
+		_, err = tx.Exec(t.Context(), `insert into account_storage (account, slot, bytes, files) values ('acme', $1, $2, 1)`, slot, size)
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `select within_storage_by('acme', 1024, $1)`, size)
+		require.NoError(t, err)
+		return tx
+	}
+	waiting := make(chan error, 1)
+	upload := func(letter string, size int) {
+		go func() {
+			_, err := k.upload(t.Context(), "acme", letter, size, nil)
+			waiting <- err
+		}()
+		k.awaitWaiting(t, waiting)
+	}
+	first := begin(4)
+	second := begin(3) // beside the first
+	upload("a", 1018)  // too large for that
+	require.NoError(t, first.Rollback(t.Context()))
+	require.NoError(t, second.Commit(t.Context()))
+	require.NoError(t, <-waiting, "there is room when the first has come to nothing")
+
+	third := begin(2)
+	upload("b", 2)
+	require.NoError(t, third.Commit(t.Context()))
+	require.Equal(t, account.CodeStorage, fault.CodeOf(<-waiting))
+	kept, err := k.storage.Kept(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Equal(t, account.Storage{Bytes: 1023, Files: 3, Limit: 1024}, kept)
+}
+
+// awaitWaiting returns when a session waits for an advisory lock. What is done instead of that comes by over.
+func (k *keeper) awaitWaiting(t *testing.T, over <-chan error) {
+	t.Helper()
+	for waits := false; !waits; {
+		select {
+		case err := <-over:
+			require.FailNow(t, "nothing waits", "%v", err)
+		default:
+		}
+		require.NoError(t, k.pool.QueryRow(t.Context(), `select exists (select from pg_locks
+			where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database()))`).Scan(&waits))
+	}
 }
 
 // Nothing that was accepted is lost: jobs and calls keep what they make, and only then the door is shut.

@@ -136,7 +136,7 @@ func (u *Userdata) put(ctx context.Context, account string, f userdata.File, mos
 		if held > most {
 			return fault.New(fault.Exhausted, "too_many_files", "an account keeps at most %d files", most)
 		}
-		return within(ctx, tx, account, limit)
+		return within(ctx, tx, account, limit, f.Size)
 	})
 	return kept, err
 }
