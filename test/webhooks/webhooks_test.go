@@ -74,9 +74,15 @@ func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	var well atomic.Bool
-	r := receive(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+	looked := make(chan struct{}) // closed when the replay was looked at before it is taken
+	r := receive(t, func(_ int, w http.ResponseWriter, req *http.Request) {
 		if !well.Load() {
 			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		select {
+		case <-looked:
+		case <-req.Context().Done():
 		}
 	})
 	e := c.register(r.url)
@@ -92,6 +98,7 @@ func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	well.Store(true)
 	again := c.json("POST", e.path()+"/deliveries/"+id+"/replay", "")
 	require.Equal(t, "pending", again["status"])
+	close(looked)
 	done := c.awaitDelivery(e, "delivered")
 	require.Equal(t, id, done["id"])
 	require.EqualValues(t, 1, done["replays"])
