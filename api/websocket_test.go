@@ -157,6 +157,14 @@ func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`{"node_id":%q,"prompt_id":%q,"display_node_id":%[1]q,"parent_node_id":null,"real_node_id":%[1]q,"image_type":"image/png"}`,
 		node, jobA), string(got[8:8+size]))
 	require.Equal(t, "PNG", string(got[8+size:]))
+
+	inner := preview("2.0.0.1", "image/png", "PNG") // of a node that another expanded to
+	inner.Frame.Within = &job.Expansion{Parent: "2", Display: "1", Real: "3"}
+	h.hub.Publish(account.LocalID, inner)
+	got = []byte(next(t, flagged))
+	size = binary.BigEndian.Uint32(got[4:])
+	require.JSONEq(t, fmt.Sprintf(`{"node_id":"2.0.0.1","prompt_id":%q,"display_node_id":"1","parent_node_id":"2","real_node_id":"3","image_type":"image/png"}`,
+		jobA), string(got[8:8+size]))
 }
 
 func TestBinaryLengthsCountBytes(t *testing.T) {
