@@ -6,13 +6,17 @@ import (
 	"strings"
 )
 
-// Words that say where a file belongs. Each asset has exactly one of them, as its first label.
+// Words that say where a file belongs. Each asset has exactly one of them, as its first label, but an archive.
 const (
 	LabelInput  = "input"
 	LabelOutput = "output"
 	LabelTemp   = "temp"
 	LabelModels = "models"
 )
+
+// LabelExport is the first label of an archive: editors show it neither among inputs nor among outputs. Owners may
+// use the word as well.
+const LabelExport = "export"
 
 // IsPlaceLabel reports a word that says where a file belongs: it follows from the file and is no tag that
 // an owner gives or takes.
@@ -57,7 +61,7 @@ func (a Asset) Placed() []string {
 	case Hosted:
 		return []string{LabelOutput}
 	case Archived:
-		return []string{LabelTemp}
+		return []string{LabelExport}
 	case Uploaded, Referenced, Produced:
 	}
 	return []string{LabelInput}

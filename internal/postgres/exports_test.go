@@ -90,7 +90,7 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, "x.zip", a.Title())
-	require.Equal(t, []string{"temp"}, a.Labels(), "editors list it neither as input nor as output")
+	require.Equal(t, []string{asset.LabelExport}, a.Labels(), "editors list it neither as input nor as output")
 	require.Equal(t, a.ExpiresAt, e.Done.ExpiresAt)
 
 	// What comes behind the end changes nothing.

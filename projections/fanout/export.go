@@ -20,9 +20,6 @@ type exportData struct {
 	Error     string       `json:"error,omitempty"` // of a failed one
 }
 
-// maxPacked bounds the exports that a room remembers as over.
-const maxPacked = 1000
-
 // HandleExports takes facts of exports in the order of the log and tells watchers; those that it has seen are passed
 // over. Nothing of them is kept: each fact says all there is to say, and who comes later asks for the task.
 func (f *Fanout) HandleExports(batch []eventlog.Recorded) {
@@ -70,22 +67,20 @@ func (r *room) exportFact(rec eventlog.Recorded, data any) []*stream.Message {
 	default:
 		return nil
 	}
-	if d.Status.Final() {
-		r.forgetExport(id)
+	switch d.Status {
+	case export.Running:
+		r.packing[id] = true
+	case export.Completed, export.Failed:
+		delete(r.packing, id)
+	case export.Created:
 	}
 	return d.messages()
 }
 
-func (r *room) forgetExport(id export.ID) {
-	if len(r.packed) >= maxPacked {
-		clear(r.packed)
-	}
-	r.packed[id] = true
-}
-
-// exportProgress returns what watchers learn from a live frame of an export.
+// exportProgress returns what watchers learn from a live frame of an export. Frames overtake facts: one that comes
+// before the export was said to be packed, or after its end, is passed over.
 func (r *room) exportProgress(p export.Progress) []*stream.Message {
-	if r.packed[p.Export] {
+	if !r.packing[p.Export] {
 		return nil
 	}
 	return exportData{

@@ -43,6 +43,7 @@ func said(status string, rest string) string {
 func TestWatchersAreToldHowFarAnExportIs(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
+	w.out.HandleFrame(packing(export.Progress{Files: 3, Attempted: 1, Bytes: 100, Packed: 40}))
 	w.pack(t, export.RequestedV1{Name: "x.zip", Files: 3, Bytes: 100}, export.StartedV1{Files: 3, Bytes: 100})
 	w.out.HandleFrame(packing(export.Progress{Files: 3, Attempted: 1, Bytes: 100, Packed: 50}))
 	w.pack(t, export.RequeuedV1{}, export.CompletedV1{Name: "x.zip", Files: 3, Packed: 2, Bytes: 80})
@@ -53,7 +54,7 @@ func TestWatchersAreToldHowFarAnExportIs(t *testing.T) {
 		said("running", `"assets_total":3,"assets_attempted":0,"assets_failed":0,"bytes_total":100,"bytes_processed":0,"progress":0`),
 		said("running", `"assets_total":3,"assets_attempted":1,"assets_failed":0,"bytes_total":100,"bytes_processed":50,"progress":0.5`),
 		said("completed", `"export_name":"x.zip","assets_total":3,"assets_attempted":3,"assets_failed":1,"bytes_total":80,"bytes_processed":80,"progress":1`),
-	}, frames(messages), "what comes behind the end is of no interest")
+	}, frames(messages), "progress that comes before the start or behind the end is of no interest")
 	for _, m := range messages {
 		require.True(t, m.Broadcast, "an export belongs to no connection")
 	}

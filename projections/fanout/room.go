@@ -15,12 +15,13 @@ import (
 // frames in, messages out. Its owner serialises the calls.
 type room struct {
 	jobs   map[job.ID]*watched
-	rename bool               // exception types become those of the self-hosted runtime
-	packed map[export.ID]bool // exports that are over: progress that comes late is of no interest
+	rename bool // exception types become those of the self-hosted runtime
+
+	packing map[export.ID]bool // exports that the log says are being packed: progress before and after says nothing
 }
 
 func newRoom(rename bool) *room {
-	return &room{jobs: map[job.ID]*watched{}, rename: rename, packed: map[export.ID]bool{}}
+	return &room{jobs: map[job.ID]*watched{}, rename: rename, packing: map[export.ID]bool{}}
 }
 
 // apply folds a fact and returns what watchers learn from it, in order. Facts that are

@@ -116,7 +116,7 @@ func TestAnExportOutlivesItsWorkers(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(holds[f.Name], data), f.Name)
 		}
-		_, list := c.call("GET", "/api/assets?include_tags=temp", "")
+		_, list := c.call("GET", "/api/assets?include_tags=export", "")
 		require.Equal(t, round+1, strings.Count(list, `"mime_type":"application/zip"`), "one archive of each export: %s", list)
 	}
 }

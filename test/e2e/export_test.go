@@ -122,8 +122,11 @@ func TestSeveralFilesAreDownloadedInOneArchive(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"asset_id": absentID, "error": "not_found"}}, result["failed_assets"])
 
 	// The archive is a file of the account: it is listed, but neither as input nor as output, and can be deleted.
-	archives, _ := c.json("GET", "/api/assets?include_tags=temp&name_contains=export-", "")["assets"].([]any)
+	archives, _ := c.json("GET", "/api/assets?include_tags=export", "")["assets"].([]any)
 	require.Len(t, archives, 2)
+	for _, place := range []string{"output,temp", "input", "models"} {
+		require.NotContains(t, c.do("GET", "/api/assets?tags_any="+place, "").body, "application/zip", place)
+	}
 	for _, a := range archives {
 		id, _ := a.(map[string]any)["id"].(string)
 		require.Equal(t, http.StatusNoContent, c.do("DELETE", "/api/assets/"+id, "").status)
