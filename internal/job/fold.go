@@ -76,7 +76,9 @@ func (j *Job) nodeFact(data any) {
 	}
 	switch e := data.(type) {
 	case NodeStartedV1:
-		if e.Run == j.Run {
+		// A node whose end is recorded may run again, after what it had made was lost with its worker's memory. No
+		// second end is recorded: it would stand as running until the job ends.
+		if e.Run == j.Run && (e.Attempt < 2 || !slices.Contains(j.Executed, e.Node)) {
 			running[e.Node] = e.Class
 		}
 	case NodeExecutedV1:

@@ -88,6 +88,18 @@ func TestTheStoryOfARun(t *testing.T) {
 	require.EqualValues(t, 108, j.Position)
 }
 
+// What was recorded may run again behind the loss of a worker, and no second end of it is recorded: what the job is at
+// is the node that has not ended.
+func TestANodeThatRunsAgainDoesNotStandAsRunning(t *testing.T) {
+	t.Parallel()
+	again, secondAgain := first, second
+	again.Attempt, secondAgain.Attempt = 2, 2
+	j := fold(submitted, admitted, started, cached, first, firstDone, second, again, secondAgain)
+	require.Equal(t, map[string]string{"2": "B"}, j.Running)
+	require.Equal(t, 1, j.NodesDone)
+	require.Empty(t, fold(submitted, admitted, started, cached, first, firstDone, second, again, secondAgain, shown).Running)
+}
+
 func TestDeliveringTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	facts := []any{submitted, admitted, started, cached, first, firstDone, second, shown, job.SucceededV1{Run: 1}}
