@@ -90,13 +90,24 @@ func expiry(id asset.ID, account string) eventlog.Append {
 	}
 }
 
+// keysAtOnce is how many keys one statement forgets: a flood of a day ago must not become one statement that takes
+// minutes, while whoever takes one of its keys again waits.
+const keysAtOnce = 10_000
+
 // Forget removes keys and holds that mean nothing any more: keys past their day, holds of jobs that
 // neither wait nor run.
 func (s *Assets) Forget(ctx context.Context) error {
-	_, err := s.pool.Exec(ctx, `with keys as (delete from idempotency_keys where expires_at <= now())
-		delete from asset_holds h where not exists (select from job_slots s where s.job_id = h.job_id)
-			and not exists (select from job_queue q where q.job_id = h.job_id)`)
-	return classify(err, "forget spent keys and holds")
+	for gone := int64(keysAtOnce); gone == keysAtOnce; {
+		tag, err := s.pool.Exec(ctx, `delete from idempotency_keys where (account, operation, key) in (select account, operation, key
+			from idempotency_keys where expires_at <= now() order by expires_at limit $1 for update skip locked)`, keysAtOnce)
+		if err != nil {
+			return classify(err, "forget spent keys")
+		}
+		gone = tag.RowsAffected()
+	}
+	_, err := s.pool.Exec(ctx, `delete from asset_holds h where not exists (select from job_slots s where s.job_id = h.job_id)
+		and not exists (select from job_queue q where q.job_id = h.job_id)`)
+	return classify(err, "forget spent holds")
 }
 
 // documentBlob is the expression of the index events_document, letter for letter.
