@@ -162,6 +162,9 @@ func (s *fileServer) claimImage(ctx context.Context, account string) (release fu
 
 // badImage turns what is wrong with an image into the contract's 400.
 func badImage(err error) error {
+	if fault.CodeOf(err) == "invalid_image" { // says what is wrong already
+		return err
+	}
 	switch fault.KindOf(err) {
 	case fault.Exhausted:
 		return fault.Wrap(err, fault.Invalid, "invalid_image", "the image has more than %d megapixels", maxViewPixels/1_000_000)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -43,6 +44,9 @@ func (s *TokenAccounts) AccountOf(ctx context.Context, n account.Named) (account
 }
 
 func (s *TokenAccounts) find(ctx context.Context, n account.Named) (account.Account, error) {
+	if strings.ContainsRune(n.Text, 0) { // PostgreSQL takes no such text, so nothing is called so
+		return account.Account{}, fault.New(fault.NotFound, "not_found", "no such account")
+	}
 	a, err := s.accounts.Account(ctx, n.Text)
 	if fault.Is(err, fault.NotFound) {
 		a, err = s.accounts.AccountByName(ctx, n.Text)

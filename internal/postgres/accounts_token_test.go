@@ -37,6 +37,8 @@ func TestTokensNameAccounts(t *testing.T) {
 	for _, finder := range []*postgres.TokenAccounts{known, creating} {
 		_, err = finder.AccountOf(t.Context(), account.Named{Text: account.LocalID})
 		require.Equal(t, fault.NotFound, fault.KindOf(err), "the local account is nobody's")
+		_, err = finder.AccountOf(t.Context(), account.Named{Text: "ac\x00me"})
+		require.Equal(t, fault.NotFound, fault.KindOf(err), "a name that cannot be")
 	}
 	_, err = known.AccountOf(t.Context(), account.Named{Text: "new"})
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
