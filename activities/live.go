@@ -63,7 +63,7 @@ const (
 // where nothing is to be shown. What an output node makes is told when it has ended.
 func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
-	if !ok || class.OutputNode || pn.Cost < previewedNode {
+	if !ok || class.OutputNode || pn.Cost < previewedNode || !c.plan.source.Previews() {
 		return nil
 	}
 	var last time.Time

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"image/jpeg"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/node"
 	"github.com/millrace-dev/millrace/internal/raster"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -51,11 +53,18 @@ func TestSlowNodesPreviewTheirPictures(t *testing.T) {
 	shown.Inputs = []node.Input{
 		{Name: "a", Type: node.Image, Section: node.Required}, {Name: "b", Type: node.Image, Section: node.Required},
 	}
-	b := newBench(t, `{"1":{"class_type":"Slow","inputs":{}},"2":{"class_type":"Quick","inputs":{}},
-		"3":{"class_type":"Shown","inputs":{"a":["1",0],"b":["2",0]}}}`, []string{"3"}, slow, quick, shown)
-	bus := &framesBus{b: b, t: t}
-	b.activities.Bus = bus
-	b.drive(t, b.begin(t), b.once)
+	graph := json.RawMessage(`{"1":{"class_type":"Slow","inputs":{}},"2":{"class_type":"Quick","inputs":{}},
+		"3":{"class_type":"Shown","inputs":{"a":["1",0],"b":["2",0]}}}`)
+	run := func(method string) *framesBus {
+		submitted := job.Source{Prompt: graph, ExtraData: map[string]json.RawMessage{"preview_method": json.RawMessage(method)}}
+		b := newBenchOf(t, submitted, []string{"3"}, slow, quick, shown)
+		bus := &framesBus{b: b, t: t}
+		b.activities.Bus = bus
+		b.drive(t, b.begin(t), b.once)
+		return bus
+	}
+	require.Empty(t, run(`"none"`).frames, "its client wants none")
+	bus := run(`"auto"`)
 	require.Len(t, bus.frames, 1)
 	frame := bus.frames[0]
 	require.Equal(t, []any{stream.FramePreview, "1", "image/jpeg"}, []any{frame.Kind, frame.Node, frame.ContentType})

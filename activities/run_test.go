@@ -47,6 +47,11 @@ type bench struct {
 
 func newBench(t *testing.T, prompt string, targets []string, classes ...*node.Class) *bench {
 	t.Helper()
+	return newBenchOf(t, job.Source{Prompt: json.RawMessage(prompt)}, targets, classes...)
+}
+
+func newBenchOf(t *testing.T, submitted job.Source, targets []string, classes ...*node.Class) *bench {
+	t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(t, job.Register(types))
 	registry, err := node.NewRegistry(classes...)
@@ -59,7 +64,7 @@ func newBench(t *testing.T, prompt string, targets []string, classes ...*node.Cl
 		Files:  func(job.RunRef, string) activities.NodeFiles { return noFiles{} },
 		Worker: "w", Log: slog.New(slog.DiscardHandler),
 	})
-	source, err := json.Marshal(job.Source{Prompt: json.RawMessage(prompt)})
+	source, err := json.Marshal(submitted)
 	require.NoError(t, err)
 	b.append(t, job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: string(source)}, Targets: targets})
 	b.append(t, job.TypeAdmitted, job.AdmittedV1{Run: 1})

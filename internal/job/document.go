@@ -18,6 +18,13 @@ type Source struct {
 	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
 }
 
+// Previews reports whether clients want to see what slow nodes make: extra_data.preview_method "none" says no, as
+// to the self-hosted runtime. Its other methods are one here.
+func (s Source) Previews() bool {
+	var method string
+	return json.Unmarshal(s.ExtraData["preview_method"], &method) != nil || method != "none"
+}
+
 // PNGInfo returns extra_data.extra_pnginfo, whose entries saved images carry.
 func (s Source) PNGInfo() map[string]json.RawMessage {
 	var info map[string]json.RawMessage
