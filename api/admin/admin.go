@@ -16,7 +16,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -130,7 +129,8 @@ const maxBody = 1 << 20
 // server holds what the handlers need.
 type server struct {
 	Deps
-	token [sha256.Size]byte
+	token    [sha256.Size]byte
+	document json.RawMessage // the OpenAPI document, with this API in it
 }
 
 // New returns the handler of all paths below Prefix. token must not be empty.
@@ -139,29 +139,16 @@ func New(deps Deps, token string) (http.Handler, error) {
 		return nil, errors.New("the admin API needs a token")
 	}
 	s := &server{Deps: deps, token: sha256.Sum256([]byte(token))}
-	mux := http.NewServeMux()
-	routes := s.routes()
-	maps.Copy(routes, s.webhookRoutes())
-	maps.Copy(routes, s.eventRoutes())
-	maps.Copy(routes, s.storageRoutes())
-	for pattern, h := range routes {
-		method, path, _ := strings.Cut(pattern, " ")
-		mux.Handle(method+" "+Prefix+path, s.guard(h))
-	}
-	if deps.Metrics != nil {
-		mux.Handle("GET "+Prefix+"/metrics", s.guard(func(w http.ResponseWriter, r *http.Request) error {
-			deps.Metrics.ServeHTTP(w, r)
-			return nil
-		}))
-	}
 	document, err := openapi.Operators("")
 	if err != nil {
 		return nil, err
 	}
-	mux.Handle("GET "+Prefix+"/openapi.json", s.guard(func(w http.ResponseWriter, _ *http.Request) error {
-		write(w, http.StatusOK, json.RawMessage(document))
-		return nil
-	}))
+	s.document = json.RawMessage(document)
+	mux := http.NewServeMux()
+	for pattern, rt := range s.table() {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.Handle(method+" "+Prefix+path, s.guard(rt.handle))
+	}
 	mux.Handle(Prefix+"/", s.guard(func(http.ResponseWriter, *http.Request) error {
 		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
 	}))
@@ -170,28 +157,65 @@ func New(deps Deps, token string) (http.Handler, error) {
 
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-func (s *server) routes() map[string]handler {
-	return map[string]handler{
-		"GET /jobs":              s.searchJobs,
-		"GET /jobs/{id}":         s.showJob,
-		"GET /jobs/{id}/events":  s.jobEvents,
-		"POST /jobs/{id}/{verb}": s.changeJob,
-		"POST /jobs/{verb}":      s.changeJobs,
-		"GET /queues":            s.listQueues,
-		"PUT /queues/{account}":  s.setQueue,
-		"GET /views":             s.listViews,
-		"POST /views/{view}/streams/{stream}/resume": s.resumeView,
-		"GET /accounts":                         s.listAccounts,
-		"POST /accounts":                        s.createAccount,
-		"GET /accounts/{account}":               s.showAccount,
-		"PATCH /accounts/{account}":             s.changeAccount,
-		"GET /accounts/{account}/models":        s.showModels,
-		"PUT /accounts/{account}/models":        s.setModels,
-		"GET /accounts/{account}/credit":        s.showCredit,
-		"POST /accounts/{account}/credit":       s.grantCredit,
-		"GET /accounts/{account}/keys":          s.listKeys,
-		"POST /accounts/{account}/keys":         s.issueKey,
-		"DELETE /accounts/{account}/keys/{key}": s.revokeKey,
+// route is a handler with the query parameters that it reads.
+type route struct {
+	serve handler
+	query parameters
+}
+
+// handle refuses parameters that would not be read, then serves.
+func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
+	if err := rt.query.check(r); err != nil {
+		return err
+	}
+	return rt.serve(w, r)
+}
+
+// table is every route, by method and path below Prefix.
+func (s *server) table() map[string]route {
+	all := s.routes()
+	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes()} {
+		maps.Copy(all, some)
+	}
+	if s.Metrics != nil {
+		all["GET /metrics"] = route{s.showMetrics, nil}
+	}
+	return all
+}
+
+func (s *server) showMetrics(w http.ResponseWriter, r *http.Request) error {
+	s.Metrics.ServeHTTP(w, r)
+	return nil
+}
+
+func (s *server) showDocument(w http.ResponseWriter, _ *http.Request) error {
+	write(w, http.StatusOK, s.document)
+	return nil
+}
+
+func (s *server) routes() map[string]route {
+	return map[string]route{
+		"GET /openapi.json":      {s.showDocument, nil},
+		"GET /jobs":              {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
+		"GET /jobs/{id}":         {s.showJob, nil},
+		"GET /jobs/{id}/events":  {s.jobEvents, nil},
+		"POST /jobs/{id}/{verb}": {s.changeJob, nil},
+		"POST /jobs/{verb}":      {s.changeJobs, nil},
+		"GET /queues":            {s.listQueues, nil},
+		"PUT /queues/{account}":  {s.setQueue, nil},
+		"GET /views":             {s.listViews, nil},
+		"POST /views/{view}/streams/{stream}/resume": {s.resumeView, nil},
+		"GET /accounts":                         {s.listAccounts, nil},
+		"POST /accounts":                        {s.createAccount, nil},
+		"GET /accounts/{account}":               {s.showAccount, nil},
+		"PATCH /accounts/{account}":             {s.changeAccount, nil},
+		"GET /accounts/{account}/models":        {s.showModels, nil},
+		"PUT /accounts/{account}/models":        {s.setModels, nil},
+		"GET /accounts/{account}/credit":        {s.showCredit, nil},
+		"POST /accounts/{account}/credit":       {s.grantCredit, nil},
+		"GET /accounts/{account}/keys":          {s.listKeys, nil},
+		"POST /accounts/{account}/keys":         {s.issueKey, nil},
+		"DELETE /accounts/{account}/keys/{key}": {s.revokeKey, nil},
 	}
 }
 
@@ -216,23 +240,6 @@ func (s *server) guard(h handler) http.Handler {
 		}
 	})
 }
-
-// readable refuses a path or a query with what is no text, which no name here has and no database takes.
-func readable(r *http.Request) error {
-	if !isText(r.URL.Path) {
-		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
-	}
-	for name, values := range r.URL.Query() {
-		for _, value := range values {
-			if !isText(value) {
-				return fault.New(fault.Invalid, "invalid_request", "the value of %.64q is no text", name)
-			}
-		}
-	}
-	return nil
-}
-
-func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // requestHeader carries our id of the request to its handler; a client's own is overwritten.
 const requestHeader = "X-Millrace-Request"

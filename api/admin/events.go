@@ -2,9 +2,7 @@ package admin
 
 import (
 	"context"
-	"math"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -32,11 +30,11 @@ type Events interface {
 	Types(ctx context.Context, whole bool) (any, error)
 }
 
-func (s *server) eventRoutes() map[string]handler {
-	return map[string]handler{
-		"GET /events":            s.searchEvents,
-		"GET /events/types":      s.listEventTypes,
-		"GET /events/{position}": s.showEvent,
+func (s *server) eventRoutes() map[string]route {
+	return map[string]route{
+		"GET /events":            {s.searchEvents, parameters{"stream", "type", "account", "since", "until", "from_position", "before", "limit"}},
+		"GET /events/types":      {s.listEventTypes, parameters{"whole"}},
+		"GET /events/{position}": {s.showEvent, nil},
 	}
 }
 
@@ -64,25 +62,6 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// number reads a parameter that is a number from 1 on; 0 = it is absent.
-func number(query url.Values, name string) (int64, error) {
-	text := query.Get(name)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, fault.New(fault.Invalid, "invalid_request", "%s is a number from 1 on", name)
-	}
-	return n, nil
-}
-
-// count is number for what is counted in memory; a larger one stands for no bound.
-func count(query url.Values, name string) (int, error) {
-	n, err := number(query, name)
-	return int(min(n, math.MaxInt32)), err
-}
-
 // showEvent serves GET /admin/events/{position}.
 func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
 	position, err := strconv.ParseInt(r.PathValue("position"), 10, 64)
@@ -99,7 +78,11 @@ func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
 
 // listEventTypes serves GET /admin/events/types.
 func (s *server) listEventTypes(w http.ResponseWriter, r *http.Request) error {
-	types, err := s.Events.Types(r.Context(), r.URL.Query().Get("whole") == "true")
+	whole, err := flag(r.URL.Query(), "whole")
+	if err != nil {
+		return err
+	}
+	types, err := s.Events.Types(r.Context(), whole)
 	if err != nil {
 		return err
 	}

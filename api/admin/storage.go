@@ -15,10 +15,10 @@ type storageBody struct {
 	Own *int64 `json:"own_limit_bytes"` // of the account itself: 0 = no limit, null = the deployment's
 }
 
-func (s *server) storageRoutes() map[string]handler {
-	return map[string]handler{
-		"GET /accounts/{account}/storage": s.showStorage,
-		"PUT /accounts/{account}/storage": s.setStorage,
+func (s *server) storageRoutes() map[string]route {
+	return map[string]route{
+		"GET /accounts/{account}/storage": {s.showStorage, nil},
+		"PUT /accounts/{account}/storage": {s.setStorage, nil},
 	}
 }
 

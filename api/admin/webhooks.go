@@ -32,17 +32,17 @@ type Webhooks interface {
 	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by Act) (int, error)
 }
 
-func (s *server) webhookRoutes() map[string]handler {
+func (s *server) webhookRoutes() map[string]route {
 	if s.Webhooks == nil {
 		return nil
 	}
-	return map[string]handler{
-		"GET /webhooks":                                         s.listWebhooks,
-		"GET /webhooks/deliveries":                              s.listDeliveries,
-		"POST /webhooks/{webhook}/{verb}":                       s.changeWebhook,
-		"DELETE /webhooks/{webhook}":                            s.removeWebhook,
-		"POST /accounts/{account}/webhooks":                     s.registerWebhook,
-		"POST /webhooks/{webhook}/deliveries/{delivery}/replay": s.replayDelivery,
+	return map[string]route{
+		"GET /webhooks":                                         {s.listWebhooks, parameters{"account"}},
+		"GET /webhooks/deliveries":                              {s.listDeliveries, parameters{"account", "webhook", "status", "limit", "before"}},
+		"POST /webhooks/{webhook}/{verb}":                       {s.changeWebhook, nil},
+		"DELETE /webhooks/{webhook}":                            {s.removeWebhook, nil},
+		"POST /accounts/{account}/webhooks":                     {s.registerWebhook, nil},
+		"POST /webhooks/{webhook}/deliveries/{delivery}/replay": {s.replayDelivery, nil},
 	}
 }
 

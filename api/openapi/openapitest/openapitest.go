@@ -112,6 +112,18 @@ func (o Operation) Statuses() []int {
 	return all
 }
 
+// Query lists the names of the documented query parameters, in order.
+func (o Operation) Query() []string {
+	all := []string{}
+	for _, p := range o.op.Parameters {
+		if p.Value.In == openapi3.ParameterInQuery {
+			all = append(all, p.Value.Name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // Operations lists all operations by path and method.
 func (d *Document) Operations() []Operation {
 	var all []Operation

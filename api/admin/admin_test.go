@@ -1,0 +1,83 @@
+package admin_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/api/openapi/openapitest"
+)
+
+// The verbs of a change are one route here and an operation each in the document.
+func TestEveryRouteIsDocumentedWithItsParameters(t *testing.T) {
+	t.Parallel()
+	doc, err := openapitest.Load()
+	require.NoError(t, err)
+	documented := map[string][]string{}
+	for _, op := range doc.Operations() {
+		if strings.HasPrefix(op.Path, admin.Prefix+"/") {
+			documented[op.Method+" "+op.Path] = op.Query()
+		}
+	}
+	served := admin.Table()
+	for route, query := range served {
+		if !strings.HasSuffix(route, "/{verb}") {
+			require.Contains(t, documented, route, "add it to api/openapi/admin.yaml")
+			require.Equal(t, documented[route], query, route)
+		}
+	}
+	for operation, query := range documented {
+		if _, ok := served[operation]; ok {
+			continue
+		}
+		_, ok := served[operation[:strings.LastIndex(operation, "/")]+"/{verb}"]
+		require.True(t, ok, "%s is in the document but not served", operation)
+		require.Empty(t, query, operation)
+	}
+}
+
+func TestAQueryThatWouldBePassedOverIsRefused(t *testing.T) {
+	t.Parallel()
+	const token = "a-token"
+	h, err := admin.New(admin.Deps{Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler)}, token)
+	require.NoError(t, err)
+	for target, says := range map[string]string{
+		"/admin/jobs?state=failed":                       `there is no query parameter \"state\" here; there are: status, account, since, class, limit`,
+		"/admin/jobs?limit=5&Account=acme":               `no query parameter \"Account\"`,
+		"/admin/jobs?limit=5&limit=6":                    "limit is given 2 times",
+		"/admin/jobs?account=":                           "account is empty",
+		"/admin/jobs?account=%zz":                        "not well-formed",
+		"/admin/jobs?status=failed;account=acme":         "not well-formed",
+		"/admin/accounts?tier=pro":                       `no query parameter \"tier\" here; this path takes none`,
+		"/admin/events/types?whole=yes":                  "whole is true or false",
+		"/admin/metrics?x=1":                             `no query parameter \"x\"`,
+		"/admin/openapi.json?" + strings.Repeat("a", 99): "no query parameter",
+	} {
+		r := ask(t, h, "GET", target, token)
+		require.Equal(t, http.StatusBadRequest, r.Code, "%s: %s", target, r.Body)
+		require.Contains(t, r.Body.String(), says, target)
+		require.Contains(t, r.Body.String(), `"code":"invalid_request"`, target)
+		require.Equal(t, http.StatusUnauthorized, ask(t, h, "GET", target, "another").Code, "the credential comes first")
+	}
+	require.Equal(t, http.StatusBadRequest, ask(t, h, "POST", "/admin/accounts?dry_run=true", token).Code, "also of a change")
+	require.Equal(t, http.StatusOK, ask(t, h, "GET", "/admin/openapi.json", token).Code)
+}
+
+// ask sends a request whose answer is checked against the document.
+func ask(t *testing.T, h http.Handler, method, target, token string) *httptest.ResponseRecorder {
+	t.Helper()
+	u, err := url.Parse(target)
+	require.NoError(t, err)
+	req := httptest.NewRequestWithContext(t.Context(), method, u.Path, http.NoBody)
+	req.URL.RawQuery = u.RawQuery
+	req.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	openapitest.Handler(t, "", h).ServeHTTP(w, req)
+	return w
+}

@@ -1,0 +1,94 @@
+package admin
+
+import (
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// parameters are the names that a query may have. One that ends in "..." is a list: it may be given several times.
+type parameters []string
+
+// check refuses a query of which something would be passed over in silence: a name that is not read, a second value,
+// an empty one, what cannot be read at all. An operator who mistypes a filter must not be answered without it.
+func (p parameters) check(r *http.Request) error {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "the query is not well-formed: NAME=VALUE, joined by & and escaped")
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		list := slices.Contains(p, name+"...")
+		if !list && !slices.Contains(p, name) {
+			return fault.New(fault.Invalid, "invalid_request", "there is no query parameter %.64q here; %s", name, p.known())
+		}
+		if n := len(given[name]); !list && n > 1 {
+			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is given %d times", name, n)
+		}
+		if slices.Contains(given[name], "") {
+			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is empty: give it a value, or leave it away", name)
+		}
+	}
+	return nil
+}
+
+// known names what there is.
+func (p parameters) known() string {
+	if len(p) == 0 {
+		return "this path takes none"
+	}
+	return "there are: " + strings.ReplaceAll(strings.Join(p, ", "), "...", "")
+}
+
+// readable refuses a path or a query with what is no text, which no name here has and no database takes.
+func readable(r *http.Request) error {
+	if !isText(r.URL.Path) {
+		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+	}
+	for name, values := range r.URL.Query() {
+		for _, value := range values {
+			if !isText(value) {
+				return fault.New(fault.Invalid, "invalid_request", "the value of %.64q is no text", name)
+			}
+		}
+	}
+	return nil
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// number reads a parameter that is a number from 1 on; 0 = it is absent.
+func number(query url.Values, name string) (int64, error) {
+	text := query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fault.New(fault.Invalid, "invalid_request", "%s is a number from 1 on", name)
+	}
+	return n, nil
+}
+
+// count is number for what is counted in memory; a larger one stands for no bound.
+func count(query url.Values, name string) (int, error) {
+	n, err := number(query, name)
+	return int(min(n, math.MaxInt32)), err
+}
+
+// flag reads a parameter that is true or false; absent = false.
+func flag(query url.Values, name string) (bool, error) {
+	switch query.Get(name) {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	}
+	return false, fault.New(fault.Invalid, "invalid_request", "%s is true or false", name)
+}
