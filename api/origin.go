@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/rs/cors"
 
 	"github.com/millrace-dev/millrace/internal/account"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -28,6 +30,23 @@ func (s *server) guardHost(c *gin.Context) {
 	case !s.originAllowed(r):
 		s.fail(c, fault.New(fault.Denied, "forbidden", "requests from other sites are not served without authentication"))
 	}
+}
+
+// shareWith lets scripts of web pages of those origins read what is answered. Nothing that a browser keeps counts
+// with them: they bring their credential in a header.
+func (s *server) shareWith(origins []string, next http.Handler) http.Handler {
+	if len(origins) == 0 {
+		return next
+	}
+	return cors.New(cors.Options{
+		AllowedOrigins: origins,
+		AllowedMethods: []string{
+			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		},
+		AllowedHeaders: []string{"*"}, ExposedHeaders: []string{"*"},
+		AllowPrivateNetwork: true, // a page of the internet may be meant to use a service of this network: it is named
+		MaxAge:              int((10 * time.Minute).Seconds()),
+	}).Handler(next)
 }
 
 func (s *server) hostAllowed(host string) bool {

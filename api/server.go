@@ -40,7 +40,7 @@ type Options struct {
 	Mode           account.Mode   // default none
 	PublicURL      string         // of absolute links, may carry a path prefix; "" = from the request
 	AllowedHosts   []string       // further Host names in mode none, beside loopback ones; "*" = any
-	AllowedOrigins []string       // further browser origins in mode none, beside the request's own
+	AllowedOrigins []string       // of web pages elsewhere that may call, such as https://app.example; "*" = all (not in mode none)
 	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
 	MaxPrompt      int64          // bytes of a submission, default 16 MiB
@@ -156,7 +156,7 @@ func (s *server) handler() (http.Handler, error) {
 	for _, r := range withHeads(s.routes()) {
 		g.Handle(r.method, r.path, s.wrap(r))
 	}
-	return s.stripPrefix(keepSemicolons(g)), nil
+	return s.shareWith(s.opts.AllowedOrigins, s.stripPrefix(keepSemicolons(g))), nil
 }
 
 // withHeads adds HEAD where GET is and HEAD is not (RFC 9110, section 9.1): net/http drops the body.

@@ -96,7 +96,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Webhooks:  &api.Webhooks{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
 		Readiness: readiness{in}, Room: readiness{in}, Logger: in.log,
 	}, api.Options{
-		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(),
+		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(), AllowedOrigins: in.cfg.Origins,
 		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, ModelBodies: in.cfg.Router.Bodies, Version: Version,
 		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,

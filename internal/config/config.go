@@ -31,9 +31,10 @@ type Config struct {
 	Token             string       // MILLRACE_TOKEN
 	AllowWide         bool         // MILLRACE_ALLOW_UNAUTHENTICATED, mode none on other than loopback
 	Proxies           []netip.Prefix
-	InternalAddr      string // MILLRACE_INTERNAL_ADDR, health checks and peers; "" = none
-	AdvertiseURL      string // MILLRACE_ADVERTISE_URL, where peers reach it; "" = from the host name
-	DataDir           string // MILLRACE_DATA
+	Origins           []string // MILLRACE_ALLOWED_ORIGINS, of web pages elsewhere that may call the API
+	InternalAddr      string   // MILLRACE_INTERNAL_ADDR, health checks and peers; "" = none
+	AdvertiseURL      string   // MILLRACE_ADVERTISE_URL, where peers reach it; "" = from the host name
+	DataDir           string   // MILLRACE_DATA
 	DatabaseURL       string
 	TemporalAddress   string
 	TemporalNamespace string
@@ -296,6 +297,7 @@ var generalSettings = []setting{
 		return err
 	}},
 	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.trust(v) }},
+	{"MILLRACE_ALLOWED_ORIGINS", func(c *Config, v string) error { return c.allow(v) }},
 }
 
 func (c *Config) trust(list string) error {
@@ -353,6 +355,9 @@ func (c Config) checkAuth() error {
 	case account.ModeNone:
 		if !c.AllowWide && !c.loopback() {
 			return fmt.Errorf("refusing to serve %s without authentication: use --auth token or keys, bind to 127.0.0.1, or pass --allow-unauthenticated", c.Addr)
+		}
+		if slices.Contains(c.Origins, AnyOrigin) {
+			return errors.New("MILLRACE_ALLOWED_ORIGINS=* needs --auth token or keys: without, any page that a browser here shows could run jobs; name the pages' origins")
 		}
 	default:
 		return fmt.Errorf("auth mode %q is not one of none, token, keys", c.Auth)

@@ -54,6 +54,7 @@ func TestValidate(t *testing.T) {
 		"a negative bound on nodes":  {func(c *config.Config) { c.NodeTimeout = -time.Second }, "node timeout"},
 		"a negative cache":           {func(c *config.Config) { c.NodeCache = -1 }, "MILLRACE_NODE_CACHE"},
 		"negative sockets":           {func(c *config.Config) { c.MaxSockets = -1 }, "MILLRACE_MAX_SOCKETS"},
+		"every page without a key":   {func(c *config.Config) { c.Origins = []string{config.AnyOrigin} }, "MILLRACE_ALLOWED_ORIGINS"},
 		"no slots":                   {func(c *config.Config) { c.Slots = 0 }, "slots"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,4 +121,16 @@ func TestTheExampleFileIsComplete(t *testing.T) {
 		named = append(named, m[1])
 	}
 	require.ElementsMatch(t, config.Variables(), named)
+}
+
+func TestOriginsAreThoseOfBrowsers(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(env(map[string]string{"MILLRACE_ALLOWED_ORIGINS": "https://app.example, http://localhost:3000"}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"https://app.example", "http://localhost:3000"}, c.Origins)
+	require.NoError(t, c.Validate())
+	for _, none := range []string{"app.example", "https://app.example/", "https://App.example", "https://app.example/x", "ftp://app.example", "https://", "null", "https://a.example,,"} {
+		_, err := config.Load(env(map[string]string{"MILLRACE_ALLOWED_ORIGINS": none}))
+		require.ErrorContains(t, err, "MILLRACE_ALLOWED_ORIGINS", none)
+	}
 }

@@ -171,7 +171,7 @@ func isPage(path string) bool {
 
 // Check returns what is wrong with an answer, nil when the document foresees it.
 func (d *Document) Check(a Answer) error {
-	if isPage(a.Path) {
+	if isPage(a.Path) || isPreflight(a) {
 		return nil
 	}
 	known, at, op := d.find(a.Method, a.Path)
@@ -192,6 +192,11 @@ func (d *Document) Check(a Answer) error {
 		return fmt.Errorf("%s %s: status %d: %w: %s", a.Method, at, a.Status, err, excerpt(a.Body))
 	}
 	return nil
+}
+
+// isPreflight recognises the answer to a browser that asks whether a page may call; it is no operation's.
+func isPreflight(a Answer) bool {
+	return a.Method == http.MethodOptions && a.Status == http.StatusNoContent && len(a.Body) == 0
 }
 
 // checkUnknown allows what a request for something that is not there may be answered.

@@ -1,0 +1,66 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/account"
+)
+
+// Scripts of pages elsewhere may call where their origin is named, and read what they are told. A browser asks
+// first, without a credential.
+func TestPagesOfNamedOriginsMayCall(t *testing.T) {
+	t.Parallel()
+	const named = "https://app.example"
+	keyed := api.Options{Mode: account.ModeToken, AllowedOrigins: []string{named}}
+	everybody := api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"*"}}
+	for name, c := range map[string]struct {
+		opts   api.Options
+		origin string
+		want   string
+	}{
+		"named":         {keyed, named, named},
+		"another":       {keyed, "https://evil.example", ""},
+		"everybody":     {everybody, "https://any.example", "*"},
+		"nobody":        {api.Options{Mode: account.ModeToken}, named, ""},
+		"without a key": {api.Options{AllowedOrigins: []string{named}}, named, named},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := start(t, c.opts)
+			asked := h.do(t, http.MethodOptions, "/api/prompt", "", "Origin", c.origin,
+				"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,x-api-key")
+			answered := h.do(t, http.MethodGet, "/api/queue", "", "Origin", c.origin, "X-API-Key", "s3cret")
+			for _, r := range []reply{asked, answered} {
+				require.Equal(t, c.want, r.header.Get("Access-Control-Allow-Origin"))
+				require.Empty(t, r.header.Get("Access-Control-Allow-Credentials"))
+			}
+			require.Equal(t, http.StatusOK, answered.status)
+			if c.want == "" {
+				return
+			}
+			require.Equal(t, http.StatusNoContent, asked.status)
+			require.Equal(t, "content-type,x-api-key", asked.header.Get("Access-Control-Allow-Headers"))
+			require.Equal(t, "*", answered.header.Get("Access-Control-Expose-Headers"))
+		})
+	}
+}
+
+// A socket of a page elsewhere is opened with a token, as everywhere; without one in its URL nobody is let in.
+func TestSocketsOfPagesElsewhereBringAToken(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"https://app.example"}})
+	from := http.Header{"Origin": {"https://app.example"}}
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.url[len("http"):]+"/ws?token=s3cret", from)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.NoError(t, conn.Close())
+	_, res, err = websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.url[len("http"):]+"/ws", from)
+	require.Error(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+}

@@ -1,0 +1,23 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// AnyOrigin stands for all web pages in MILLRACE_ALLOWED_ORIGINS.
+const AnyOrigin = "*"
+
+// allow reads origins as browsers write them: a scheme and a host in lower case, and a port unless it is the scheme's.
+func (c *Config) allow(list string) error {
+	for part := range strings.SplitSeq(list, ",") {
+		origin := strings.TrimSpace(part)
+		u, err := url.Parse(origin)
+		if origin != AnyOrigin && (err != nil || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+strings.ToLower(u.Host) || u.Host == "") {
+			return fmt.Errorf("MILLRACE_ALLOWED_ORIGINS takes origins such as https://app.example, separated by commas, or *: %q is none", origin)
+		}
+		c.Origins = append(c.Origins, origin)
+	}
+	return nil
+}
