@@ -263,18 +263,32 @@ func (h *fileHarness) postKeyed(t *testing.T, key, credential string, parts ...p
 
 func TestAHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 1 << 20})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
-	_, err = fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: key-a\r\n"+
-		"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n", int64(5)<<30)
-	require.NoError(t, err)
-	got := make([]byte, 12)
-	_, err = io.ReadFull(conn, got)
-	require.NoError(t, err)
-	require.Equal(t, "HTTP/1.1 413", string(got))
+	h := startFiles(t, api.Options{MaxUpload: 1 << 20, MaxImage: 1 << 20})
+	for name, c := range map[string]struct {
+		route, key, kind string
+		status           int
+	}{
+		"too large":          {"/api/v2/assets", "key-a", "multipart/form-data; boundary=b", http.StatusRequestEntityTooLarge},
+		"too large an image": {"/api/upload/image", "key-a", "multipart/form-data; boundary=b", http.StatusBadRequest},
+		"too large a graph":  {"/api/prompt", "key-a", "application/json", http.StatusRequestEntityTooLarge},
+		"nobody's":           {"/api/v2/assets", "wrong", "multipart/form-data; boundary=b", http.StatusUnauthorized},
+		"nobody's graph":     {"/api/prompt", "wrong", "application/json", http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
+			_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
+				c.route, c.key, c.kind, int64(5)<<30)
+			require.NoError(t, err)
+			got := make([]byte, 12)
+			_, err = io.ReadFull(conn, got)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint("HTTP/1.1 ", c.status), string(got))
+		})
+	}
 }
 
 func TestAClientThatStopsHalfwayLeavesNothing(t *testing.T) {

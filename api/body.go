@@ -68,6 +68,14 @@ func decodeJSON(raw []byte, v any) error {
 	}
 }
 
+// watchBody tells failures to read a body from ours, until restored. net/http has to find its own body in the end: of
+// others it does not know how much is left, and waits for it before it sends an answer.
+func watchBody(r *http.Request) (restore func()) {
+	own := r.Body
+	r.Body = clientBody{own}
+	return func() { r.Body = own }
+}
+
 // clientBody tells failures of the client's connection and framing from ours.
 type clientBody struct{ io.ReadCloser }
 

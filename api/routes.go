@@ -79,7 +79,7 @@ func (s *server) wrap(r route) gin.HandlerFunc {
 		if cookies {
 			c.Set(fromBrowsers, true)
 		}
-		c.Request.Body = clientBody{c.Request.Body}
+		defer watchBody(c.Request)()
 		err := s.authorize(c, r.access)
 		if err == nil && r.access == bringing {
 			err = s.door(c, caller(c).Account)
