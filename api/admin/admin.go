@@ -56,8 +56,6 @@ type Outcome struct {
 type Jobs interface {
 	// Search returns the jobs that f selects, newest first.
 	Search(ctx context.Context, f Filter) ([]job.Job, error)
-	// History returns the facts of the job whose id begins with text, in a form for JSON, and its id.
-	History(ctx context.Context, text string) (facts any, id job.ID, err error)
 	// State returns a job of any account and the jobs that were made from it.
 	State(ctx context.Context, id job.ID) (job.Job, []job.ID, error)
 	// Retry makes a new job of one that has ended.
@@ -113,14 +111,17 @@ type Accounts interface {
 
 // Deps are what the handlers stand on.
 type Deps struct {
-	Jobs     Jobs
-	Queues   Queues
-	Views    Views
-	Accounts Accounts
-	Events   Events
-	Webhooks Webhooks     // nil: no routes for them
-	Metrics  http.Handler // nil: not served here
-	Log      *slog.Logger
+	Jobs                            Jobs
+	Calls                           Calls
+	Assets                          Assets
+	JobsTold, CallsTold, AssetsTold Histories
+	Queues                          Queues
+	Views                           Views
+	Accounts                        Accounts
+	Events                          Events
+	Webhooks                        Webhooks     // nil: no routes for them
+	Metrics                         http.Handler // nil: not served here
+	Log                             *slog.Logger
 }
 
 // maxBody bounds a request, in bytes: a retry may carry a few large inputs.
@@ -174,7 +175,7 @@ func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
 // table is every route, by method and path below Prefix.
 func (s *server) table() map[string]route {
 	all := s.routes()
-	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes()} {
+	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes(), s.callRoutes(), s.historyRoutes()} {
 		maps.Copy(all, some)
 	}
 	if s.Metrics != nil {
@@ -197,8 +198,6 @@ func (s *server) routes() map[string]route {
 	return map[string]route{
 		"GET /openapi.json":      {s.showDocument, nil},
 		"GET /jobs":              {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
-		"GET /jobs/{id}":         {s.showJob, nil},
-		"GET /jobs/{id}/events":  {s.jobEvents, nil},
 		"POST /jobs/{id}/{verb}": {s.changeJob, nil},
 		"POST /jobs/{verb}":      {s.changeJobs, nil},
 		"GET /queues":            {s.listQueues, nil},

@@ -12,9 +12,15 @@ type (
 	hooks    struct{ anyHooks }
 )
 
+// tales stands for histories of which nothing is asked.
+type (
+	anyTales = Histories
+	tales    struct{ anyTales }
+)
+
 // Table lists every route by method and path with the query parameters that it reads, in order.
 func Table() map[string][]string {
-	s := &server{Deps: Deps{Webhooks: hooks{}, Metrics: http.NotFoundHandler()}}
+	s := &server{Deps: Deps{Webhooks: hooks{}, JobsTold: tales{}, CallsTold: tales{}, AssetsTold: tales{}, Metrics: http.NotFoundHandler()}}
 	all := map[string][]string{}
 	for pattern, rt := range s.table() {
 		names := []string{}

@@ -25,27 +25,20 @@ func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// showJob serves GET /admin/jobs/{id}.
+// showJob serves GET /admin/jobs/{id}. Of what it was at a version or a time, the jobs that were made of it later are no part.
 func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
-	id, err := parseID(r.PathValue("id"))
+	if r.URL.Query().Has("at") {
+		return past{"job", s.JobsTold}.state(w, r)
+	}
+	id, err := s.JobsTold.Find(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	state, retries, err := s.Jobs.State(r.Context(), id)
+	state, retries, err := s.Jobs.State(r.Context(), job.ID(id))
 	if err != nil {
 		return err
 	}
 	write(w, http.StatusOK, map[string]any{"job": state, "retries": retries})
-	return nil
-}
-
-// jobEvents serves GET /admin/jobs/{id}/events.
-func (s *server) jobEvents(w http.ResponseWriter, r *http.Request) error {
-	facts, _, err := s.Jobs.History(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, facts)
 	return nil
 }
 

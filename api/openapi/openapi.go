@@ -23,18 +23,22 @@ var files embed.FS
 // object is a JSON object.
 type object = map[string]any
 
-// operators is the file of the admin API, which clients are not told of.
-const operators = "admin.yaml"
+// operators begins the names of the files of the admin API, which clients are not told of.
+const operators = "admin"
 
 // Document returns the merged document of what clients use, in JSON. Mount is the path prefix that
 // the service is served below, such as "/millrace", or "".
-func Document(mount string) ([]byte, error) { return merged(mount, root, operators) }
+func Document(mount string) ([]byte, error) {
+	return merged(mount, func(name string) bool { return !strings.HasPrefix(name, operators) })
+}
 
 // Operators returns the document of the whole service, the admin API included, in JSON.
-func Operators(mount string) ([]byte, error) { return merged(mount, root) }
+func Operators(mount string) ([]byte, error) {
+	return merged(mount, func(string) bool { return true })
+}
 
-// merged merges all files but some into the root.
-func merged(mount string, but ...string) ([]byte, error) {
+// merged merges the files that are wanted into the root.
+func merged(mount string, wanted func(name string) bool) ([]byte, error) {
 	doc, err := read(files, root)
 	if err != nil {
 		return nil, err
@@ -43,7 +47,7 @@ func merged(mount string, but ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range slices.DeleteFunc(names, func(n string) bool { return slices.Contains(but, n) }) {
+	for _, name := range slices.DeleteFunc(names, func(n string) bool { return n == root || !wanted(n) }) {
 		surface, err := read(files, name)
 		if err == nil {
 			err = merge(doc, surface, mount)

@@ -11,7 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -38,9 +40,8 @@ characters, four at least, while no other asset begins with them.`,
 var assetStates = []asset.State{asset.Live, asset.Rejected, asset.Deleted, asset.Expired}
 
 func (s *shell) listAssets() *cobra.Command {
-	var status, account string
 	var asJSON bool
-	limit := 20
+	f := admin.AssetFilter{Limit: 20}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List assets, newest first", Args: cobra.NoArgs,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
@@ -48,18 +49,10 @@ func (s *shell) listAssets() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			owner, err := (jobFilter{account: account}).accountID(names)
-			if err != nil {
+			if err := limitOf(f.Limit, admin.MaxListed); err != nil {
 				return err
 			}
-			state, err := assetState(status)
-			if err != nil {
-				return err
-			}
-			if err := limitOf(limit, maxAssets); err != nil {
-				return err
-			}
-			found, err := newestAssets(ctx, pool, owner, state, limit)
+			found, err := newestAssets(ctx, pool, names, f)
 			if err != nil {
 				return err
 			}
@@ -71,15 +64,12 @@ func (s *shell) listAssets() *cobra.Command {
 			return p.Err()
 		}),
 	}
-	cmd.Flags().StringVar(&status, "status", "", "live, rejected, deleted or expired; default: any")
-	cmd.Flags().StringVar(&account, "account", "", "name or id of an account; default: all")
-	cmd.Flags().IntVar(&limit, "limit", limit, "how many at most, up to 1,000")
+	cmd.Flags().StringVar(&f.State, "status", "", "live, rejected, deleted or expired; default: any")
+	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most, up to 1,000")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
-
-// maxAssets bounds one listing of assets.
-const maxAssets = 1000
 
 func assetState(name string) (asset.State, error) {
 	if name == "" {
@@ -90,13 +80,21 @@ func assetState(name string) (asset.State, error) {
 			return state, nil
 		}
 	}
-	return "", fmt.Errorf("%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
+	return "", fault.New(fault.Invalid, "invalid_request", "%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
 }
 
-// newestAssets reads the view; "" selects any account, or any state.
-func newestAssets(ctx context.Context, pool *pgxpool.Pool, owner string, state asset.State, limit int) ([]asset.Asset, error) {
+// newestAssets reads the assets that f selects from the view, newest first.
+func newestAssets(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f admin.AssetFilter) ([]asset.Asset, error) {
+	owner, err := accountNamed(f.Account, names)
+	if err != nil {
+		return nil, err
+	}
+	state, err := assetState(f.State)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := pool.Query(ctx, `select asset from `+assets.Name+`
-		where ($1 = '' or account = $1) and ($2 = '' or state = $2) order by created desc limit $3`, owner, string(state), limit)
+		where ($1 = '' or account = $1) and ($2 = '' or state = $2) order by created desc limit $3`, owner, string(state), f.Limit)
 	if err != nil {
 		return nil, postgres.Classify(err, "list assets")
 	}

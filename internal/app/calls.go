@@ -8,8 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/calls"
@@ -35,10 +38,8 @@ first characters, four at least, while no other call begins with them.`,
 }
 
 func (s *shell) listCalls() *cobra.Command {
-	var states []string
-	var account string
 	var asJSON bool
-	q := calls.Query{Limit: 20}
+	f := admin.CallFilter{Limit: 20}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List model calls, newest first", Args: cobra.NoArgs,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
@@ -46,16 +47,10 @@ func (s *shell) listCalls() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := limitOf(q.Limit, maxCalls); err != nil {
+			if err := limitOf(f.Limit, admin.MaxListed); err != nil {
 				return err
 			}
-			if q.Account, err = (jobFilter{account: account}).accountID(names); err != nil {
-				return err
-			}
-			if q.States, err = callStates(states); err != nil {
-				return err
-			}
-			page, err := calls.NewReader(pool).List(ctx, q)
+			page, err := newestCalls(ctx, pool, names, f)
 			if err != nil {
 				return err
 			}
@@ -67,16 +62,26 @@ func (s *shell) listCalls() *cobra.Command {
 			return p.Err()
 		}),
 	}
-	cmd.Flags().StringSliceVar(&states, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
-	cmd.Flags().StringVar(&account, "account", "", "name or id of an account; default: all")
-	cmd.Flags().StringVar(&q.Model, "model", "", "<provider>/<model>; default: any")
-	cmd.Flags().IntVar(&q.Limit, "limit", q.Limit, "how many at most, up to 1,000")
+	cmd.Flags().StringSliceVar(&f.States, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
+	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().StringVar(&f.Model, "model", "", "<provider>/<model>; default: any")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most, up to 1,000")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// maxCalls bounds one listing of calls, as its reader does.
-const maxCalls = 1000
+// newestCalls reads the calls that f selects from the view, newest first.
+func newestCalls(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f admin.CallFilter) (calls.Page, error) {
+	account, err := accountNamed(f.Account, names)
+	if err != nil {
+		return calls.Page{}, err
+	}
+	states, err := callStates(f.States)
+	if err != nil {
+		return calls.Page{}, err
+	}
+	return calls.NewReader(pool).List(ctx, calls.Query{Account: account, States: states, Model: f.Model, Before: f.Before, Limit: f.Limit})
+}
 
 func callStates(names []string) ([]call.State, error) {
 	states := make([]call.State, len(names))
@@ -85,7 +90,7 @@ func callStates(names []string) ([]call.State, error) {
 		switch states[i] {
 		case call.Parked, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
 		default:
-			return nil, fmt.Errorf("%q is not the state of a call", inspect.Clean(name))
+			return nil, fault.New(fault.Invalid, "invalid_request", "%q is not the state of a call", inspect.Clean(name))
 		}
 	}
 	return states, nil
@@ -187,29 +192,37 @@ func printCall(p *inspect.Printer, c call.Call) {
 	}
 }
 
+// usageSince is how far back usage is added up unless it is said.
+const usageSince = "720h"
+
+// usedSince adds up calls and charges by day, account and model, of one account or all.
+func usedSince(ctx context.Context, pool *pgxpool.Pool, names map[string]string, account, since string) ([]usage.Day, error) {
+	now, err := databaseTime(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	id, err := accountNamed(account, names)
+	if err != nil {
+		return nil, err
+	}
+	from, err := parseSince(since, now)
+	if err != nil {
+		return nil, err
+	}
+	return usage.NewReader(pool).Between(ctx, id, from, now)
+}
+
 func (s *shell) callUsage() *cobra.Command {
-	since, account := "720h", ""
+	since, account := usageSince, ""
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Add up calls and charges by day, account and model", Args: cobra.NoArgs,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
-			now, err := databaseTime(ctx, pool)
-			if err != nil {
-				return err
-			}
 			names, err := accountNames(ctx, pool)
 			if err != nil {
 				return err
 			}
-			id, err := (jobFilter{account: account}).accountID(names)
-			if err != nil {
-				return err
-			}
-			from, err := parseSince(since, now)
-			if err != nil {
-				return err
-			}
-			days, err := usage.NewReader(pool).Between(ctx, id, from, now)
+			days, err := usedSince(ctx, pool, names, account, since)
 			if err != nil {
 				return err
 			}
@@ -257,18 +270,13 @@ settle the call: with the amount, or with 0 to give all of the hold back.`,
 			if err != nil || micros < 0 {
 				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)
 			}
-			t, err := storiedCalls.story(ctx, pool, args[0])
+			events, err := eventStore(pool)
 			if err != nil {
 				return err
 			}
-			c := t.State()
-			types, err := eventTypes()
-			if err != nil {
-				return err
-			}
-			events := postgres.NewEventStore(pool, types, nil)
 			store := postgres.NewCalls(pool, events, postgres.NewCredits(pool, events))
-			if err := store.Reconcile(ctx, c.Account, c.ID, micros, operator(), reason); err != nil {
+			c, err := settleCall(ctx, pool, store, args[0], micros, eventlog.Meta{Actor: operator(), Reason: reason})
+			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(s.out, "call %s is settled for $%s\n", c.ID, credit.Dollars(micros))

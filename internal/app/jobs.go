@@ -62,19 +62,9 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
   millrace jobs show 62e89ef5 --workflow`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			whole, err := s.history(ctx, pool, args[0])
+			h, whole, err := s.teller(pool).at(ctx, args[0], at)
 			if err != nil {
 				return err
-			}
-			h := whole
-			if at != "" {
-				p, err := inspect.ParsePoint(at)
-				if err != nil {
-					return err
-				}
-				if h, err = whole.At(p); err != nil {
-					return err
-				}
 			}
 			if workflow {
 				return s.showWorkflow(ctx, h, h.Facts, executionsOf(h), asJSON)
@@ -99,7 +89,7 @@ func (s *shell) jobEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events ID", Short: "List every fact of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			h, err := s.history(ctx, pool, args[0])
+			h, err := s.teller(pool).history(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -120,20 +110,8 @@ func (s *shell) jobTimeline() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "timeline ID", Short: "Show where the time of a job went: waits, nodes, attempts, workers", Args: cobra.ExactArgs(1),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			h, err := s.history(ctx, pool, args[0])
+			t, err := s.teller(pool).timeline(ctx, args[0])
 			if err != nil {
-				return err
-			}
-			now, err := databaseTime(ctx, pool)
-			if err != nil {
-				return err
-			}
-			t := h.Timeline(now)
-			side, err := s.side(ctx, pool, h)
-			if err != nil {
-				return err
-			}
-			if err := t.NameClasses(side.Source); err != nil {
 				return err
 			}
 			if asJSON {
@@ -153,17 +131,7 @@ func (s *shell) diffJobs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff ID ID", Short: "Show how two jobs differ: graph, course, results, times", Args: cobra.ExactArgs(2),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			var sides [2]inspect.Side
-			for i, arg := range args {
-				h, err := s.history(ctx, pool, arg)
-				if err != nil {
-					return err
-				}
-				if sides[i], err = s.side(ctx, pool, h); err != nil {
-					return err
-				}
-			}
-			c, err := inspect.Diff(sides[0], sides[1])
+			c, err := s.teller(pool).diff(ctx, args[0], args[1])
 			if err != nil {
 				return err
 			}

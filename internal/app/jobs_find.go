@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -27,7 +26,7 @@ const shortestID = 4
 func idRange(noun, text string) (from, to string, err error) {
 	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
 	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", "", fmt.Errorf("%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
+		return "", "", fault.New(fault.NotFound, noun+"_not_found", "%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
 	}
 	padded := func(with string) string {
 		d := digits + strings.Repeat(with, 32-len(digits))
@@ -74,62 +73,6 @@ func history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Hist
 		return inspect.History{}, fault.New(fault.NotFound, "job_retired", "job %s is past its retention: its facts left the log", id)
 	}
 	return inspect.Read(types, all)
-}
-
-// history reads the facts of the job whose id begins with text, those of a retired one from its archive.
-func (s *shell) history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.History, error) {
-	h, err := history(ctx, pool, text)
-	if fault.CodeOf(err) != "job_retired" {
-		return h, err
-	}
-	blobs, missing := s.existingBlobs(ctx, pool)
-	if missing != nil {
-		return h, errors.Join(err, missing)
-	}
-	id, err := findJob(ctx, pool, text)
-	if err != nil {
-		return h, err
-	}
-	all, err := postgres.Facts(ctx, pool, blobs, id)
-	if err != nil {
-		return h, err
-	}
-	if all[0].Version > 1 {
-		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its facts were erased, or the retention of their archive is over", id)
-	}
-	types, err := eventTypes()
-	if err != nil {
-		return h, err
-	}
-	return inspect.Read(types, all)
-}
-
-// side adds the submission to a history. A large one is a blob in the data directory: without that
-// directory here, graphs are not compared.
-func (s *shell) side(ctx context.Context, pool *pgxpool.Pool, h inspect.History) (inspect.Side, error) {
-	side := inspect.Side{History: h}
-	doc, ok := h.Document()
-	if !ok {
-		return side, nil
-	}
-	var blobs blob.Store
-	if doc.Blob != "" {
-		var err error
-		if blobs, err = s.existingBlobs(ctx, pool); errors.Is(err, errNoDataDir) {
-			return side, nil
-		} else if err != nil {
-			return side, err
-		}
-	}
-	source, err := doc.Load(ctx, blobs)
-	if fault.Is(err, fault.NotFound) {
-		return side, nil
-	}
-	if err != nil {
-		return side, err
-	}
-	side.Source = &source
-	return side, nil
 }
 
 // existingBlobs opens the blob store, but makes none.

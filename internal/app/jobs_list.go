@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -202,7 +203,7 @@ func accountNamed(text string, names map[string]string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", fmt.Errorf("there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+	return "", fault.New(fault.Invalid, "invalid_request", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
 }
 
 // parseSince reads a duration before now or a time; "" is the beginning.
@@ -220,7 +221,7 @@ func parseMoment(what, text string, now time.Time) (time.Time, error) {
 	}
 	p, err := inspect.ParsePoint(text)
 	if err != nil || p.Version > 0 {
-		return time.Time{}, fmt.Errorf("%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, inspect.Clean(text))
+		return time.Time{}, fault.New(fault.Invalid, "invalid_request", "%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, inspect.Clean(text))
 	}
 	return p.Time, nil
 }

@@ -11,8 +11,16 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 )
+
+// besideWorkflow is a history or a story with what the engine knows of its workflows.
+type besideWorkflow struct {
+	Told      any            `json:"history"`
+	Workflow  []inspect.Step `json:"workflow"`
+	Forgotten []string       `json:"forgotten,omitempty"` // workflows that the engine does not know
+}
 
 // showWorkflow shows facts and workflow events in one order of time; whole is the history or story that JSON shows.
 func (s *shell) showWorkflow(ctx context.Context, whole any, facts []inspect.Fact, runs []execution, asJSON bool) error {
@@ -26,11 +34,7 @@ func (s *shell) showWorkflow(ctx context.Context, whole any, facts []inspect.Fac
 		return err
 	}
 	if asJSON {
-		return s.printJSON(struct {
-			Told      any            `json:"history"`
-			Workflow  []inspect.Step `json:"workflow"`
-			Forgotten []string       `json:"forgotten,omitempty"` // workflows that the engine does not know
-		}{whole, steps, missing})
+		return s.printJSON(besideWorkflow{whole, steps, missing})
 	}
 	p := s.printer()
 	p.SideBySide(facts, steps)
@@ -53,7 +57,7 @@ func workflowSteps(ctx context.Context, c client.Client, runs []execution) (step
 				break
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("read the history of workflow %s: %w", run.workflow, err)
+				return nil, nil, fault.Wrap(err, fault.Unavailable, "engine_unavailable", "read the history of workflow %s from Temporal", run.workflow)
 			}
 			steps = append(steps, found...)
 			if next == "" {

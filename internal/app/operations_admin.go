@@ -10,6 +10,8 @@ import (
 
 	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -33,7 +35,10 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	}
 	ops := in.operations(service)
 	return admin.New(admin.Deps{
-		Jobs: ops, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
+		Jobs: ops, JobsTold: toldJobs{in.teller(), in.client},
+		Calls: adminCalls{in.pool, in.calls}, CallsTold: toldStories[call.Call]{storiedCalls, in.pool, in.client},
+		Assets: adminAssets{in.pool}, AssetsTold: toldStories[asset.Asset]{storiedAssets, in.pool, in.client},
+		Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
 		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events), storage: in.storage},
 	}, in.cfg.AdminToken)
 }
@@ -57,15 +62,6 @@ func (o *operations) Search(ctx context.Context, f admin.Filter) ([]job.Job, err
 		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", firstLine(err))
 	}
 	return found, err
-}
-
-// History implements admin.Jobs.
-func (o *operations) History(ctx context.Context, text string) (any, job.ID, error) {
-	h, err := history(ctx, o.pool, text)
-	if fault.KindOf(err) == fault.Internal && err != nil {
-		return nil, "", fault.Wrap(err, fault.NotFound, "job_not_found", "%s", firstLine(err))
-	}
-	return h, h.Job, err
 }
 
 // State implements admin.Jobs.

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -58,6 +57,49 @@ func (k storied[S]) story(ctx context.Context, pool *pgxpool.Pool, text string) 
 	return inspect.Tell(k.Kind, types, facts)
 }
 
+// at is story up to a version or a time; "" is now.
+func (k storied[S]) at(ctx context.Context, pool *pgxpool.Pool, text, at string) (inspect.Story[S], error) {
+	t, err := k.story(ctx, pool, text)
+	if err != nil || at == "" {
+		return t, err
+	}
+	p, err := inspect.ParsePoint(at)
+	if err != nil {
+		return t, err
+	}
+	return t.At(p)
+}
+
+// phases says where the time of one went.
+func (k storied[S]) phases(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Phases, error) {
+	t, err := k.story(ctx, pool, text)
+	if err != nil {
+		return inspect.Phases{}, err
+	}
+	now, err := databaseTime(ctx, pool)
+	if err != nil {
+		return inspect.Phases{}, err
+	}
+	return t.Phases(now), nil
+}
+
+// compare says how two differ.
+func (k storied[S]) compare(ctx context.Context, pool *pgxpool.Pool, a, b string) (inspect.StoryComparison, error) {
+	one, err := k.story(ctx, pool, a)
+	if err != nil {
+		return inspect.StoryComparison{}, err
+	}
+	other, err := k.story(ctx, pool, b)
+	if err != nil {
+		return inspect.StoryComparison{}, err
+	}
+	now, err := databaseTime(ctx, pool)
+	if err != nil {
+		return inspect.StoryComparison{}, err
+	}
+	return inspect.Compare(one, other, now)
+}
+
 // wholeStream reads every fact of a stream.
 func wholeStream(ctx context.Context, pool *pgxpool.Pool, stream string) ([]eventlog.Recorded, error) {
 	var all []eventlog.Recorded
@@ -92,7 +134,7 @@ func findStream(ctx context.Context, pool *pgxpool.Pool, noun, text string) (str
 	case len(found) == 0:
 		return "", fault.New(fault.NotFound, noun+"_not_found", "there is no %s %s", noun, inspect.Clean(text))
 	case len(found) > 1:
-		return "", fault.New(fault.Conflict, "", "%s is the beginning of several %ss: give more of the id (%s, %s, …)",
+		return "", fault.New(fault.Conflict, "ambiguous_id", "%s is the beginning of several %ss: give more of the id (%s, %s, …)",
 			inspect.Clean(text), noun, strings.TrimPrefix(found[0], noun+"-"), strings.TrimPrefix(found[1], noun+"-"))
 	}
 	return found[0], nil
@@ -106,18 +148,9 @@ func (k storied[S]) show(s *shell) *cobra.Command {
 		Long: `Show the state as its facts fold, now or with --at as it was at a version or a time. With --workflow,
 show its facts beside the events of its workflow in Temporal.`,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			t, err := k.story(ctx, pool, args[0])
+			t, err := k.at(ctx, pool, args[0], at)
 			if err != nil {
 				return err
-			}
-			if at != "" {
-				p, err := inspect.ParsePoint(at)
-				if err != nil {
-					return err
-				}
-				if t, err = t.At(p); err != nil {
-					return err
-				}
 			}
 			switch {
 			case workflow:
@@ -138,62 +171,41 @@ show its facts beside the events of its workflow in Temporal.`,
 }
 
 func (k storied[S]) events(s *shell) *cobra.Command {
-	return k.told(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, func(p *inspect.Printer, t []inspect.Story[S], _ time.Time) (any, error) {
-		if p != nil {
-			inspect.StoryFacts(p, t[0])
-		}
-		return t[0], nil
-	})
+	return told(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StoryFacts[S],
+		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Story[S], error) {
+			return k.story(ctx, pool, args[0])
+		})
 }
 
 func (k storied[S]) timeline(s *shell) *cobra.Command {
-	return k.told(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, func(p *inspect.Printer, t []inspect.Story[S], now time.Time) (any, error) {
-		line := t[0].Phases(now)
-		if p != nil {
-			p.Phases(line)
-		}
-		return line, nil
-	})
+	return told(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
+		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Phases, error) {
+			return k.phases(ctx, pool, args[0])
+		})
 }
 
 func (k storied[S]) diff(s *shell) *cobra.Command {
-	return k.told(s, "diff ID ID", "Show how two differ: state, course, times", 2, func(p *inspect.Printer, t []inspect.Story[S], now time.Time) (any, error) {
-		c, err := inspect.Compare(t[0], t[1], now)
-		if p != nil && err == nil {
-			p.StoryComparison(c)
-		}
-		return c, err
-	})
+	return told(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StoryComparison,
+		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.StoryComparison, error) {
+			return k.compare(ctx, pool, args[0], args[1])
+		})
 }
 
-// told is a command about n stories: tell prints them, or only returns what is to be shown as JSON when p is nil.
-func (k storied[S]) told(s *shell, use, short string, n int, tell func(p *inspect.Printer, t []inspect.Story[S], now time.Time) (any, error)) *cobra.Command {
+// told is a command about n stories: tell answers, and print is for people.
+func told[T any](s *shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *pgxpool.Pool, []string) (T, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(n),
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			all := make([]inspect.Story[S], n)
-			for i, arg := range args {
-				var err error
-				if all[i], err = k.story(ctx, pool, arg); err != nil {
-					return err
-				}
-			}
-			now, err := databaseTime(ctx, pool)
+			answer, err := tell(ctx, pool, args)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				v, err := tell(nil, all, now)
-				if err != nil {
-					return err
-				}
-				return s.printJSON(v)
+				return s.printJSON(answer)
 			}
 			p := s.printer()
-			if _, err := tell(p, all, now); err != nil {
-				return err
-			}
+			print(p, answer)
 			return p.Err()
 		}),
 	}

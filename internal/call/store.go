@@ -153,6 +153,7 @@ type Ending struct {
 	Limits     Limits
 	Actor      string
 	Reason     string
+	RequestID  string // that asked for it; "" = none did
 }
 
 // Ended is the outcome of an ending.

@@ -116,11 +116,11 @@ type Point struct {
 // timeLayouts are the ways to write a time; without a zone it is UTC.
 var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04"}
 
-// ParsePoint reads a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC).
+// ParsePoint reads a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC); anything else is Invalid.
 func ParsePoint(text string) (Point, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
 		if n < 1 {
-			return Point{}, fmt.Errorf("versions begin with 1, not %d", n)
+			return Point{}, fault.New(fault.Invalid, "invalid_request", "versions begin with 1, not %d", n)
 		}
 		return Point{Version: n}, nil
 	}
@@ -129,7 +129,7 @@ func ParsePoint(text string) (Point, error) {
 			return Point{Time: at}, nil
 		}
 	}
-	return Point{}, fmt.Errorf("%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", text)
+	return Point{}, fault.New(fault.Invalid, "invalid_request", "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", Clean(text))
 }
 
 // At returns the history as it was at p. A version that the stream does not have, and a time
@@ -146,6 +146,9 @@ func (h History) At(p Point) (History, error) {
 	return past, nil
 }
 
+// codeNoPoint says that a history does not reach to a version or a time.
+const codeNoPoint = "version_not_found"
+
 // cut counts the facts up to p.
 func cut(facts []Fact, p Point) (int, error) {
 	n := 0
@@ -153,10 +156,10 @@ func cut(facts []Fact, p Point) (int, error) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, "", "there was nothing yet: its first fact is of %s", stamp(facts[0].At))
+		return 0, fault.New(fault.NotFound, codeNoPoint, "there was nothing yet: its first fact is of %s", stamp(facts[0].At))
 	}
 	if p.Version > facts[n-1].Version {
-		return 0, fault.New(fault.NotFound, "", "it has %d versions, not %d", len(facts), p.Version)
+		return 0, fault.New(fault.NotFound, codeNoPoint, "it has %d versions, not %d", len(facts), p.Version)
 	}
 	return n, nil
 }

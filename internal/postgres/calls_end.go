@@ -130,7 +130,7 @@ func callEnding(e call.Ending, late bool) eventlog.Append {
 	return eventlog.Append{
 		Stream: e.Call.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: e.Type != call.TypeOutcomeUnknown,
 		Events: append(slices.Clip(e.Before), eventlog.Event{ID: call.FactID(e.Call, 0, e.Type), Type: e.Type, Data: fact}),
-		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason},
+		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason, RequestID: e.RequestID},
 	}
 }
 
@@ -287,7 +287,7 @@ func ofModel(fact any, model string) any {
 }
 
 // Reconcile settles a call of unknown outcome by an operator's word: what it cost in the end.
-func (s *Calls) Reconcile(ctx context.Context, account string, id call.ID, charged int64, actor, reason string) error {
+func (s *Calls) Reconcile(ctx context.Context, account string, id call.ID, charged int64, by eventlog.Meta) error {
 	c, err := s.Load(ctx, account, id)
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (s *Calls) Reconcile(ctx context.Context, account string, id call.ID, charg
 	}
 	var l callLane
 	e := call.Ending{
-		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: actor, Reason: reason,
+		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 		Fact: call.ReconciledV1{Model: c.Model, Charged: charged},
 	}
 	err = inTwoTrips(ctx, s.pool, func(q *pgx.Batch) { queueCallLane(q, account, &l) }, func(db querier, q *pgx.Batch) error {

@@ -1,0 +1,152 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/projections/usage"
+)
+
+// MaxListed bounds one listing of calls or assets.
+const MaxListed = 1000
+
+// listed is how many of them a listing has unless it is said.
+const listed = 100
+
+// CallFilter selects model calls. Empty fields select all.
+type CallFilter struct {
+	States  []string
+	Account string // name or id
+	Model   string // PROVIDER/MODEL
+	Before  int64  // from the answer before; 0 = the newest
+	Limit   int
+}
+
+// Calls are the operators' commands on model calls.
+type Calls interface {
+	// List returns the calls that f selects, newest first, and where to go on; 0 = there are no more.
+	List(ctx context.Context, f CallFilter) (found []call.Call, before int64, err error)
+	// Usage adds up calls and charges of an account ("" = all) since a duration before now or a time.
+	Usage(ctx context.Context, account, since string) ([]usage.Day, error)
+	// Reconcile settles a call of unknown outcome; Conflict where the outcome is known.
+	Reconcile(ctx context.Context, id call.ID, micros int64, by Act) error
+}
+
+// AssetFilter selects assets. Empty fields select all.
+type AssetFilter struct {
+	State   string
+	Account string // name or id
+	Limit   int
+}
+
+// Assets are the operators' questions about assets.
+type Assets interface {
+	// List returns the assets that f selects, newest first.
+	List(ctx context.Context, f AssetFilter) ([]asset.Asset, error)
+}
+
+func (s *server) callRoutes() map[string]route {
+	return map[string]route{
+		"GET /calls":                 {s.listCalls, parameters{"status...", "account", "model", "before", "limit"}},
+		"GET /calls/usage":           {s.showUsage, parameters{"account", "since"}},
+		"POST /calls/{id}/reconcile": {s.reconcileCall, nil},
+		"GET /assets":                {s.listAssets, parameters{"status", "account", "limit"}},
+	}
+}
+
+// listing reads how many a listing may have.
+func listing(query url.Values) (int, error) {
+	n, err := count(query, "limit")
+	if err == nil && n > MaxListed {
+		return 0, fault.New(fault.Invalid, "invalid_request", "limit is at most %d", MaxListed)
+	}
+	return cmp.Or(n, listed), err
+}
+
+// listCalls serves GET /admin/calls.
+func (s *server) listCalls(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	f := CallFilter{States: query["status"], Account: query.Get("account"), Model: query.Get("model")}
+	var err error
+	if f.Before, err = number(query, "before"); err != nil {
+		return err
+	}
+	if f.Limit, err = listing(query); err != nil {
+		return err
+	}
+	found, before, err := s.Calls.List(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	answer := map[string]any{"calls": append([]call.Call{}, found...)} // none is [], not null
+	if before != 0 {
+		answer["next_before"] = before
+	}
+	write(w, http.StatusOK, answer)
+	return nil
+}
+
+// showUsage serves GET /admin/calls/usage.
+func (s *server) showUsage(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	days, err := s.Calls.Usage(r.Context(), query.Get("account"), query.Get("since"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"usage": append([]usage.Day{}, days...)})
+	return nil
+}
+
+// reconcileCall serves POST /admin/calls/{id}/reconcile.
+func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		change
+		Charged string `json:"charged_usd"` // a decimal text: 0.04; 0 gives all of the hold back
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	by, err := body.by(r)
+	if err != nil {
+		return err
+	}
+	micros, err := credit.ParseDollars(body.Charged)
+	if err != nil || micros < 0 {
+		return fault.New(fault.Invalid, "invalid_request", "charged_usd is what the call cost, such as \"0.04\" or \"0\"")
+	}
+	id, err := call.ParseID(r.PathValue("id"))
+	if err != nil {
+		return fault.Wrap(err, fault.NotFound, "call_not_found", "there is no call %.64q", r.PathValue("id"))
+	}
+	if err := s.Calls.Reconcile(r.Context(), id, micros, by); err != nil {
+		return err
+	}
+	state, err := s.CallsTold.State(r.Context(), string(id), "")
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"call": state})
+	return nil
+}
+
+// listAssets serves GET /admin/assets.
+func (s *server) listAssets(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	f := AssetFilter{State: query.Get("status"), Account: query.Get("account")}
+	var err error
+	if f.Limit, err = listing(query); err != nil {
+		return err
+	}
+	found, err := s.Assets.List(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"assets": append([]asset.Asset{}, found...)})
+	return nil
+}

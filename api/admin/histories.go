@@ -1,0 +1,82 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Histories answers from the facts what became of the things of one kind: jobs, calls or assets. One is named by its
+// id or the beginning of it: NotFound where there is none, Conflict where there are several. Answers are in a form for
+// JSON, without secrets, and those of the command line.
+type Histories interface {
+	// Find returns the whole id.
+	Find(ctx context.Context, id string) (string, error)
+	// State folds the facts up to a version or a time, "" = all of them; NotFound before the first and behind the last.
+	State(ctx context.Context, id, at string) (any, error)
+	// Events returns every fact.
+	Events(ctx context.Context, id string) (any, error)
+	// Timeline says where the time went.
+	Timeline(ctx context.Context, id string) (any, error)
+	// Diff compares two of the kind.
+	Diff(ctx context.Context, a, b string) (any, error)
+	// Workflow returns the facts beside the events of the workflow engine; Unavailable while that is away.
+	Workflow(ctx context.Context, id string) (any, error)
+}
+
+// past are the routes of the histories of one kind.
+type past struct {
+	noun string // job, call, asset
+	told Histories
+}
+
+func (s *server) historyRoutes() map[string]route {
+	all := map[string]route{}
+	for _, p := range []past{{"job", s.JobsTold}, {"call", s.CallsTold}, {"asset", s.AssetsTold}} {
+		path := "GET /" + p.noun + "s/{id}"
+		all[path] = route{p.state, parameters{"at"}}
+		all[path+"/events"] = route{p.answer(Histories.Events), nil}
+		all[path+"/timeline"] = route{p.answer(Histories.Timeline), nil}
+		all[path+"/workflow"] = route{p.answer(Histories.Workflow), nil}
+		all[path+"/diff"] = route{p.diff, parameters{"with"}}
+	}
+	all["GET /jobs/{id}"] = route{s.showJob, parameters{"at"}}
+	return all
+}
+
+// state serves GET /admin/calls/{id} and GET /admin/assets/{id}, now or at a version or a time.
+func (p past) state(w http.ResponseWriter, r *http.Request) error {
+	state, err := p.told.State(r.Context(), r.PathValue("id"), r.URL.Query().Get("at"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{p.noun: state})
+	return nil
+}
+
+// answer serves what one question is answered with: …/events, …/timeline and …/workflow.
+func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		told, err := ask(p.told, r.Context(), r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		write(w, http.StatusOK, told)
+		return nil
+	}
+}
+
+// diff serves …/diff: how the one in the path differs from the one in the query.
+func (p past) diff(w http.ResponseWriter, r *http.Request) error {
+	with := r.URL.Query().Get("with")
+	if with == "" {
+		return fault.New(fault.Invalid, "invalid_request", "give the other %s as the query parameter with", p.noun)
+	}
+	told, err := p.told.Diff(r.Context(), r.PathValue("id"), with)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, told)
+	return nil
+}
