@@ -116,6 +116,7 @@ type Deps struct {
 	Assets                          Assets
 	JobsTold, CallsTold, AssetsTold Histories
 	Queues                          Queues
+	Doctor                          Doctor
 	Views                           Views
 	Accounts                        Accounts
 	Events                          Events
@@ -196,6 +197,7 @@ func (s *server) showDocument(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *server) routes() map[string]route {
 	return map[string]route{
+		"GET /doctor":            {s.examine, nil},
 		"GET /openapi.json":      {s.showDocument, nil},
 		"GET /jobs":              {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
 		"POST /jobs/{id}/{verb}": {s.changeJob, nil},

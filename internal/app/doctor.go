@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -28,6 +29,11 @@ type finding struct {
 	Status string `json:"status"`
 	Detail string `json:"detail"`
 	Remedy string `json:"remedy,omitempty"`
+}
+
+// examined is what all checks found.
+type examined struct {
+	Checks []finding `json:"checks"`
 }
 
 // check looks at one thing. An error is a failing check.
@@ -86,7 +92,7 @@ would do.`,
 
 func (s *shell) report(findings []finding, asJSON bool) error {
 	if asJSON {
-		return s.printJSON(map[string]any{"checks": findings})
+		return s.printJSON(examined{findings})
 	}
 	p := s.printer()
 	styles := map[string]inspect.Style{healthy: inspect.Good, warning: inspect.Notice, failing: inspect.Bad}
@@ -103,29 +109,34 @@ func (s *shell) report(findings []finding, asJSON bool) error {
 
 // examine runs every check whose ground holds: without a database there is nothing in it to look at.
 func (s *shell) examine(ctx context.Context) []finding {
-	findings := []finding{{
-		Check: "version", Status: healthy,
-		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
-	}}
+	findings := []finding{thisVersion()}
 	pool, dbErr := s.database(ctx) // also finds the servers of a running dev
 	if dbErr != nil {
 		findings = append(findings, finding{"database", failing, firstLine(dbErr), "start PostgreSQL, or set DATABASE_URL or --data"})
 	} else {
 		defer pool.Close()
-		findings = append(findings, runChecks(ctx, s.databaseChecks(pool))...)
+		findings = append(findings, runChecks(ctx, databaseChecks(s.teller(pool)))...)
 	}
-	findings = append(findings, runChecks(ctx, []check{{"disk", "check --data", s.checkDisk}})...)
+	findings = append(findings, runChecks(ctx, diskChecks(s.cfg))...)
 	c, err := s.temporal()
 	if err != nil {
 		return append(findings, finding{"temporal", failing, firstLine(err), "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
 	}
 	defer c.Close()
-	return append(findings, runChecks(ctx, s.temporalChecks(c))...)
+	return append(findings, runChecks(ctx, temporalChecks(s.cfg, c))...)
 }
 
+func thisVersion() finding {
+	return finding{
+		Check: "version", Status: healthy,
+		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+	}
+}
+
+// runChecks runs checks of which the first looks at the ground of the others: they are left out where it fails.
 func runChecks(ctx context.Context, checks []check) []finding {
 	findings := make([]finding, 0, len(checks))
-	for _, c := range checks {
+	for i, c := range checks {
 		limited, cancel := context.WithTimeout(ctx, doctorTimeout)
 		f, err := c.look(limited)
 		cancel()
@@ -134,6 +145,9 @@ func runChecks(ctx context.Context, checks []check) []finding {
 		}
 		f.Check = c.name
 		findings = append(findings, f)
+		if i == 0 && err != nil {
+			break
+		}
 	}
 	return findings
 }
@@ -165,8 +179,9 @@ func (f finding) with(remedy string) finding {
 	return f
 }
 
-func (s *shell) databaseChecks(pool *pgxpool.Pool) []check {
-	d := databaseDoctor{pool}
+func databaseChecks(t teller) []check {
+	d := databaseDoctor{t.pool}
+	b := blobDoctor{d, t.blobs}
 	return []check{
 		{"database", "check the database's log", d.server},
 		{"schema", "run a millrace that is as new as the database", d.schema},
@@ -178,13 +193,17 @@ func (s *shell) databaseChecks(pool *pgxpool.Pool) []check {
 		{"queues", "", d.queues},
 		{"stuck", "", d.stuck},
 		{"webhooks", "", d.webhooks},
-		{"blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkBlobs(ctx, d) }},
-		{"orphan blobs", "check --data, or the bucket's settings", func(ctx context.Context) (finding, error) { return s.checkOrphans(ctx, d) }},
+		{"blobs", "check --data, or the bucket's settings", b.present},
+		{"orphan blobs", "check --data, or the bucket's settings", b.orphans},
 	}
 }
 
-func (s *shell) temporalChecks(c client.Client) []check {
-	t := temporalDoctor{client: c, namespace: s.cfg.TemporalNamespace, queue: s.cfg.TaskQueue}
+func diskChecks(cfg config.Config) []check {
+	return []check{{"disk", "check --data", diskDoctor{cfg.DataDir, cfg.DiskReserve}.free}}
+}
+
+func temporalChecks(cfg config.Config, c client.Client) []check {
+	t := temporalDoctor{client: c, namespace: cfg.TemporalNamespace, queue: cfg.TaskQueue}
 	return []check{
 		{"temporal", "check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE", t.server},
 		{"workers", "start one: millrace serve --roles worker", t.graphWorkers},

@@ -7,14 +7,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// blobs looks for bytes that assets name and the store has not, in a sample of the newest, and for the
+// blobDoctor looks at the bytes that the database names.
+type blobDoctor struct {
+	databaseDoctor
+	store func(context.Context) (blob.Store, error) // errNoDataDir: it is not on this machine
+}
+
+// present looks for bytes that assets name and the store has not, in a sample of the newest, and for the
 // store itself.
-func (s *shell) checkBlobs(ctx context.Context, d databaseDoctor) (finding, error) {
-	store, err := s.existingBlobs(ctx, d.pool)
+func (d blobDoctor) present(ctx context.Context) (finding, error) {
+	store, err := d.store(ctx)
 	if errors.Is(err, errNoDataDir) {
 		return finding{Status: healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
 	}

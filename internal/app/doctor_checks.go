@@ -125,8 +125,14 @@ func (d databaseDoctor) slots(ctx context.Context) (finding, error) {
 	}, nil
 }
 
-func (s *shell) checkDisk(context.Context) (finding, error) {
-	dir := filepath.Clean(s.cfg.DataDir)
+// diskDoctor looks at the disk of the data directory; below reserve bytes nothing new is accepted.
+type diskDoctor struct {
+	dir     string
+	reserve int64
+}
+
+func (d diskDoctor) free(context.Context) (finding, error) {
+	dir := filepath.Clean(d.dir)
 	var st unix.Statfs_t
 	err := unix.Statfs(dir, &st)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,12 +145,12 @@ func (s *shell) checkDisk(context.Context) (finding, error) {
 	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) //nolint:gosec // a block size is positive
 	f := finding{Status: healthy, Detail: fmt.Sprintf("%.1f of %.1f GiB free in %s", gib(free), gib(size), dir)}
 	switch {
-	case free < uint64(max(s.cfg.DiskReserve, 0)):
+	case free < uint64(max(d.reserve, 0)):
 		f.Status = failing
 	case free < diskWarn:
 		f.Status = warning
 	}
-	return f.with(fmt.Sprintf("free some space; below %d MiB (MILLRACE_DISK_RESERVE) nothing new is accepted. values/ may be emptied while nothing runs", s.cfg.DiskReserve>>20)), nil
+	return f.with(fmt.Sprintf("free some space; below %d MiB (MILLRACE_DISK_RESERVE) nothing new is accepted. values/ may be emptied while nothing runs", d.reserve>>20)), nil
 }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }

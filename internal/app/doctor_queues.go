@@ -182,9 +182,9 @@ func (o *orphans) ask(ctx context.Context) error {
 	return nil
 }
 
-// checkOrphans counts blobs that nobody refers to and that should have been collected, in a bounded walk.
-func (s *shell) checkOrphans(ctx context.Context, d databaseDoctor) (finding, error) {
-	store, err := s.existingBlobs(ctx, d.pool)
+// orphans counts blobs that nobody refers to and that should have been collected, in a bounded walk.
+func (d blobDoctor) orphans(ctx context.Context) (finding, error) {
+	store, err := d.store(ctx)
 	if errors.Is(err, errNoDataDir) {
 		return finding{Status: healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
 	}

@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/blob"
 	"github.com/millrace-dev/millrace/internal/blob/disk"
 	"github.com/millrace-dev/millrace/internal/job"
@@ -143,4 +146,21 @@ func TestTheDoctorCountsOrphanBlobs(t *testing.T) {
 	out, err := s.run(t, "doctor")
 	require.Error(t, err, "there is no Temporal")
 	require.Contains(t, out, "1 of 2 blobs")
+}
+
+// What is asked over HTTP is answered in bounded time: with nothing that the others stand on they are not run, and what
+// gives no answer is said to give none.
+func TestTheDoctorDoesNotWaitForWhatIsAway(t *testing.T) {
+	t.Parallel()
+	well := func(context.Context) error { return nil }
+	away := func(context.Context) error { return errors.New("no route") }
+	silent := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	require.Equal(t, []string{"fail no route"}, app.RunChecks(t.Context(), away, silent, silent))
+	require.Equal(t, []string{"ok well", "fail no route", "ok well"}, app.RunChecks(t.Context(), well, away, well))
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	require.Equal(t, []string{"ok well", "fail no answer within 5s", "fail no answer within 5s"}, app.RunChecks(over, well, silent, silent))
 }

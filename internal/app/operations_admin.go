@@ -38,7 +38,7 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Jobs: ops, JobsTold: toldJobs{in.teller(), in.client},
 		Calls: adminCalls{in.pool, in.calls}, CallsTold: toldStories[call.Call]{storiedCalls, in.pool, in.client},
 		Assets: adminAssets{in.pool}, AssetsTold: toldStories[asset.Asset]{storiedAssets, in.pool, in.client},
-		Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
+		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
 		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events), storage: in.storage},
 	}, in.cfg.AdminToken)
 }

@@ -157,3 +157,41 @@ func TestOperatorsReadWhatBecameOfAnAssetOverHTTP(t *testing.T) {
 	_, none := c.admin("GET", "/assets?status=rejected&account="+c.account, "")
 	require.Equal(t, []any{}, none["assets"])
 }
+
+func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	// Each check has seconds, which a busy machine may not have for it: ask until all had them.
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		asked := checksOf(t, c.told("/doctor", ""))
+		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).data) //nolint:errcheck // that a check fails
+		printed := checksOf(t, out)
+		if len(asked) == len(printed) && asked["database"] == "ok" && asked["schema"] == "ok" && asked["temporal"] == "ok" && asked["workers"] == "ok" {
+			for name := range printed {
+				require.Contains(t, asked, name, "as the command has them")
+			}
+			break
+		}
+		require.True(t, time.Now().Before(deadline), "%v, %v", asked, printed)
+		<-tick.C
+	}
+	require.Equal(t, 401, c.do("GET", "/admin/doctor", "").status)
+}
+
+// checksOf is the status of each check of a report.
+func checksOf(t *testing.T, report string) map[string]string {
+	t.Helper()
+	var r struct {
+		Checks []struct{ Check, Status, Detail, Remedy string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(report), &r), report)
+	found := map[string]string{}
+	for _, check := range r.Checks {
+		require.NotEmpty(t, check.Detail, check.Check)
+		found[check.Check] = check.Status
+	}
+	return found
+}
