@@ -90,6 +90,10 @@ type Halted struct {
 // Views are the operators' commands on views.
 type Views interface {
 	Views(ctx context.Context) ([]View, error)
+	// Rebuild folds a view again from the log and puts it in the place of the live one; Conflict while another does so.
+	Rebuild(ctx context.Context, view string, by Act) (any, error)
+	// Check compares a view with what its facts fold to, row by row; nothing is replaced.
+	Check(ctx context.Context, view string) (any, error)
 	// Resume folds a halted stream again; one that is not halted is NotFound.
 	Resume(ctx context.Context, view, stream string, by Act) error
 }
@@ -117,6 +121,7 @@ type Deps struct {
 	JobsTold, CallsTold, AssetsTold Histories
 	Queues                          Queues
 	Doctor                          Doctor
+	Replays                         Replays
 	Views                           Views
 	Accounts                        Accounts
 	Events                          Events
@@ -197,26 +202,29 @@ func (s *server) showDocument(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *server) routes() map[string]route {
 	return map[string]route{
-		"GET /doctor":            {s.examine, nil},
-		"GET /openapi.json":      {s.showDocument, nil},
-		"GET /jobs":              {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
-		"POST /jobs/{id}/{verb}": {s.changeJob, nil},
-		"POST /jobs/{verb}":      {s.changeJobs, nil},
-		"GET /queues":            {s.listQueues, nil},
-		"PUT /queues/{account}":  {s.setQueue, nil},
-		"GET /views":             {s.listViews, nil},
+		"GET /doctor":                                {s.examine, nil},
+		"GET /openapi.json":                          {s.showDocument, nil},
+		"GET /jobs":                                  {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
+		"POST /jobs/{id}/{verb}":                     {s.changeJob, nil},
+		"POST /jobs/{verb}":                          {s.changeJobs, nil},
+		"GET /queues":                                {s.listQueues, nil},
+		"PUT /queues/{account}":                      {s.setQueue, nil},
+		"GET /views":                                 {s.listViews, nil},
+		"POST /views/{view}/rebuild":                 {s.rebuildView, nil},
+		"GET /views/{view}/check":                    {s.checkView, nil},
+		"GET /jobs/{id}/replay":                      {s.replayJob, nil},
 		"POST /views/{view}/streams/{stream}/resume": {s.resumeView, nil},
-		"GET /accounts":                         {s.listAccounts, nil},
-		"POST /accounts":                        {s.createAccount, nil},
-		"GET /accounts/{account}":               {s.showAccount, nil},
-		"PATCH /accounts/{account}":             {s.changeAccount, nil},
-		"GET /accounts/{account}/models":        {s.showModels, nil},
-		"PUT /accounts/{account}/models":        {s.setModels, nil},
-		"GET /accounts/{account}/credit":        {s.showCredit, nil},
-		"POST /accounts/{account}/credit":       {s.grantCredit, nil},
-		"GET /accounts/{account}/keys":          {s.listKeys, nil},
-		"POST /accounts/{account}/keys":         {s.issueKey, nil},
-		"DELETE /accounts/{account}/keys/{key}": {s.revokeKey, nil},
+		"GET /accounts":                              {s.listAccounts, nil},
+		"POST /accounts":                             {s.createAccount, nil},
+		"GET /accounts/{account}":                    {s.showAccount, nil},
+		"PATCH /accounts/{account}":                  {s.changeAccount, nil},
+		"GET /accounts/{account}/models":             {s.showModels, nil},
+		"PUT /accounts/{account}/models":             {s.setModels, nil},
+		"GET /accounts/{account}/credit":             {s.showCredit, nil},
+		"POST /accounts/{account}/credit":            {s.grantCredit, nil},
+		"GET /accounts/{account}/keys":               {s.listKeys, nil},
+		"POST /accounts/{account}/keys":              {s.issueKey, nil},
+		"DELETE /accounts/{account}/keys/{key}":      {s.revokeKey, nil},
 	}
 }
 

@@ -25,6 +25,22 @@ type Histories interface {
 	Workflow(ctx context.Context, id string) (any, error)
 }
 
+// Replays runs the workflow code of this process against what was recorded. Nothing is changed.
+type Replays interface {
+	// Replay replays the runs of a job, in a form for JSON; Unavailable while the workflow engine is away.
+	Replay(ctx context.Context, id string) (any, error)
+}
+
+// replayJob serves GET /admin/jobs/{id}/replay.
+func (s *server) replayJob(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.Replays.Replay(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, found)
+	return nil
+}
+
 // past are the routes of the histories of one kind.
 type past struct {
 	noun string // job, call, asset

@@ -56,6 +56,30 @@ func (s *server) listViews(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// rebuildView serves POST /admin/views/{view}/rebuild. When who asked goes away before the end, nothing is changed.
+func (s *server) rebuildView(w http.ResponseWriter, r *http.Request) error {
+	by, err := s.onlyChange(r)
+	if err != nil {
+		return err
+	}
+	done, err := s.Views.Rebuild(r.Context(), r.PathValue("view"), by)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, done)
+	return nil
+}
+
+// checkView serves GET /admin/views/{view}/check.
+func (s *server) checkView(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.Views.Check(r.Context(), r.PathValue("view"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, found)
+	return nil
+}
+
 // resumeView serves POST /admin/views/{view}/streams/{stream}/resume.
 func (s *server) resumeView(w http.ResponseWriter, r *http.Request) error {
 	by, err := s.onlyChange(r)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,8 +35,9 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	ops := in.operations(service)
+	jobs := toldJobs{in.teller(), in.client, in.log}
 	return admin.New(admin.Deps{
-		Jobs: ops, JobsTold: toldJobs{in.teller(), in.client},
+		Jobs: ops, JobsTold: jobs, Replays: jobs,
 		Calls: adminCalls{in.pool, in.calls}, CallsTold: toldStories[call.Call]{storiedCalls, in.pool, in.client},
 		Assets: adminAssets{in.pool}, AssetsTold: toldStories[asset.Asset]{storiedAssets, in.pool, in.client},
 		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
@@ -129,12 +131,52 @@ func (v adminViews) Resume(ctx context.Context, view, stream string, by act) err
 	if err != nil {
 		return err
 	}
+	p, err := viewNamed(all, view)
+	if err != nil {
+		return err
+	}
+	return v.ops.resume(ctx, p, stream, by)
+}
+
+func viewNamed(all []projections.Projection, name string) (projections.Projection, error) {
 	for _, p := range all {
-		if p.Name() == view {
-			return v.ops.resume(ctx, p, stream, by)
+		if p.Name() == name {
+			return p, nil
 		}
 	}
-	return fault.New(fault.NotFound, "view_not_found", "there is no view %.64q", view)
+	return nil, fault.New(fault.NotFound, "view_not_found", "there is no view %.64q", name)
+}
+
+// foldTimeout bounds how long a view is folded for one request; a larger log is for the command.
+const foldTimeout = 15 * time.Minute
+
+// Rebuild implements admin.Views.
+func (v adminViews) Rebuild(ctx context.Context, view string, by act) (any, error) {
+	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (rebuilt, error) {
+		return v.ops.rebuild(ctx, p, nil, by)
+	})
+}
+
+// Check implements admin.Views.
+func (v adminViews) Check(ctx context.Context, view string) (any, error) {
+	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (rebuilt, error) {
+		return checkView(ctx, v.ops.pool, p, nil)
+	})
+}
+
+// folded does what folds the named view again, which what makes messages of facts is not.
+func (v adminViews) folded(ctx context.Context, view string, do func(context.Context, projections.Projection) (rebuilt, error)) (any, error) {
+	all, err := views()
+	if err != nil {
+		return nil, err
+	}
+	p, err := viewNamed(all, view)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
+	defer cancel()
+	return withoutSecrets(do(ctx, p))
 }
 
 // resume lets a view go on with a halted stream, and records that.

@@ -4,16 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/usage"
@@ -42,14 +45,16 @@ func besideEngine(ctx context.Context, c client.Client, told any, runs []executi
 	return withoutSecrets(besideWorkflow{told, steps, missing}, err)
 }
 
-// toldJobs answers what became of jobs. It implements admin.Histories.
+// toldJobs answers what became of jobs. It implements admin.Histories and admin.Replays.
 type toldJobs struct {
 	teller
 	engine client.Client
+	log    *slog.Logger
 }
 
 var (
 	_ admin.Histories = toldJobs{}
+	_ admin.Replays   = toldJobs{}
 	_ admin.Histories = toldStories[call.Call]{}
 )
 
@@ -87,6 +92,26 @@ func (t toldJobs) Workflow(ctx context.Context, id string) (any, error) {
 		return nil, err
 	}
 	return besideEngine(ctx, t.engine, h, executionsOf(h))
+}
+
+// Replay implements admin.Replays.
+func (t toldJobs) Replay(ctx context.Context, id string) (any, error) {
+	h, err := t.history(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	found, err := replayRuns(ctx, t.engine, sdklog.NewStructuredLogger(t.log), h)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "engine_unavailable", "the workflow histories of job %s cannot be read from Temporal", h.Job)
+	}
+	return withoutSecrets(replayedRuns{append([]replayed{}, found...)}, nil)
+}
+
+// replayedRuns is what the runs of a job came to when they were replayed.
+type replayedRuns struct {
+	Runs []replayed `json:"runs"`
 }
 
 // toldStories answers what became of calls or assets. It implements admin.Histories.

@@ -189,32 +189,42 @@ type rebuilt struct {
 }
 
 func (s *shell) rebuild(ctx context.Context, pool *pgxpool.Pool, p projections.Projection, reason string) (rebuilt, error) {
-	began := time.Now()
-	done, err := projections.Rebuild(ctx, pool, p, projections.RebuildOptions{Progress: progress(s.err, p.Name(), "events")})
-	if err != nil {
-		return rebuilt{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
-	}
 	events, err := eventStore(pool)
 	if err != nil {
 		return rebuilt{}, err
 	}
 	ops := &operations{pool: pool, events: events}
-	err = ops.record(ctx, operated.ViewStream(p.Name()), queue.All, operated.TypeViewRebuilt,
-		operated.ViewRebuiltV1{Position: done.Position}, act{Actor: operator(), Reason: reason})
+	return ops.rebuild(ctx, p, progress(s.err, p.Name(), "events"), act{Actor: operator(), Reason: reason})
+}
+
+// rebuild folds a view again, puts it in the place of the live one and records that, even when who asked is gone by then.
+func (o *operations) rebuild(ctx context.Context, p projections.Projection, step func(done, total int64), by act) (rebuilt, error) {
+	began := time.Now()
+	done, err := projections.Rebuild(ctx, o.pool, p, projections.RebuildOptions{Progress: step})
+	if err != nil {
+		return rebuilt{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
+	}
+	err = o.record(context.WithoutCancel(ctx), operated.ViewStream(p.Name()), queue.All, operated.TypeViewRebuilt,
+		operated.ViewRebuiltV1{Position: done.Position}, by)
 	return rebuilt{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 
 func (s *shell) check(ctx context.Context, pool *pgxpool.Pool, p projections.Projection) (rebuilt, error) {
+	out, err := checkView(ctx, pool, p, progress(s.err, p.Name(), "events"))
+	if err == nil && len(out.Differences) > 0 {
+		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), out.Position, p.Name())
+	}
+	return out, err
+}
+
+// checkView compares a view with what its facts fold to.
+func checkView(ctx context.Context, pool *pgxpool.Pool, p projections.Projection, step func(done, total int64)) (rebuilt, error) {
 	began := time.Now()
-	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: progress(s.err, p.Name(), "events")})
+	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})
 	if err != nil {
 		return rebuilt{}, fmt.Errorf("check %s: %w", p.Name(), err)
 	}
-	out := rebuilt{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}
-	if report.Same() {
-		return out, nil
-	}
-	return out, fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), report.Position, p.Name())
+	return rebuilt{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}, nil
 }
 
 // say writes what became of a view for people.

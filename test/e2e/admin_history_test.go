@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/projections/usage"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -194,4 +195,36 @@ func checksOf(t *testing.T, report string) map[string]string {
 		found[check.Check] = check.Status
 	}
 	return found
+}
+
+func TestOperatorsRebuildAndReplayOverHTTP(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	id := c.submit(strings.ReplaceAll(cheapGraph, "PREFIX", "replayed"))
+	c.await(id, "completed")
+	runs := decode(t, c.told("/jobs/"+id+"/replay", ""))["runs"].([]any)
+	require.Len(t, runs, 1)
+	require.Equal(t, "replays", runs[0].(map[string]any)["result"], runs)
+
+	const view = "/views/" + usage.Name
+	status, refused := c.admin("POST", view+"/rebuild", `{}`)
+	require.Equal(t, 400, status, "%v", refused)
+	status, done := c.admin("POST", view+"/rebuild", `{"actor":"kim","reason":"`+id+`"}`)
+	require.Equal(t, 200, status, "%v", done)
+	require.Equal(t, usage.Name, done["view"])
+	_, log := c.admin("GET", "/events?stream=view-"+usage.Name+"&type=view.rebuilt", "")
+	raw, err := json.Marshal(log)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"actor":"admin:kim"`)
+	require.Contains(t, string(raw), `"reason":"`+id+`"`)
+	status, checked := c.admin("GET", view+"/check", "")
+	require.Equal(t, 200, status, "%v", checked)
+	require.NotContains(t, checked, "differences")
+	for path, want := range map[string]int{"/views/nope/check": 404, "/views/webhooks_outgoing/check": 404, "/jobs/nonsense/replay": 404} {
+		status, answer := c.admin("GET", path, "")
+		require.Equal(t, want, status, "%s: %v", path, answer)
+	}
+	status, _ = c.admin("POST", "/views/webhooks_outgoing/rebuild", `{"actor":"kim","reason":"r"}`)
+	require.Equal(t, 404, status, "what was told is not told again")
+	require.Equal(t, 401, c.do("GET", "/admin"+view+"/check", "").status)
 }
