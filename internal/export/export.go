@@ -87,8 +87,11 @@ type Request struct {
 	Previews bool                `json:"include_previews"` // also the temporary files of the jobs
 }
 
-// maxIDs bounds how many jobs and assets one request names, and how many names it filters by.
-const maxIDs = 1000
+// Bounds of one request, which its first fact holds.
+const (
+	maxIDs   = 1000     // jobs, assets, and names to filter by
+	maxNames = 64 << 10 // bytes of these names together
+)
 
 // Normalize checks a request and brings it to one form, in which equal requests are equal: ids in lower case and
 // each once, no filters of jobs that are not asked for.
@@ -132,8 +135,14 @@ func canonical[T ~string](ids []T, field string) ([]T, error) {
 }
 
 func (r Request) filters() (Request, error) {
-	names, kept := 0, map[string][]string{}
+	names, bytes, kept := 0, 0, map[string][]string{}
 	for text, list := range r.Names {
+		for _, name := range list {
+			bytes += len(name)
+		}
+		if bytes > maxNames {
+			return r, invalidf("the names of job_asset_name_filters have at most %d bytes together", maxNames)
+		}
 		if names += len(list); len(list) == 0 || names > maxIDs {
 			return r, invalidf("job_asset_name_filters names 1 to %d files", maxIDs)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/export"
+	"github.com/millrace-dev/millrace/internal/job"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -103,6 +104,18 @@ func TestEqualRequestsAreEqual(t *testing.T) {
 	previews, err := export.Request{Assets: base.Assets, Previews: true}.Normalize()
 	require.NoError(t, err)
 	require.NotEqual(t, normal.Fingerprint(), previews.Fingerprint())
+}
+
+// What a request says becomes a fact, which is small.
+func TestARequestIsBounded(t *testing.T) {
+	t.Parallel()
+	id := job.NewID()
+	for names, ok := range map[int]bool{64 << 10: true, 64<<10 + 1: false} {
+		_, err := export.Request{Jobs: []job.ID{id}, Names: map[string][]string{string(id): {strings.Repeat("n", names)}}}.Normalize()
+		require.Equal(t, ok, err == nil, "%d bytes of names: %v", names, err)
+	}
+	_, err := export.Request{Jobs: slices.Repeat([]job.ID{id}, 1001)}.Normalize()
+	require.ErrorContains(t, err, "job_ids")
 }
 
 func TestTheNameOfAnArchiveLeadsToItsExport(t *testing.T) {
