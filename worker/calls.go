@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/call"
@@ -70,17 +68,9 @@ func (s *CallSweeper) revive(ctx context.Context) error {
 }
 
 func (s *CallSweeper) check(ctx context.Context, r call.Run) error {
-	d, err := s.Client.DescribeWorkflowExecution(ctx, r.Call.WorkflowID(r.Run), "")
-	var absent *serviceerror.NotFound
-	if err != nil && !errors.As(err, &absent) {
+	at, err := StandingOf(ctx, s.Client, r.Call.WorkflowID(r.Run))
+	if err != nil || at.GoesOn() {
 		return err
-	}
-	if err == nil {
-		switch d.GetWorkflowExecutionInfo().GetStatus() {
-		case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
-			return nil
-		default:
-		}
 	}
 	intents, err := s.Calls.Restart(ctx, r, "sweeper", "its workflow is gone")
 	if err != nil || len(intents) == 0 {

@@ -34,6 +34,7 @@ func (e engine[ID]) DescribeWorkflowExecution(_ context.Context, id, _ string) (
 
 const (
 	running    = enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	paused     = enums.WORKFLOW_EXECUTION_STATUS_PAUSED
 	terminated = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
 )
 

@@ -2,13 +2,10 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -103,13 +100,9 @@ func (s *ExportSweeper) Sweep(ctx context.Context) error {
 }
 
 func (s *ExportSweeper) check(ctx context.Context, ref export.Ref) error {
-	d, err := s.Client.DescribeWorkflowExecution(ctx, ref.Export.WorkflowID(), "")
-	var absent *serviceerror.NotFound
-	if err != nil && !errors.As(err, &absent) {
+	at, err := StandingOf(ctx, s.Client, ref.Export.WorkflowID())
+	if err != nil || at.GoesOn() {
 		return err
-	}
-	if err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil
 	}
 	intents, err := s.Exports.Restart(ctx, ref, "sweeper", "nothing was packing it")
 	if err != nil || len(intents) == 0 {

@@ -38,13 +38,13 @@ func (a *archives) Restart(_ context.Context, ref export.Ref, actor, reason stri
 
 func TestExportsThatNothingPacksAreBegunAgain(t *testing.T) {
 	t.Parallel()
-	goesOn, ended, absent, broken := export.NewID(), export.NewID(), export.NewID(), export.NewID()
+	goesOn, held, ended, absent, broken := export.NewID(), export.NewID(), export.NewID(), export.NewID(), export.NewID()
 	a := &archives{}
-	for _, id := range []export.ID{goesOn, ended, absent, broken} {
+	for _, id := range []export.ID{goesOn, held, ended, absent, broken} {
 		a.waiting = append(a.waiting, export.Ref{Export: id, Account: "a"})
 	}
 	known := all(running, goesOn)
-	known.broken, known.status[ended] = broken, terminated
+	known.broken, known.status[ended], known.status[held] = broken, terminated, paused
 	kicked := 0
 	s := worker.ExportSweeper{Client: known, Exports: a, Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler)}
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken), "one that cannot be looked after keeps no other waiting")

@@ -2,12 +2,9 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/asset"
@@ -48,13 +45,9 @@ func (s *IngestSweeper) Sweep(ctx context.Context) error {
 }
 
 func (s *IngestSweeper) check(ctx context.Context, ref asset.IngestRef) error {
-	d, err := s.Client.DescribeWorkflowExecution(ctx, ref.Asset.WorkflowID(), "")
-	var absent *serviceerror.NotFound
-	if err != nil && !errors.As(err, &absent) {
+	at, err := StandingOf(ctx, s.Client, ref.Asset.WorkflowID())
+	if err != nil || at.GoesOn() {
 		return err
-	}
-	if err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil
 	}
 	intents, err := s.Assets.Reingest(ctx, ref, "sweeper", "nothing was looking into it")
 	if err != nil || len(intents) == 0 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -124,21 +123,16 @@ func (s *Sweeper) admit(ctx context.Context, account string) error {
 }
 
 func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {
-	d, err := s.Client.DescribeWorkflowExecution(ctx, ref.Job.WorkflowID(ref.Run), "")
-	var absent *serviceerror.NotFound
+	at, err := StandingOf(ctx, s.Client, ref.Job.WorkflowID(ref.Run))
 	switch {
-	case errors.As(err, &absent):
-		return s.again(ctx, ref, "the workflow engine does not know its workflow")
-	case err != nil:
+	case err != nil || at.GoesOn():
 		return err
-	}
-	switch status := d.GetWorkflowExecutionInfo().GetStatus(); status {
-	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
-		return nil
-	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+	case !at.Known:
+		return s.again(ctx, ref, "the workflow engine does not know its workflow")
+	case at.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return s.unended(ctx, ref)
 	default:
-		return s.lost(ctx, ref, "its workflow was closed from outside: "+status.String())
+		return s.lost(ctx, ref, "its workflow was closed from outside: "+at.Status.String())
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operated"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/queue"
+	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -29,18 +29,16 @@ const (
 
 // engine asks Temporal for a workflow.
 func (r reconciler) engine(ctx context.Context, workflow string) (string, error) {
-	d, err := r.client.DescribeWorkflowExecution(ctx, workflow, "")
-	if isGone(err) {
+	at, err := worker.StandingOf(ctx, r.client, workflow)
+	switch {
+	case err != nil:
+		return "", err
+	case !at.Known:
 		return unknown, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("ask Temporal for workflow %s: %w", workflow, err)
-	}
-	switch status := d.GetWorkflowExecutionInfo().GetStatus(); status {
-	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
+	case at.GoesOn():
 		return running, nil
 	default:
-		return status.String(), nil
+		return at.Status.String(), nil
 	}
 }
 
