@@ -7,9 +7,9 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // BeginParams names the run and the execution that asks to begin it.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
 // fusedFor is how long a fused chain may take before the rest of it gets a batch of its own. The

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
 // drive runs a plan to its end, or until a node fails, as the workflow does; run runs a batch.

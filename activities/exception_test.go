@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/node/partner"
+	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
 func TestFailuresAreToldInTheWordsOfTheContract(t *testing.T) { // W-62 to W-64

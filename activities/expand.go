@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/media"
-	"github.com/millrace-dev/millrace/internal/node"
-	"github.com/millrace-dev/millrace/internal/nodecache"
-	"github.com/millrace-dev/millrace/internal/raster"
 )
 
 // maxGrowthBytes bounds what is stored of one expansion beside its values: constants are the class's choice.

@@ -9,9 +9,9 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // AssetRecords keeps what ingestion finds out.

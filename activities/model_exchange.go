@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/blob"
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // exchanges are the conversations this process has on the wire. They belong to the process and not to

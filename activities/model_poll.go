@@ -8,10 +8,10 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/millrace-dev/millrace/internal/blob"
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // pollAgain is the pace of polling where neither the provider nor the catalog gives one.

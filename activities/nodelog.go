@@ -3,7 +3,7 @@ package activities
 import (
 	"sync"
 
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // keptTexts bounds the texts of a node in memory; its fact keeps the last ones of them.

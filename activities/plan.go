@@ -10,10 +10,10 @@ import (
 
 	"github.com/zeebo/blake3"
 
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/node"
-	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
 // planned is a job's plan with what running it needs beside.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // flushAfter is how long facts of nodes may wait to be appended together. Watchers see a node at

@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // AssetExpiry ends assets past their deadline.

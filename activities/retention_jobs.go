@@ -8,10 +8,10 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // JobExpiry carries out the transactions of retention on jobs.

@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
 // RunParams name the nodes of one batch by their indices in the plan.

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
 // sparedOf asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // Stops interrupts running nodes as soon as the log says that their job is to stop,

@@ -14,10 +14,10 @@ import (
 
 	"github.com/zeebo/blake3"
 
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // CodeValueMissing marks a stored value that is gone; its producer must run again.

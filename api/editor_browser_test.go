@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/editor"
-	"github.com/millrace-dev/millrace/internal/secret"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/storage/secret"
+	"github.com/millrace-dev/millrace/internal/web/editor"
 )
 
 // editorFiles is a tiny editor in a directory.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Codes that this package itself gives to failures, beside those of the contracts.
@@ -81,7 +81,7 @@ func (s *server) fail(c *gin.Context, err error) {
 }
 
 // operatorsWill reports a refusal that an operator asked for (package queue): nothing to be alarmed about.
-func operatorsWill(code string) bool { return code == queue.CodeDraining || code == queue.CodeStopped }
+func operatorsWill(code string) bool { return code == gate.CodeDraining || code == gate.CodeStopped }
 
 // classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
 // has its kind already and looks the same inside.

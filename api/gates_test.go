@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/internal/credit"
-	"github.com/millrace-dev/millrace/internal/queue"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
 )
 
 // What refuses a submission that is right in itself has one status and one envelope on each surface
@@ -16,7 +16,7 @@ import (
 func TestGatesOfASubmission(t *testing.T) {
 	t.Parallel()
 	const prompt, v2 = "/api/prompt", "/api/v2/jobs"
-	drained, stopped := queue.Gate{Own: queue.Draining, All: queue.Open}.Refusal(), queue.Gate{Own: queue.Open, All: queue.Stopped}.Refusal()
+	drained, stopped := gate.Gate{Own: gate.Draining, All: gate.Open}.Refusal(), gate.Gate{Own: gate.Open, All: gate.Stopped}.Refusal()
 	for name, tc := range map[string]struct {
 		refuse error
 		path   string

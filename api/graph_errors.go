@@ -3,7 +3,7 @@ package api
 import (
 	"errors"
 
-	"github.com/millrace-dev/millrace/internal/graph"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
 // nodeErrors is what the prompt surface says about the outputs of an accepted graph

@@ -12,11 +12,11 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/files"
-	"github.com/millrace-dev/millrace/internal/node"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // maxLibraryName bounds what a file is called.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/internal/catalog"
-	"github.com/millrace-dev/millrace/internal/router"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/router"
 )
 
 // BenchmarkCatalogRoutes asks the handler for pages and documents of a catalog of 1,000 models.

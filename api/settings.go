@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/internal/userdata"
+	"github.com/millrace-dev/millrace/internal/storage/userdata"
 )
 
 // maxSettingID bounds the id of a setting.

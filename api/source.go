@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // historyBytes bounds the graphs of one page of a history: with graphs of many megabytes, those of

@@ -9,8 +9,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/millrace-dev/millrace/internal/call"
-	"github.com/millrace-dev/millrace/internal/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
 // CallRecords knows the calls in flight and those that are parked.

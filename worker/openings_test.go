@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/outbox"
-	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/worker"
 )
 
@@ -18,17 +18,17 @@ func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
 	t.Parallel()
 	var events []eventlog.Recorded
 	for _, e := range [][2]string{
-		{"a", queue.TypePaused},
-		{"b", queue.TypeResumed},
-		{"c", queue.TypeStopped},
+		{"a", gate.TypePaused},
+		{"b", gate.TypeResumed},
+		{"c", gate.TypeStopped},
 		{"d", account.TypeTierChanged},
-		{"b", queue.TypeDrainStarted},
-		{queue.All, queue.TypeResumed},
+		{"b", gate.TypeDrainStarted},
+		{gate.All, gate.TypeResumed},
 		{"e", account.TypeUnsubscribed},
 	} {
 		events = append(events, eventlog.Recorded{Account: e[0], Type: e[1]})
 	}
-	require.Equal(t, []string{"b", "d", queue.All}, worker.Openings(events))
+	require.Equal(t, []string{"b", "d", gate.All}, worker.Openings(events))
 	require.Empty(t, worker.Openings(nil))
 }
 
@@ -38,7 +38,7 @@ func TestQueuesThatAreOpenedMove(t *testing.T) {
 	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Kick: func([]outbox.Intent) {}}
 	require.NoError(t, sweeper.Open(t.Context(), []string{"c"}))
 	require.Equal(t, map[string]int{"c": 1}, l.given)
-	require.NoError(t, sweeper.Open(t.Context(), []string{queue.All}))
+	require.NoError(t, sweeper.Open(t.Context(), []string{gate.All}))
 	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1}, l.given)
 }
 

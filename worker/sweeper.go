@@ -10,10 +10,10 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/outbox"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Slots knows the jobs that hold a slot, and ends or restarts those that nothing runs any more.
@@ -95,12 +95,12 @@ func (s *Sweeper) Admit(ctx context.Context) error {
 	}
 }
 
-// Open hands slots to the jobs of accounts whose queues were opened; queue.All stands for every account.
+// Open hands slots to the jobs of accounts whose queues were opened; gate.All stands for every account.
 // What fails is left to the next round of the sweep.
 func (s *Sweeper) Open(ctx context.Context, accounts []string) error {
 	var failed []error
 	for _, account := range accounts {
-		if account == queue.All {
+		if account == gate.All {
 			failed = append(failed, s.Admit(ctx))
 		} else {
 			failed = append(failed, s.admit(ctx, account))

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/internal/export"
+	"github.com/millrace-dev/millrace/internal/domain/export"
 )
 
 // ExportAssetsName is the registered name of ExportAssets.

@@ -20,12 +20,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/openapi"
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/graph"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Prefix is the path below which everything of this package is.
@@ -68,8 +68,8 @@ type Jobs interface {
 
 // Queues are the operators' commands on queues.
 type Queues interface {
-	Set(ctx context.Context, c queue.Change) (queue.State, error)
-	States(ctx context.Context, limit int) ([]queue.State, error)
+	Set(ctx context.Context, c gate.Change) (gate.State, error)
+	States(ctx context.Context, limit int) ([]gate.State, error)
 }
 
 // View is how far a view has come, and what of it is halted.

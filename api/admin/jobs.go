@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // searchJobs serves GET /admin/jobs.

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // maxQueues bounds what GET /admin/queues lists.
@@ -27,7 +27,7 @@ func (s *server) listQueues(w http.ResponseWriter, r *http.Request) error {
 func (s *server) setQueue(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		Mode queue.Mode `json:"mode"`
+		Mode gate.Mode `json:"mode"`
 	}
 	if err := decode(r, &body); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *server) setQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	st, err := s.Queues.Set(r.Context(), queue.Change{
+	st, err := s.Queues.Set(r.Context(), gate.Change{
 		Account: r.PathValue("account"), Mode: body.Mode, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
 	if err != nil {

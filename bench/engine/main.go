@@ -26,8 +26,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/raster"
-	"github.com/millrace-dev/millrace/internal/raster/codec"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 )
 
 func main() {

@@ -24,7 +24,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 

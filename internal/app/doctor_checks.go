@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sys/unix"
 
-	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/worker"

@@ -9,12 +9,12 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/call"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/workflows"
 )
@@ -183,7 +183,7 @@ func (r reconciler) orphan(ctx context.Context, workflow string) ([]repair, erro
 
 // terminate records that a workflow is ended, by whom and why, and ends it.
 func (r reconciler) terminate(ctx context.Context, workflow string) error {
-	err := r.ops.record(ctx, operated.ReconcileStream, queue.All, operated.TypeTermination, operated.TerminationV1{Workflow: workflow}, r.by)
+	err := r.ops.record(ctx, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow}, r.by)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
-	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // queues tells which queues do not take or start jobs: somebody wanted it so, and may have forgotten.
@@ -30,10 +30,10 @@ func (d databaseDoctor) queues(ctx context.Context) (finding, error) {
 	var closed []string
 	remedy := ""
 	for _, st := range states {
-		if st.Account != queue.All {
+		if st.Account != gate.All {
 			waiting += st.Queued
 		}
-		if st.Mode == queue.Open {
+		if st.Mode == gate.Open {
 			continue
 		}
 		closed = append(closed, closedQueue(st, names))
@@ -50,7 +50,7 @@ func (d databaseDoctor) queues(ctx context.Context) (finding, error) {
 	}, nil
 }
 
-func closedQueue(st queue.State, names map[string]string) string {
+func closedQueue(st gate.State, names map[string]string) string {
 	text := fmt.Sprintf("%s %s", ownerName(st.Account, names), st.Mode)
 	if st.Since != nil {
 		text += " since " + st.Since.UTC().Format(time.DateTime)
@@ -61,15 +61,15 @@ func closedQueue(st queue.State, names map[string]string) string {
 	return text
 }
 
-func resumeOf(st queue.State, names map[string]string) string {
-	if st.Account == queue.All {
+func resumeOf(st gate.State, names map[string]string) string {
+	if st.Account == gate.All {
 		return "if it is no longer wanted: millrace queue resume --reason WHY"
 	}
 	return fmt.Sprintf("if it is no longer wanted: millrace queue resume --account %s --reason WHY", ownerName(st.Account, names))
 }
 
 func ownerName(account string, names map[string]string) string {
-	if account == queue.All {
+	if account == gate.All {
 		return "all accounts"
 	}
 	if name := names[account]; name != "" {

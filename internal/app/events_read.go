@@ -12,11 +12,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // logReader answers what operators ask of the log as a whole. It implements admin.Events.
@@ -77,7 +77,7 @@ func (l logReader) search(ctx context.Context, f admin.EventFilter) (q postgres.
 			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
 		}
 	}
-	if q.Account = f.Account; f.Account != queue.All {
+	if q.Account = f.Account; f.Account != gate.All {
 		if q.Account, err = accountNamed(f.Account, names); err != nil {
 			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
 		}

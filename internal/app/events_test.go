@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/app"
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // page is what `millrace events list --json` answers.

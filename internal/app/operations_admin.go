@@ -10,17 +10,17 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/admin"
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/call"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/inspect"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/projections"
 )
 
@@ -184,7 +184,7 @@ func (o *operations) resume(ctx context.Context, p projections.Projection, strea
 	if err := projections.Resume(ctx, o.pool, p, stream); err != nil {
 		return err
 	}
-	return o.record(ctx, operated.ViewStream(p.Name()), queue.All, operated.TypeStreamResumed, operated.StreamResumedV1{Stream: stream}, by)
+	return o.record(ctx, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
 }
 
 // adminAccounts implements admin.Accounts.

@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // A dry run asks the same questions as the change itself, so that it does not promise what is then refused. Only

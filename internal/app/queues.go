@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/inspect"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // maxQueues bounds what `queue status` lists.
@@ -36,16 +36,16 @@ why is recorded. The stricter of an account's own mode and that of all counts.
 	}
 	s.databaseFlags(cmd)
 	cmd.AddCommand(
-		s.setQueue("pause", queue.Paused, "Accept jobs and keep them waiting"),
-		s.setQueue("drain", queue.Draining, "Refuse new jobs and work off those that wait"),
-		s.setQueue("stop", queue.Stopped, "Refuse new jobs and keep those that wait"),
-		s.setQueue("resume", queue.Open, "Accept jobs and start them"),
+		s.setQueue("pause", gate.Paused, "Accept jobs and keep them waiting"),
+		s.setQueue("drain", gate.Draining, "Refuse new jobs and work off those that wait"),
+		s.setQueue("stop", gate.Stopped, "Refuse new jobs and keep those that wait"),
+		s.setQueue("resume", gate.Open, "Accept jobs and start them"),
 		s.queueStatus(),
 	)
 	return cmd
 }
 
-func (s *shell) setQueue(name string, mode queue.Mode, short string) *cobra.Command {
+func (s *shell) setQueue(name string, mode gate.Mode, short string) *cobra.Command {
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
@@ -61,11 +61,11 @@ func (s *shell) setQueue(name string, mode queue.Mode, short string) *cobra.Comm
 			if err != nil {
 				return err
 			}
-			st, err := postgres.NewQueues(pool, events).Set(ctx, queue.Change{Account: scope, Mode: mode, Actor: operator(), Reason: reason})
+			st, err := postgres.NewQueues(pool, events).Set(ctx, gate.Change{Account: scope, Mode: mode, Actor: operator(), Reason: reason})
 			if err != nil {
 				return err
 			}
-			return s.printQueues(ctx, pool, []queue.State{st})
+			return s.printQueues(ctx, pool, []gate.State{st})
 		}),
 	}
 	cmd.Flags().StringVar(&owner, "account", owner, "name or id of an account; default: all")
@@ -73,10 +73,10 @@ func (s *shell) setQueue(name string, mode queue.Mode, short string) *cobra.Comm
 	return cmd
 }
 
-// queueScope returns the id of the account of that name or id, queue.All for "".
+// queueScope returns the id of the account of that name or id, gate.All for "".
 func queueScope(ctx context.Context, pool *pgxpool.Pool, text string) (string, error) {
 	if text == "" {
-		return queue.All, nil
+		return gate.All, nil
 	}
 	a, err := findAccount(ctx, pool, text)
 	return a.ID, err
@@ -104,7 +104,7 @@ func (s *shell) queueStatus() *cobra.Command {
 	return cmd
 }
 
-func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]queue.State, error) {
+func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]gate.State, error) {
 	queues := postgres.NewQueues(pool, nil)
 	if owner == "" {
 		return queues.States(ctx, maxQueues)
@@ -114,15 +114,15 @@ func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]queue
 		return nil, err
 	}
 	st, err := queues.State(ctx, scope)
-	return []queue.State{st}, err
+	return []gate.State{st}, err
 }
 
-func (s *shell) printQueues(ctx context.Context, pool *pgxpool.Pool, states []queue.State) error {
+func (s *shell) printQueues(ctx context.Context, pool *pgxpool.Pool, states []gate.State) error {
 	names, err := accountNames(ctx, pool)
 	if err != nil {
 		return err
 	}
-	names[queue.All] = "(all)"
+	names[gate.All] = "(all)"
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "ACCOUNT\tMODE\tQUEUED\tRUNNING\tSINCE\tBY\tREASON") //nolint:errcheck // Flush tells
 	for _, st := range states {

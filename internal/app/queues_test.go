@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 func TestQueueCommands(t *testing.T) {
@@ -30,16 +30,16 @@ func TestQueueCommands(t *testing.T) {
 		require.Contains(t, out, "(all)")
 		require.Contains(t, out, mode)
 	}
-	var states []queue.State
+	var states []gate.State
 	s.json(t, &states, "queue", "status")
 	require.Len(t, states, 2)
-	require.Equal(t, queue.All, states[0].Account)
+	require.Equal(t, gate.All, states[0].Account)
 	require.Equal(t, "maintenance", states[0].Reason)
-	require.Equal(t, queue.Paused, states[1].Mode)
+	require.Equal(t, gate.Paused, states[1].Mode)
 	require.True(t, strings.HasPrefix(states[1].Actor, "operator:"), states[1].Actor)
 	s.json(t, &states, "queue", "status", "--account", "acme")
 	require.Len(t, states, 1)
-	require.Equal(t, queue.Paused, states[0].Mode)
+	require.Equal(t, gate.Paused, states[0].Mode)
 }
 
 func TestCreditCommands(t *testing.T) {

@@ -13,15 +13,15 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
-	"github.com/millrace-dev/millrace/internal/call"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/internal/operated"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -130,7 +130,7 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 	)
 	s := newSite(t)
 	e := s.newEngine(t, forever)
-	require.NoError(t, errors.Join(call.Register(s.types), credit.Register(s.types), asset.Register(s.types), operated.Register(s.types)))
+	require.NoError(t, errors.Join(call.Register(s.types), credit.Register(s.types), asset.Register(s.types), audit.Register(s.types)))
 	for _, id := range []job.ID{closed, lost} {
 		s.append(t, id, "local", job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: runnable}, Targets: []string{"9"}})
 		s.append(t, id, "local", job.TypeAdmitted, job.AdmittedV1{Run: 1})
@@ -187,7 +187,7 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 		require.Equal(t, n, s.count(t, `select count(*) from outbox where workflow_id = $1`, workflow), workflow)
 	}
 	for fact, n := range map[string]int{
-		operated.TypeRowDropped: 2, operated.TypeTermination: 2, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
+		audit.TypeRowDropped: 2, audit.TypeTermination: 2, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
 	} {
 		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor' and meta->>'actor' like 'operator:%'`, fact), fact)
 	}

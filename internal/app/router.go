@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/catalog"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/router"
-	"github.com/millrace-dev/millrace/internal/webtoken"
+	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
 // modelRouter are the parts of the API that serve models.

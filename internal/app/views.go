@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/api/admin"
-	"github.com/millrace-dev/millrace/internal/inspect"
-	"github.com/millrace-dev/millrace/internal/operated"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
@@ -204,8 +204,8 @@ func (o *operations) rebuild(ctx context.Context, p projections.Projection, step
 	if err != nil {
 		return rebuilt{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
 	}
-	err = o.record(context.WithoutCancel(ctx), operated.ViewStream(p.Name()), queue.All, operated.TypeViewRebuilt,
-		operated.ViewRebuiltV1{Position: done.Position}, by)
+	err = o.record(context.WithoutCancel(ctx), audit.ViewStream(p.Name()), gate.All, audit.TypeViewRebuilt,
+		audit.ViewRebuiltV1{Position: done.Position}, by)
 	return rebuilt{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 

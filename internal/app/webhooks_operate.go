@@ -6,9 +6,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/webhook"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 

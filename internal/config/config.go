@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
 // Config is everything a process can be told.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/call"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
 // Router is the configuration of the model router.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/webtoken"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
 // Tokens says which JSON Web Tokens stand for accounts on the model router. Without a secret and a JWKS

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/webhook"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
 )
 
 // Webhooks is the configuration of messages to accounts.

@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/millrace-dev/millrace/internal/account"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/operated"
 )
 
 // accountDB is a pool or a transaction.
@@ -42,7 +42,7 @@ func (s *RecordedAccounts) Create(ctx context.Context, name string, tier account
 		if a, err = createAccount(ctx, tx, name, tier); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, a.ID, operated.TypeAccountCreated, operated.AccountCreatedV1{Name: name, Tier: string(tier)})
+		return s.record(ctx, tx, a.ID, audit.TypeAccountCreated, audit.AccountCreatedV1{Name: name, Tier: string(tier)})
 	})
 	return a, err
 }
@@ -57,7 +57,7 @@ func (s *RecordedAccounts) AddKey(ctx context.Context, key account.Key, hash acc
 		for i, scope := range key.Scopes {
 			names[i] = string(scope)
 		}
-		return s.record(ctx, tx, key.Account, operated.TypeKeyIssued, operated.KeyIssuedV1{Key: key.ID, Scopes: names})
+		return s.record(ctx, tx, key.Account, audit.TypeKeyIssued, audit.KeyIssuedV1{Key: key.ID, Scopes: names})
 	})
 }
 
@@ -67,7 +67,7 @@ func (s *RecordedAccounts) RevokeKey(ctx context.Context, owner, id string) erro
 		if err := revokeKey(ctx, tx, owner, id); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, owner, operated.TypeKeyRevoked, operated.KeyRevokedV1{Key: id})
+		return s.record(ctx, tx, owner, audit.TypeKeyRevoked, audit.KeyRevokedV1{Key: id})
 	})
 }
 

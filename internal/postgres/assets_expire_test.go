@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/asset"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
 // A row whose stream disagrees with it, as after a repair by hand, must not keep the others of its batch.

@@ -11,12 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/outbox"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Jobs carries out the transactions of jobs. It implements job.Store. Lock order in
@@ -37,7 +37,7 @@ func NewJobs(pool *pgxpool.Pool, events *EventStore) *Jobs {
 // lane is an account's admission state, locked until the transaction ends.
 type lane struct {
 	number, queued, running int64
-	gate                    queue.Gate
+	gate                    gate.Gate
 	credit                  *int64 // available, in micros; nil: the account is not metered
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
-	"github.com/millrace-dev/millrace/internal/operated"
-	"github.com/millrace-dev/millrace/internal/outbox"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Retries returns the jobs that were made from one, oldest first.
@@ -164,10 +164,10 @@ func (s *Jobs) Drop(ctx context.Context, strays Strays, actor, reason string) er
 			if err := run(ctx, tx, batch); err != nil {
 				return err
 			}
-			dropped = append(dropped, eventlog.Event{ID: uuid.New(), Type: operated.TypeRowDropped, Data: operated.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}})
+			dropped = append(dropped, eventlog.Event{ID: uuid.New(), Type: audit.TypeRowDropped, Data: audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}})
 		}
 		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
-			Stream: operated.ReconcileStream, Account: queue.All, Expected: eventlog.AnyVersion, Events: dropped,
+			Stream: audit.ReconcileStream, Account: gate.All, Expected: eventlog.AnyVersion, Events: dropped,
 			Meta: eventlog.Meta{Actor: actor, Reason: reason},
 		}})
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/millrace-dev/millrace/internal/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 )
 
 // NodeCache keeps what nodes of earlier jobs gave. It implements nodecache.Store.

@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // Queues carries out operators' commands on queues. The mode in force is a column of the account's lane,
 // which every admission locks: when Set returns, nothing of that account is admitted against it. For
-// queue.All that holds from the next transaction on.
+// gate.All that holds from the next transaction on.
 type Queues struct {
 	pool   *pgxpool.Pool
 	events *EventStore
@@ -36,12 +36,12 @@ const lockMode = `insert into job_lanes as l (account)
 // Set changes the mode of a queue and returns its state. Setting the mode that is in force records nothing.
 // An account that does not exist is NotFound. Opening a queue does not start jobs by itself: workers
 // that follow the log do, and the sweep.
-func (q *Queues) Set(ctx context.Context, c queue.Change) (queue.State, error) {
+func (q *Queues) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	if err := c.Check(); err != nil {
-		return queue.State{}, err
+		return gate.State{}, err
 	}
 	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		var was queue.Mode
+		var was gate.Mode
 		err := tx.QueryRow(ctx, lockMode, c.Account).Scan(&was)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return fault.New(fault.NotFound, "not_found", "no such account")
@@ -52,22 +52,22 @@ func (q *Queues) Set(ctx context.Context, c queue.Change) (queue.State, error) {
 		if _, err := tx.Exec(ctx, `update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode)); err != nil {
 			return err
 		}
-		eventType, data := queue.Fact(c.Mode, was)
+		eventType, data := gate.Fact(c.Mode, was)
 		_, err = q.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: queue.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
+			Stream: gate.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
 			Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
 			Meta:   eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
 		})
 		return err
 	})
 	if err != nil {
-		return queue.State{}, classify(err, "change the queue of account "+c.Account)
+		return gate.State{}, classify(err, "change the queue of account "+c.Account)
 	}
 	q.events.Wake()
 	return q.State(ctx, c.Account)
 }
 
-// stateColumns read a lane with its last fact; the numbers of queue.All are those of all accounts.
+// stateColumns read a lane with its last fact; the numbers of gate.All are those of all accounts.
 const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta ->> 'actor', ''), coalesce(e.meta ->> 'reason', ''),
 		case l.account when '*' then (select coalesce(sum(queued), 0) from job_lanes) else l.queued end,
 		case l.account when '*' then (select coalesce(sum(running), 0) from job_lanes) else l.running end
@@ -75,39 +75,39 @@ const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta -
 	left join streams s on s.id = 'queue-' || l.account
 	left join events e on e.stream = s.id and e.version = s.version`
 
-// State returns the state of the queue of an account, or of queue.All.
-func (q *Queues) State(ctx context.Context, account string) (queue.State, error) {
+// State returns the state of the queue of an account, or of gate.All.
+func (q *Queues) State(ctx context.Context, account string) (gate.State, error) {
 	found, err := q.states(ctx, stateColumns+` where l.account = $1`, account)
 	if err != nil || len(found) > 0 {
-		return append(found, queue.State{})[0], err
+		return append(found, gate.State{})[0], err
 	}
-	st := queue.State{Account: account, Mode: queue.Open}
-	if account != queue.All {
+	st := gate.State{Account: account, Mode: gate.Open}
+	if account != gate.All {
 		return st, nil
 	}
 	err = q.pool.QueryRow(ctx, `select coalesce(sum(queued), 0), coalesce(sum(running), 0) from job_lanes`).Scan(&st.Queued, &st.Running)
 	return st, classify(err, "count the jobs of all queues")
 }
 
-// States returns queue.All first, then the accounts whose queue is not open or has jobs, in order of their
+// States returns gate.All first, then the accounts whose queue is not open or has jobs, in order of their
 // id, at most limit.
-func (q *Queues) States(ctx context.Context, limit int) ([]queue.State, error) {
-	all, err := q.State(ctx, queue.All)
+func (q *Queues) States(ctx context.Context, limit int) ([]gate.State, error) {
+	all, err := q.State(ctx, gate.All)
 	if err != nil {
 		return nil, err
 	}
 	own, err := q.states(ctx, stateColumns+` where l.account <> '*' and (l.mode <> 'open' or l.queued > 0 or l.running > 0)
 		order by l.account limit $1`, limit)
-	return append([]queue.State{all}, own...), err
+	return append([]gate.State{all}, own...), err
 }
 
-func (q *Queues) states(ctx context.Context, query string, arg any) ([]queue.State, error) {
+func (q *Queues) states(ctx context.Context, query string, arg any) ([]gate.State, error) {
 	rows, err := q.pool.Query(ctx, query, arg)
 	if err != nil {
 		return nil, classify(err, "read the state of queues")
 	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (queue.State, error) {
-		var st queue.State
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (gate.State, error) {
+		var st gate.State
 		err := row.Scan(&st.Account, &st.Mode, &st.Since, &st.Actor, &st.Reason, &st.Queued, &st.Running)
 		return st, err
 	})

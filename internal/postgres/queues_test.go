@@ -7,13 +7,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/account"
-	"github.com/millrace-dev/millrace/internal/credit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/queue"
 )
 
 // yard is a job store with what operators do to it.
@@ -29,7 +29,7 @@ func newYard(t *testing.T) *yard {
 	t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(t, job.Register(types))
-	require.NoError(t, queue.Register(types))
+	require.NoError(t, gate.Register(types))
 	require.NoError(t, credit.Register(types))
 	y := &yard{pool: openPool(t, newDatabase(t))}
 	y.events = postgres.NewEventStore(y.pool, types, nil)
@@ -37,9 +37,9 @@ func newYard(t *testing.T) *yard {
 	return y
 }
 
-func (y *yard) set(t *testing.T, scope string, mode queue.Mode) queue.State {
+func (y *yard) set(t *testing.T, scope string, mode gate.Mode) gate.State {
 	t.Helper()
-	st, err := y.queues.Set(t.Context(), queue.Change{Account: scope, Mode: mode, Actor: "ops", Reason: "because"})
+	st, err := y.queues.Set(t.Context(), gate.Change{Account: scope, Mode: mode, Actor: "ops", Reason: "because"})
 	require.NoError(t, err)
 	require.Equal(t, mode, st.Mode)
 	return st
@@ -84,13 +84,13 @@ func (y *yard) holding(t *testing.T, scope string) []job.ID {
 
 func TestAPausedQueueAcceptsAndStartsNothing(t *testing.T) {
 	t.Parallel()
-	for name, scope := range map[string]string{"its own": account.LocalID, "all": queue.All} {
+	for name, scope := range map[string]string{"its own": account.LocalID, "all": gate.All} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			y := newYard(t)
 			running := y.must(t, job.NewJob{})
 			require.Equal(t, job.Running, running.State)
-			y.set(t, scope, queue.Paused)
+			y.set(t, scope, gate.Paused)
 			waiting := y.must(t, job.NewJob{})
 			require.Equal(t, job.Queued, waiting.State)
 			y.end(t, running, 2)
@@ -101,7 +101,7 @@ func TestAPausedQueueAcceptsAndStartsNothing(t *testing.T) {
 			accounts, err := y.jobs.Queued(t.Context(), "", 10)
 			require.NoError(t, err)
 			require.Empty(t, accounts)
-			y.set(t, scope, queue.Open)
+			y.set(t, scope, gate.Open)
 			accounts, err = y.jobs.Queued(t.Context(), "", 10)
 			require.NoError(t, err)
 			require.Equal(t, []string{account.LocalID}, accounts)
@@ -120,16 +120,16 @@ func TestADrainedQueueTakesNothingAndWorksOff(t *testing.T) {
 	y := newYard(t)
 	bounds := job.Bounds{Slots: 1, QueueDepth: 9}
 	first, second := y.must(t, job.NewJob{Bounds: bounds}), y.must(t, job.NewJob{Bounds: bounds})
-	y.set(t, account.LocalID, queue.Draining)
+	y.set(t, account.LocalID, gate.Draining)
 	_, err := y.submit(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"})
-	require.Equal(t, queue.CodeDraining, fault.CodeOf(err))
+	require.Equal(t, gate.CodeDraining, fault.CodeOf(err))
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
 	require.Positive(t, f.RetryAfter)
 	require.Equal(t, job.Running, y.must(t, job.NewJob{Account: "another", Bounds: bounds}).State)
 	y.end(t, first, 1)
 	require.Equal(t, []job.ID{second.ID}, y.holding(t, account.LocalID), "what waits is worked off")
-	y.set(t, account.LocalID, queue.Open)
+	y.set(t, account.LocalID, gate.Open)
 	y.must(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"}) // the refusal did not use the key up
 	_, err = y.submit(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"})
 	require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err))
@@ -141,10 +141,10 @@ func TestAStoppedQueueTakesAndStartsNothing(t *testing.T) {
 	bounds := job.Bounds{Slots: 1, QueueDepth: 9}
 	first := y.must(t, job.NewJob{Bounds: bounds})
 	y.must(t, job.NewJob{Bounds: bounds})
-	y.set(t, queue.All, queue.Stopped)
-	y.set(t, account.LocalID, queue.Draining)
+	y.set(t, gate.All, gate.Stopped)
+	y.set(t, account.LocalID, gate.Draining)
 	_, err := y.submit(t, job.NewJob{})
-	require.Equal(t, queue.CodeStopped, fault.CodeOf(err), "the stricter of the two counts")
+	require.Equal(t, gate.CodeStopped, fault.CodeOf(err), "the stricter of the two counts")
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
 	require.Zero(t, f.RetryAfter, "coming back does not help")
@@ -156,30 +156,30 @@ func TestWhatOperatorsDidToAQueueIsAFact(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	y.must(t, job.NewJob{})
-	st := y.set(t, account.LocalID, queue.Paused)
+	st := y.set(t, account.LocalID, gate.Paused)
 	require.Equal(t, "ops", st.Actor)
 	require.Equal(t, "because", st.Reason)
 	require.Equal(t, int64(1), st.Running)
 	require.NotNil(t, st.Since)
-	y.set(t, account.LocalID, queue.Paused)
-	y.set(t, account.LocalID, queue.Stopped)
-	y.set(t, account.LocalID, queue.Open)
-	facts, err := y.events.ReadStream(t.Context(), queue.Stream(account.LocalID), 0, 10)
+	y.set(t, account.LocalID, gate.Paused)
+	y.set(t, account.LocalID, gate.Stopped)
+	y.set(t, account.LocalID, gate.Open)
+	facts, err := y.events.ReadStream(t.Context(), gate.Stream(account.LocalID), 0, 10)
 	require.NoError(t, err)
 	var kinds []string
 	for _, fact := range facts {
 		kinds = append(kinds, fact.Type)
 	}
-	require.Equal(t, []string{queue.TypePaused, queue.TypeStopped, queue.TypeResumed}, kinds, "a repeat records nothing")
+	require.Equal(t, []string{gate.TypePaused, gate.TypeStopped, gate.TypeResumed}, kinds, "a repeat records nothing")
 	require.JSONEq(t, `{"was":"paused"}`, string(facts[1].Data))
 	all, err := y.queues.States(t.Context(), 10)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	require.Equal(t, queue.State{Account: queue.All, Mode: queue.Open, Running: 1}, all[0])
-	for name, c := range map[string]queue.Change{
-		"no such account": {Account: "nobody", Mode: queue.Paused, Actor: "ops", Reason: "because"},
-		"no reason":       {Account: queue.All, Mode: queue.Paused, Actor: "ops"},
-		"no such mode":    {Account: queue.All, Mode: "closed", Actor: "ops", Reason: "because"},
+	require.Equal(t, gate.State{Account: gate.All, Mode: gate.Open, Running: 1}, all[0])
+	for name, c := range map[string]gate.Change{
+		"no such account": {Account: "nobody", Mode: gate.Paused, Actor: "ops", Reason: "because"},
+		"no reason":       {Account: gate.All, Mode: gate.Paused, Actor: "ops"},
+		"no such mode":    {Account: gate.All, Mode: "closed", Actor: "ops", Reason: "because"},
 	} {
 		_, err := y.queues.Set(t.Context(), c)
 		require.Contains(t, []fault.Kind{fault.NotFound, fault.Invalid}, fault.KindOf(err), name)
@@ -211,7 +211,7 @@ func TestAPauseTakesEffectWhenItReturns(t *testing.T) {
 	}
 	group.Go(func() {
 		defer close(paused)
-		if _, err := y.queues.Set(t.Context(), queue.Change{Account: account.LocalID, Mode: queue.Paused, Actor: "ops", Reason: "because"}); err != nil {
+		if _, err := y.queues.Set(t.Context(), gate.Change{Account: account.LocalID, Mode: gate.Paused, Actor: "ops", Reason: "because"}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace-dev/millrace/internal/webhook"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
 )
 
 // claimLock is held while deliveries are claimed, so that what is counted as under way is.

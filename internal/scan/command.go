@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/asset"
 	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
 // Scanner is one look into content.

@@ -13,11 +13,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/raster"
-	"github.com/millrace-dev/millrace/internal/raster/codec"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // Bounds of a scan.

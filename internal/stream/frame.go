@@ -6,9 +6,9 @@
 package stream
 
 import (
-	"github.com/millrace-dev/millrace/internal/export"
+	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // FrameKind says what a frame shows.

@@ -3,7 +3,7 @@ package stream
 import (
 	"sync"
 
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // Message is one thing that the watchers of an account learn. Each adapter reads

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // Progress is the Progress object of the v2 facts (section 3). Value never falls

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/asset"
-	"github.com/millrace-dev/millrace/internal/blob"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // Filter selects assets as the hosted surface does: by labels (asset.Labels), by what they are called, by

@@ -1,5 +1,5 @@
 // Package calls is the view of model calls for operators and listings: the folded state of each.
-// What the API answers about one call is folded from the log itself (internal/call), since a call
+// What the API answers about one call is folded from the log itself (internal/domain/call), since a call
 // has few facts; this view is for what looks at many.
 package calls
 
@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )

@@ -1,8 +1,8 @@
 package fanout
 
 import (
+	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/export"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // The data of each message type, field for field as the cloud facts list them (section 8).

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	past "github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	past "github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/projectiontest"

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/history"
-	"github.com/millrace-dev/millrace/internal/job"
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
@@ -34,7 +34,7 @@ func (p *Projection) Tables() []string { return []string{Name, JobsTable} }
 
 // Wants implements projections.Selective.
 func (p *Projection) Wants(e eventlog.Recorded) bool {
-	_, ok := history.AccountOfStream(e.Stream)
+	_, ok := hidden.AccountOfStream(e.Stream)
 	return ok || e.Type == job.TypeRetired
 }
 
@@ -46,7 +46,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 				return fmt.Errorf("forget job %s: %w", id, err)
 			}
 		}
-		account, ok := history.AccountOfStream(rec.Stream)
+		account, ok := hidden.AccountOfStream(rec.Stream)
 		if !ok {
 			continue
 		}
@@ -69,9 +69,9 @@ func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec e
 		return err
 	}
 	switch e := data.(type) {
-	case history.JobsHiddenV1:
+	case hidden.JobsHiddenV1:
 		_, err = tx.Exec(ctx, `insert into `+JobsTable+` (account, job) select distinct $1, j from unnest($2::text[]) j on conflict do nothing`, account, e.Jobs)
-	case history.ClearedV1:
+	case hidden.ClearedV1:
 		if _, err = tx.Exec(ctx, `delete from `+JobsTable+` where account = $1`, account); err == nil {
 			_, err = tx.Exec(ctx, `update `+Name+` set cleared = $2, kept = $3 where account = $1`, account, e.Position, append([]string{}, e.Kept...))
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/history"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -29,7 +29,7 @@ const streamPage = 500
 
 // Hiding is what a listing leaves out: by the marks, and by the rows of JobsTable when Table is set.
 type Hiding struct {
-	history.Marks
+	hidden.Marks
 	Table bool
 }
 
@@ -39,7 +39,7 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 	h := Hiding{Table: true}
 	var version int64
 	err := r.pool.QueryRow(ctx, `select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
-		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account, history.Stream(account)).
+		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account, hidden.Stream(account)).
 		Scan(&version, &h.Version, &h.Cleared, &h.Kept)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
@@ -48,12 +48,12 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 		return nil, postgres.Classify(err, "read what is hidden")
 	}
 	for h.Version < version {
-		events, err := postgres.ReadStream(ctx, r.pool, history.Stream(account), h.Version, streamPage)
+		events, err := postgres.ReadStream(ctx, r.pool, hidden.Stream(account), h.Version, streamPage)
 		if err != nil {
 			return nil, err
 		}
 		if len(events) == 0 {
-			return nil, fault.New(fault.Internal, "", "stream %s ends at version %d, not %d", history.Stream(account), h.Version, version)
+			return nil, fault.New(fault.Internal, "", "stream %s ends at version %d, not %d", hidden.Stream(account), h.Version, version)
 		}
 		if err := r.fold(&h, events); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (r *Reader) fold(h *Hiding, events []eventlog.Recorded) error {
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if _, cleared := data.(history.ClearedV1); cleared {
+		if _, cleared := data.(hidden.ClearedV1); cleared {
 			h.Table = false // what was hidden one by one before is cleared too, kept jobs had not ended
 		}
 		h.Marks = h.Fold(rec.Version, data)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace-dev/millrace/internal/history"
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	hidden "github.com/millrace-dev/millrace/projections/history"
+	view "github.com/millrace-dev/millrace/projections/history"
 )
 
 // binder collects the arguments of a statement.
@@ -23,13 +23,13 @@ func (b *binder) bind(v any) string {
 }
 
 // shown is the condition that a row of the view, or what stands for one, is not hidden. $1 is the account.
-func shown(h *hidden.Hiding, submitted, id string, b *binder) string {
+func shown(h *view.Hiding, submitted, id string, b *binder) string {
 	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
 	if len(h.Hidden) > 0 {
 		cond += ` and ` + id + ` <> all(` + b.bind(h.Hidden) + `)`
 	}
 	if h.Table {
-		cond += ` and not exists (select from ` + hidden.JobsTable + ` h where h.account = $1 and h.job = ` + id + `)`
+		cond += ` and not exists (select from ` + view.JobsTable + ` h where h.account = $1 and h.job = ` + id + `)`
 	}
 	return cond
 }
@@ -37,7 +37,7 @@ func shown(h *hidden.Hiding, submitted, id string, b *binder) string {
 func list(ids []string) []string { return append([]string{}, ids...) }
 
 // Hides reports whether a finished job of the account is hidden.
-func (r *Reader) Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error) {
+func (r *Reader) Hides(ctx context.Context, account string, h *view.Hiding, id job.ID) (bool, error) {
 	if h == nil {
 		return false, nil
 	}
@@ -53,7 +53,7 @@ func (r *Reader) Hides(ctx context.Context, account string, h *hidden.Hiding, id
 }
 
 // visible returns the rows of finished jobs that are not hidden, and all others.
-func (r *Reader) visible(ctx context.Context, account string, h *hidden.Hiding, rows []row) ([]row, error) {
+func (r *Reader) visible(ctx context.Context, account string, h *view.Hiding, rows []row) ([]row, error) {
 	if h == nil {
 		return rows, nil
 	}
@@ -73,7 +73,7 @@ func (r *Reader) visible(ctx context.Context, account string, h *hidden.Hiding, 
 	return kept, nil
 }
 
-// Ended implements history.Jobs.
+// Ended implements hidden.Jobs.
 func (r *Reader) Ended(ctx context.Context, account string, ids []string) ([]string, error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {
@@ -92,10 +92,10 @@ func (r *Reader) Ended(ctx context.Context, account string, ids []string) ([]str
 	return idsOf(rows), nil
 }
 
-// State implements history.Jobs. The view's position is read first: whatever the view folds meanwhile
+// State implements hidden.Jobs. The view's position is read first: whatever the view folds meanwhile
 // stands behind it, and is looked at as such.
-func (r *Reader) State(ctx context.Context, account string) (history.State, error) {
-	var s history.State
+func (r *Reader) State(ctx context.Context, account string) (hidden.State, error) {
+	var s hidden.State
 	err := r.pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, Name).Scan(&s.Position)
 	if err != nil {
 		return s, postgres.Classify(err, "read the position of the view")

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-dev/millrace/internal/job"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // Query selects jobs of an account, newest first.

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 	service "github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/workflows"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
 // A call that waits for its provider holds none of its input in memory: what is counted as returned is.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/node/nodetest"
+	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 )
 
 // A sound and a video go up, through a graph and down again: as files of their own kind, and as outputs

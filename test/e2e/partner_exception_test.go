@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/call"
+	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
 // W-62, W-63: what the account may not do is told by the exception types of the cloud contract.

@@ -1,0 +1,167 @@
+// Package asset is the aggregate of stored files: an asset is an account's reference to a blob,
+// with a name, a media type and a deadline. Folding is pure and total; bytes live in package
+// blob, transactions in the Store given to Service.
+package asset
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// ID identifies an asset: a lower-case UUID made by the server.
+type ID string
+
+// NewID returns a fresh random id.
+func NewID() ID { return ID(uuid.NewString()) }
+
+// ParseID accepts the canonical lower-case form only.
+func ParseID(s string) (ID, error) {
+	u, err := uuid.Parse(s)
+	if err != nil || u.String() != s {
+		return "", fmt.Errorf("%q is not a canonical lower-case UUID", s)
+	}
+	return ID(s), nil
+}
+
+// namespace of derived ids; fixed for ever, since ids must come out the same on every attempt.
+var namespace = uuid.MustParse("0d9a3f52-98c1-5c55-8f0b-6f6d0c1fd4a7")
+
+// OutputID returns the id of the index-th file that a node saved in one run of a job: the same
+// on every attempt.
+func OutputID(job string, run int, node string, index int) ID {
+	return ID(derive(job, run, node, index).String())
+}
+
+// FactID returns the id of a fact that can happen to an asset only once, or once per key: a
+// repeated append is harmless.
+func FactID(id ID, eventType string, key ...any) uuid.UUID {
+	return derive(append([]any{id, eventType}, key...)...)
+}
+
+func derive(parts ...any) uuid.UUID {
+	raw, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // strings, ints and times always marshal
+	}
+	return uuid.NewSHA1(namespace, raw)
+}
+
+const streamPrefix = "asset-"
+
+// Stream returns the name of the asset's event stream.
+func (id ID) Stream() string { return streamPrefix + string(id) }
+
+// IDOfStream returns the asset whose stream that is.
+func IDOfStream(stream string) (ID, bool) {
+	if len(stream) != len(streamPrefix)+36 || stream[:len(streamPrefix)] != streamPrefix {
+		return "", false
+	}
+	return ID(stream[len(streamPrefix):]), true
+}
+
+// WorkflowID returns the Temporal workflow id of the asset's ingestion.
+func (id ID) WorkflowID() string { return "ingest-" + string(id) }
+
+// IngestRef names an asset that was just made; it is what a start intent carries.
+type IngestRef struct {
+	Asset   ID     `json:"asset"`
+	Account string `json:"account"`
+	Size    int64  `json:"size"` // bytes, from which the work is estimated
+}
+
+// State says whether an asset can be read.
+type State string
+
+// The states. A rejected asset keeps its record and gives no bytes.
+const (
+	Live     State = "live"
+	Rejected State = "rejected"
+	Deleted  State = "deleted"
+	Expired  State = "expired"
+)
+
+// Gone reports whether an asset in this state is answered like an unknown one.
+func (s State) Gone() bool { return s == Deleted || s == Expired }
+
+// Origin says how an asset came to be.
+type Origin string
+
+// The origins.
+const (
+	Uploaded   Origin = "upload"
+	Referenced Origin = "reference" // made from a hash over bytes already held
+	Produced   Origin = "job"
+	Hosted     Origin = "call"   // copied from the answer of a model call
+	Archived   Origin = "export" // made of other files of the account
+)
+
+// Place is the name under which graphs and /view find an asset. The zero Place is no name.
+type Place struct {
+	Folder    string `json:"folder"` // "input", "output" or "temp"
+	Subfolder string `json:"subfolder"`
+	Filename  string `json:"filename"`
+}
+
+// Producer names the node that saved an asset. The zero Producer is none.
+type Producer struct {
+	Job   string `json:"job"`
+	Run   int    `json:"run"`
+	Node  string `json:"node"`
+	Index int    `json:"index"`
+}
+
+// Asset is the folded state of one asset, stored in views as JSON in this very shape.
+type Asset struct {
+	ID          ID         `json:"id"`
+	Account     string     `json:"account"`
+	State       State      `json:"state"`
+	Version     int64      `json:"version"`  // of the stream, folded so far
+	Position    int64      `json:"position"` // of the last folded event
+	Origin      Origin     `json:"origin"`
+	Hash        blob.Ref   `json:"hash"`
+	Size        int64      `json:"size"`
+	ContentType string     `json:"content_type"`
+	FilePath    *string    `json:"file_path,omitempty"`
+	Place       *Place     `json:"place,omitempty"`
+	Producer    *Producer  `json:"producer,omitempty"`
+	Tags        []string   `json:"tags,omitempty"`
+	Width       int        `json:"width,omitempty"` // pixels of the first frame, 0 = not an image or not known
+	Height      int        `json:"height,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"` // nil = never
+	VerifiedAt  *time.Time `json:"verified_at,omitempty"`
+	Damaged     bool       `json:"damaged,omitempty"` // the stored bytes did not match when verified
+	Scan        *Scan      `json:"scan,omitempty"`
+	EndedAt     *time.Time `json:"ended_at,omitempty"`
+
+	Name      string          `json:"name,omitempty"`       // what its owner calls it, "" = nothing; see Title
+	Metadata  json.RawMessage `json:"metadata,omitempty"`   // a JSON object of the owner's, nil = none
+	Preview   ID              `json:"preview,omitempty"`    // the asset that shows this one, "" = none
+	UpdatedAt *time.Time      `json:"updated_at,omitempty"` // of the owner's last change, nil = none since it was made
+	Changed   int64           `json:"changed,omitempty"`    // position of that change
+}
+
+// Scan is what looking into the content found.
+type Scan struct {
+	Verdict     Verdict  `json:"verdict"`
+	Reason      string   `json:"reason,omitempty"` // public
+	SniffedType string   `json:"sniffed_type,omitempty"`
+	Width       int      `json:"width,omitempty"`
+	Height      int      `json:"height,omitempty"`
+	Thumbnail   blob.Ref `json:"thumbnail,omitzero"`
+}
+
+// Verdict is the result of a scan.
+type Verdict string
+
+// The verdicts.
+const (
+	Clean    Verdict = "clean"
+	Rejects  Verdict = "rejected"
+	NotKnown Verdict = "unknown" // the scanner gave up; the content stays usable
+)

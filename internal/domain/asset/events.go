@@ -1,0 +1,119 @@
+package asset
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeCreated           = "asset.created.v1"
+	TypeVerified          = "asset.verified.v1"
+	TypeScanned           = "asset.scanned.v1"
+	TypeRequeued          = "asset.requeued.v1"
+	TypeRetentionExtended = "asset.retention_extended.v1"
+	TypeRenamed           = "asset.renamed.v1"
+	TypeRetyped           = "asset.retyped.v1"
+	TypeTagsAdded         = "asset.tags_added.v1"
+	TypeTagsRemoved       = "asset.tags_removed.v1"
+	TypeDescribed         = "asset.described.v1"
+	TypePreviewChosen     = "asset.preview_chosen.v1"
+	TypeDeleted           = "asset.deleted.v1"
+	TypeExpired           = "asset.expired.v1"
+)
+
+// CreatedV1 records a new asset. The account is the event's own.
+type CreatedV1 struct {
+	Origin      Origin     `json:"origin"`
+	Hash        blob.Ref   `json:"hash"`
+	Size        int64      `json:"size"`
+	ContentType string     `json:"content_type"`
+	FilePath    *string    `json:"file_path,omitempty"` // as the client gave it
+	Place       *Place     `json:"place,omitempty"`
+	Producer    *Producer  `json:"producer,omitempty"`
+	Tags        []string   `json:"tags,omitempty"`
+	Width       int        `json:"width,omitempty"`
+	Height      int        `json:"height,omitempty"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+
+	Name     string          `json:"name,omitempty"`     // what its owner calls it
+	Metadata json.RawMessage `json:"metadata,omitempty"` // a JSON object
+	Preview  ID              `json:"preview,omitempty"`
+}
+
+// VerifiedV1 records that the stored bytes were read again and hashed. OK says that they match.
+type VerifiedV1 struct {
+	OK   bool  `json:"ok"`
+	Size int64 `json:"size"`
+}
+
+// ScannedV1 records what a scan found.
+type ScannedV1 struct {
+	Scan Scan `json:"scan"`
+}
+
+// RequeuedV1 records that an asset is looked into again, because nothing was looking into it any more.
+type RequeuedV1 struct{}
+
+// RetentionExtendedV1 records a later deadline; nil is never.
+type RetentionExtendedV1 struct {
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// RenamedV1 records what the owner calls an asset from now on. The path under which graphs find it stays.
+type RenamedV1 struct {
+	Name string `json:"name"`
+}
+
+// RetypedV1 records another media type, as the owner declares it.
+type RetypedV1 struct {
+	ContentType string `json:"content_type"`
+}
+
+// TagsAddedV1 records tags that the asset did not have.
+type TagsAddedV1 struct {
+	Tags []string `json:"tags"`
+}
+
+// TagsRemovedV1 records tags that the asset had and has no longer.
+type TagsRemovedV1 struct {
+	Tags []string `json:"tags"`
+}
+
+// DescribedV1 records the owner's metadata, all of it; none is nil.
+type DescribedV1 struct {
+	Metadata json.RawMessage `json:"metadata,omitempty"` // a JSON object
+}
+
+// PreviewChosenV1 records which asset shows this one, "" = none does.
+type PreviewChosenV1 struct {
+	Preview ID `json:"preview,omitempty"`
+}
+
+// DeletedV1 ends an asset by its owner's will.
+type DeletedV1 struct{}
+
+// ExpiredV1 ends an asset whose deadline passed.
+type ExpiredV1 struct{}
+
+// Register adds the asset's event types to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[CreatedV1](TypeCreated).Says("an asset exists"),
+		eventlog.TypeOf[VerifiedV1](TypeVerified).Says("the stored bytes were read again and hashed"),
+		eventlog.TypeOf[ScannedV1](TypeScanned).Says("what a scan found"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("its ingestion is begun again, because nothing ran it, by the sweeper or an operator"),
+		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended).Says("the asset has a later deadline"),
+		eventlog.TypeOf[RenamedV1](TypeRenamed).Says("its owner calls it something else; graphs find it by its path as before"),
+		eventlog.TypeOf[RetypedV1](TypeRetyped).Says("its owner declares another media type"),
+		eventlog.TypeOf[TagsAddedV1](TypeTagsAdded).Says("its owner gave it tags that it did not have"),
+		eventlog.TypeOf[TagsRemovedV1](TypeTagsRemoved).Says("its owner took tags from it"),
+		eventlog.TypeOf[DescribedV1](TypeDescribed).Says("its owner's metadata, all of it; absent = none"),
+		eventlog.TypeOf[PreviewChosenV1](TypePreviewChosen).Says("which asset shows it; absent = none"),
+		eventlog.TypeOf[DeletedV1](TypeDeleted).Says("the asset was deleted by its owner"),
+		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("the asset's deadline passed"),
+	)
+}

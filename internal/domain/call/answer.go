@@ -1,0 +1,67 @@
+package call
+
+import (
+	"context"
+	"io"
+
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Result is a model's answer, ready to be sent.
+type Result struct {
+	Call        ID
+	Status      int // 200
+	ContentType string
+	Size        int64
+	Replayed    bool   // answered from an idempotency record
+	Spend       *Spend // nil unless a spend ceiling applies to the account
+	Charged     *int64 // USD millionths; nil = not known
+	Served             // by a fallback, with fields dropped
+
+	ref       blob.Ref
+	blobs     blob.Store
+	delivered func(context.Context) error
+}
+
+// Open returns the answer's bytes. Reads are verified against their hash.
+func (r *Result) Open(ctx context.Context) (io.ReadSeekCloser, error) {
+	return r.blobs.Open(ctx, r.ref)
+}
+
+// Delivered records that the caller has all of the answer. An answer that cannot be replayed stays
+// collectable by its key until then. Call it after the last byte was written.
+func (r *Result) Delivered(ctx context.Context) error {
+	if r.delivered == nil {
+		return nil
+	}
+	return r.delivered(ctx)
+}
+
+// answer renders a call that has ended: its result, or the refusal that it ended with.
+func (s *Service) answer(c Call, replayed bool) (*Result, error) {
+	switch c.State {
+	case Succeeded:
+		return s.result(c, replayed), nil
+	case Failed:
+		r := c.Failure.refusal()
+		r.Replayed = replayed
+		return nil, r
+	case Canceled:
+		return nil, Refuse(409, CancelledType, "the request was cancelled")
+	case Unknown:
+		return nil, c.Failure.refusal().because(ErrOutcomeUnknown)
+	case Parked, Admitted, Dispatching, Running, Answered:
+	}
+	return nil, Refuse(500, InternalError, "the router failed; the operator's log has the details")
+}
+
+func (s *Service) result(c Call, replayed bool) *Result {
+	r := &Result{
+		Call: c.ID, Status: 200, ContentType: c.Answer.ContentType, Size: c.Answer.Size,
+		Replayed: replayed, Charged: c.Charged, Served: c.Served, ref: c.Answer.Ref, blobs: s.Blobs,
+	}
+	if c.Keyed && !c.Replayable {
+		r.delivered = func(ctx context.Context) error { return s.Store.Deliver(ctx, c.Account, c.ID) }
+	}
+	return r
+}

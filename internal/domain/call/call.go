@@ -1,0 +1,157 @@
+// Package call is the aggregate of a model call: its states, the facts of its life, the fold from
+// one to the other, and the Service that accepts calls. It promises that a call is sent to its
+// provider at most once, and that an answer which was recorded is never lost before its time.
+// Folding is pure and total; transactions live in the Store, the wire in package provider.
+package call
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// ID identifies a call. It equals the request id of the API request that made it. Lower-case UUID.
+type ID string
+
+// NewID returns a fresh random id.
+func NewID() ID { return ID(uuid.NewString()) }
+
+// ParseID accepts the canonical lower-case form only.
+func ParseID(s string) (ID, error) {
+	u, err := uuid.Parse(s)
+	if err != nil || u.String() != s {
+		return "", fmt.Errorf("%q is not a canonical lower-case UUID", s)
+	}
+	return ID(s), nil
+}
+
+const streamPrefix = "call-"
+
+// Stream returns the name of the call's event stream.
+func (id ID) Stream() string { return streamPrefix + string(id) }
+
+// IDOfStream returns the call whose stream that is.
+func IDOfStream(stream string) (ID, bool) {
+	if len(stream) != len(streamPrefix)+36 || stream[:len(streamPrefix)] != streamPrefix {
+		return "", false
+	}
+	return ID(stream[len(streamPrefix):]), true
+}
+
+// WorkflowID returns the Temporal workflow id of one run of the call.
+func (id ID) WorkflowID(run int) string { return fmt.Sprintf("call-%s-%d", id, run) }
+
+// State is where a call stands.
+type State string
+
+// The states; docs/state_machine.md draws the transitions.
+const (
+	Parked      State = "parked"      // queued delivery: waits for a place
+	Admitted    State = "admitted"    // holds a place; nothing was sent
+	Dispatching State = "dispatching" // may be on the wire
+	Running     State = "running"     // the provider took it and gave a handle
+	Answered    State = "answered"    // the answer is stored; its assets may still be copied
+	Succeeded   State = "succeeded"
+	Failed      State = "failed"
+	Canceled    State = "canceled"
+	Unknown     State = "unknown" // sent, and nobody knows what became of it
+)
+
+// Final reports whether a call in this state has ended. An Unknown one has, too, although a late
+// answer or an operator may still settle it.
+func (s State) Final() bool {
+	switch s {
+	case Succeeded, Failed, Canceled, Unknown:
+		return true
+	case Parked, Admitted, Dispatching, Running, Answered:
+		return false
+	}
+	return false
+}
+
+// Mode says how a call's answer is delivered.
+type Mode string
+
+// The modes.
+const (
+	Sync   Mode = "sync"   // the caller's connection waits
+	Queued Mode = "queued" // the caller polls (router contract, …/requests)
+	Node   Mode = "node"   // a partner node of a job waits
+)
+
+// Version is the version of the API a call came in by.
+type Version string
+
+// The versions.
+const (
+	V1 Version = "v1"
+	V2 Version = "v2"
+)
+
+// Options are the query parameters of the run route. All are part of the idempotency fingerprint.
+type Options struct {
+	ModelProvider string `json:"model_provider,omitempty"`
+	Strict        bool   `json:"strict_mode,omitempty"`
+	Fallback      bool   `json:"fallback_provider,omitempty"`
+	RejectUnknown bool   `json:"reject_unknown_fields,omitempty"`
+}
+
+// Body locates a request's or an answer's bytes in the blob store.
+type Body struct {
+	Ref         blob.Ref `json:"ref"`
+	Size        int64    `json:"size"`
+	ContentType string   `json:"content_type,omitempty"`
+}
+
+// Failure says why a call failed, in the terms of the router contract. Public: it holds no secret
+// and no internal text.
+type Failure struct {
+	Type           string `json:"type"`   // error_type
+	Status         int    `json:"status"` // HTTP status of the answer
+	Detail         string `json:"detail"`
+	Validation     string `json:"validation,omitempty"` // JSON text of a 422's detail array, as the provider sent it
+	UpstreamStatus int    `json:"upstream_status,omitempty"`
+	UpstreamDetail string `json:"upstream_detail,omitempty"`
+	RefusalSubject string `json:"refusal_subject,omitempty"`
+}
+
+// Call is the folded state of one call, stored in views as JSON in this very shape.
+type Call struct {
+	ID         ID       `json:"id"`
+	Account    string   `json:"account"`
+	State      State    `json:"state"`
+	Version    int64    `json:"version"`  // of the stream, folded so far
+	Position   int64    `json:"position"` // of the last folded event
+	Mode       Mode     `json:"mode"`
+	API        Version  `json:"api"`
+	Model      string   `json:"model"`
+	Provider   string   `json:"provider"`
+	Keyed      bool     `json:"keyed"` // came with an Idempotency-Key
+	Options    Options  `json:"options,omitzero"`
+	Request    Body     `json:"request"`
+	Base       string   `json:"base,omitempty"`           // address the caller reaches us at
+	Held       int64    `json:"held_micros"`              // USD millionths reserved at admission
+	Charged    *int64   `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
+	Run        int      `json:"run,omitempty"`
+	Token      string   `json:"token,omitempty"`        // of the one dispatch
+	Worker     string   `json:"worker,omitempty"`       // process that dispatched
+	Server     string   `json:"server,omitempty"`       // alternate that has it; "" = the model's own server
+	Handle     string   `json:"handle,omitempty"`       // the provider's name for the generation
+	Answer     *Body    `json:"answer,omitempty"`       // as it is delivered
+	Price      int64    `json:"price_micros,omitempty"` // what the provider named, USD millionths: as it took the call, then with its answer
+	Linked     bool     `json:"linked,omitempty"`       // the provider's answer refers to bytes outside itself
+	Replayable bool     `json:"replayable,omitempty"`
+	Failure    *Failure `json:"failure,omitempty"`
+	Hosted     int      `json:"hosted,omitempty"`    // assets copied to our storage
+	Canceling  bool     `json:"canceling,omitempty"` // the caller asked to stop
+	LetGo      bool     `json:"let_go,omitempty"`    // deadline passed or caller gone: a retry collects
+	Served
+	AcceptedAt time.Time  `json:"accepted_at"`
+	AdmittedAt *time.Time `json:"admitted_at,omitempty"`
+	SentAt     *time.Time `json:"sent_at,omitempty"`
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
+	UpdatedAt  time.Time  `json:"updated_at"`
+}

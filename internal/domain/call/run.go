@@ -1,0 +1,306 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Run runs a model and waits for its answer, to the router's deadline at most. A key that was used
+// before answers from its record: the model is not run again.
+func (s *Service) Run(ctx context.Context, inv Invocation) (*Result, error) {
+	return s.run(ctx, inv, Sync)
+}
+
+// RunNode is Run for a partner node of a job: the same call under the node's own key, without an
+// HTTP request around it.
+func (s *Service) RunNode(ctx context.Context, inv Invocation) (*Result, error) {
+	return s.run(ctx, inv, Node)
+}
+
+func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, error) {
+	n, rec, err := s.prepare(ctx, inv, mode)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return s.collect(ctx, inv, *rec)
+	}
+	waiter := s.Watch.wait(n.ID)
+	defer waiter.stop()
+	admission, rec, err := s.depart(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return s.collect(ctx, inv, *rec)
+	}
+	res, err := s.await(ctx, waiter, admission.Call, false)
+	if res != nil {
+		res.Spend = admission.Spend
+	}
+	return res, err
+}
+
+// prepare makes all checks that need no lock, in the contract's order: entitlement, key, credit,
+// model, body. It returns the key's record instead when the key was used before.
+func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCall, *KeyRecord, error) {
+	id, err := ParseID(inv.RequestID)
+	if err != nil {
+		return NewCall{}, nil, fmt.Errorf("id of a call: %w", err)
+	}
+	limits, err := s.entitled(ctx, inv.Account)
+	if err != nil {
+		return NewCall{}, nil, err
+	}
+	inv.Access = limits.Access // as it is now, also for the nodes of a job that began before
+	fingerprint := Fingerprint(inv.Method, inv.Target, inv.Body)
+	if rec, err := s.recordOf(ctx, inv, fingerprint); rec != nil || err != nil {
+		return NewCall{}, rec, err
+	}
+	if limits.Lapsed {
+		return NewCall{}, nil, lapsed(mode)
+	}
+	offer, err := s.offer(ctx, inv)
+	if err != nil {
+		return NewCall{}, nil, err
+	}
+	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
+	if err != nil {
+		return NewCall{}, nil, fmt.Errorf("keep a request: %w", err)
+	}
+	if inv.Kept != nil {
+		inv.Kept()
+	}
+	return NewCall{
+		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
+		For: inv.For,
+		Fact: AcceptedV1{
+			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
+			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,
+			Server: offer.Server, Fallback: offer.Fallback,
+		},
+	}, nil, nil
+}
+
+// durability is what a request's bytes need. One whose connection waits has been promised nothing yet:
+// when the machine crashes before the call is sent, it ends unsent and its key is free again.
+func durability(mode Mode) blob.Durability {
+	if mode == Sync {
+		return blob.Relaxed
+	}
+	return blob.Durable
+}
+
+func (s *Service) entitled(ctx context.Context, account string) (Limits, error) {
+	limits, err := s.Tiers.CallLimits(ctx, account)
+	if err == nil && !limits.Enabled {
+		err = Refuse(403, NotEnabled, "the model router is not enabled for this account")
+	}
+	return limits, err
+}
+
+// lapsed refuses an account whose subscription is not active: its credential does not entitle it to run
+// models (router contract, error types). A node's failure is told by its type, and not_enabled is the one
+// that becomes InactiveSubscriptionError (checklist W-63).
+func lapsed(mode Mode) *Refusal {
+	errorType := Forbidden
+	if mode == Node {
+		errorType = NotEnabled
+	}
+	return Refuse(403, errorType, "an active subscription is required to run models")
+}
+
+// maxKey is the length of an idempotency key in characters (router contract).
+const maxKey = 255
+
+// recordOf returns the record of the invocation's key, nil when it is free.
+func (s *Service) recordOf(ctx context.Context, inv Invocation, fingerprint blob.Ref) (*KeyRecord, error) {
+	if inv.Key == "" {
+		return nil, nil //nolint:nilnil // "none" is an answer
+	}
+	if len([]rune(inv.Key)) > maxKey {
+		return nil, Refuse(400, InvalidInput, "an Idempotency-Key has 1 to %d characters", maxKey)
+	}
+	rec, found, err := s.Store.Key(ctx, inv.Account, inv.Key)
+	if err != nil || !found {
+		return nil, err
+	}
+	if rec.Fingerprint != fingerprint {
+		return nil, Refuse(409, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
+	}
+	return &rec, nil
+}
+
+func (s *Service) offer(ctx context.Context, inv Invocation) (Offer, error) {
+	funded, err := s.Credits.Funded(ctx, inv.Account)
+	if err != nil {
+		return Offer{}, err
+	}
+	if !funded {
+		return Offer{}, insufficient()
+	}
+	return s.Models.Offer(ctx, inv)
+}
+
+func insufficient() *Refusal {
+	return Refuse(402, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
+}
+
+// accept records the call, or returns the record of a key that another request
+// claimed in this moment.
+func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	admission, err := s.Store.Accept(ctx, n)
+	switch {
+	case errors.Is(err, ErrKeyTaken):
+		rec, err := s.claimedMeanwhile(ctx, n)
+		return Admission{}, rec, err
+	case fault.CodeOf(err) == credit.CodeInsufficient:
+		return Admission{}, nil, insufficient()
+	case err != nil:
+		return Admission{}, nil, err
+	}
+	return admission, nil, nil
+}
+
+// depart is accept for a call whose caller waits: where this process dispatches calls, it goes on the
+// wire at once.
+func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	if s.Sender == nil || n.Fact.Mode != Sync {
+		return s.begin(ctx, n)
+	}
+	departure, err := s.Sender.Ready(ctx, n.Run(0))
+	if err != nil {
+		return Admission{}, nil, err
+	}
+	if departure == nil {
+		return s.begin(ctx, n)
+	}
+	fact := departure.Fact()
+	n.Sending = &fact
+	admission, rec, err := s.accept(ctx, n)
+	if err != nil || rec != nil {
+		var refused *Refusal
+		departure.Abandon(err != nil && !errors.As(err, &refused))
+		return admission, rec, err
+	}
+	departure.Send() // the caller waits for this, and not for the workflow
+	s.Kicker.Kick(admission.Intents)
+	return admission, nil, nil
+}
+
+// begin accepts a call and has its workflow started.
+func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	admission, rec, err := s.accept(ctx, n)
+	if err == nil && rec == nil {
+		s.Kicker.Kick(admission.Intents)
+	}
+	return admission, rec, err
+}
+
+// claimedMeanwhile returns the record of a key that was free a moment ago.
+func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, error) {
+	rec, found, err := s.Store.Key(ctx, n.Account, n.Key)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found: // claimed and released again: the next attempt gets it
+		return nil, stillRunning()
+	case rec.Fingerprint != n.Fingerprint:
+		return nil, Refuse(409, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
+	}
+	return &rec, nil
+}
+
+// collectEvery is the pace at which a caller is told to ask for a call that goes on, in seconds.
+const collectEvery = 2
+
+func stillRunning() *Refusal {
+	r := Refuse(409, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the same key")
+	r.RetryAfter = collectEvery
+	return r
+}
+
+// collect answers from a key's record.
+func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*Result, error) {
+	waiter := s.Watch.wait(rec.Call)
+	defer waiter.stop()
+	c, err := s.Store.Load(ctx, inv.Account, rec.Call)
+	switch {
+	case err != nil:
+		return nil, err
+	case !c.State.Final() && !c.LetGo:
+		return nil, stillRunning()
+	case !c.State.Final():
+		return s.await(ctx, waiter, c, true)
+	}
+	return s.replay(c, rec)
+}
+
+func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
+	switch {
+	case c.State == Unknown:
+		return nil, Refuse(409, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").because(ErrOutcomeUnknown)
+	case c.State == Canceled:
+		return nil, Refuse(409, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
+	case c.State == Succeeded && !c.Replayable && rec.Delivered:
+		return nil, Refuse(409, InvalidInput, "the answer to this Idempotency-Key is not hosted here and cannot be given again; use a new key")
+	}
+	return s.answer(c, true)
+}
+
+// await waits for the end of a call, the caller's leaving or the deadline. The call goes on in any case.
+func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (*Result, error) {
+	timer := time.NewTimer(s.Deadline)
+	defer timer.Stop()
+	for {
+		select {
+		case end := <-w.ended:
+			return s.answer(Fold(c, end.rec, end.data), replayed)
+		case <-w.look:
+			if now, err := s.Store.Load(ctx, c.Account, c.ID); err == nil && now.State.Final() { // else its end is heard, or looked for at the deadline
+				return s.answer(now, replayed)
+			}
+		case <-timer.C:
+			return s.letGo(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
+		case <-ctx.Done():
+			return s.letGo(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
+		}
+	}
+}
+
+// noteWithin bounds the recording of a let-go connection.
+const noteWithin = 10 * time.Second
+
+// letGo records that nobody waits on the original connection any more: from here on a retry with
+// the same key collects. A call that ended in this moment is answered after all.
+func (s *Service) letGo(ctx context.Context, c Call, eventType string, fact any, replayed bool) (*Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, noteWithin)
+	defer cancel()
+	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: fact})
+	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
+		s.Log.Warn("a let-go call is not recorded as such", "call_id", c.ID, "error", err)
+	}
+	now, err := s.Store.Load(ctx, c.Account, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if now.State.Final() {
+		return s.answer(now, replayed)
+	}
+	if eventType == TypeClientDisconnected {
+		return nil, Refuse(499, ClientDisconnected, "the caller closed the connection before the result")
+	}
+	r := Refuse(504, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same Idempotency-Key")
+	if c.Keyed && now.State == Running {
+		r.RetryAfter = collectEvery
+	}
+	return nil, r
+}

@@ -1,0 +1,95 @@
+package credit_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+func TestAmountsAreWrittenInDollarsAndInCredits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		micros           int64
+		dollars, credits string
+	}{
+		{0, "0.00", "0.00"},
+		{1, "0.000001", "0.00"},
+		{24, "0.000024", "0.01"},
+		{59_242, "0.059242", "12.50"},
+		{credit.Dollar, "1.00", "211.00"},
+		{12_500_000, "12.50", "2637.50"},
+		{-1_500_000, "-1.50", "-316.50"},
+		{credit.MaxAmount, "100000000.00", "21100000000.00"},
+	} {
+		require.Equal(t, c.dollars, credit.Dollars(c.micros))
+		require.Equal(t, c.credits, credit.Credits(c.micros))
+	}
+	require.NotEmpty(t, credit.Dollars(math.MinInt64))
+}
+
+func TestAmountsAreReadExactly(t *testing.T) {
+	t.Parallel()
+	for text, micros := range map[string]int64{
+		"0": 0, "25": 25_000_000, "0.05": 50_000, "0.000001": 1, "-3.5": -3_500_000, "100000000": credit.MaxAmount,
+	} {
+		got, err := credit.ParseDollars(text)
+		require.NoError(t, err, text)
+		require.Equal(t, micros, got, text)
+	}
+	for _, text := range []string{"", "-", ".5", "5.", "1e3", "0.0000001", "100000000.000001", "1,5", "+1", "--1", "NaN", "1_000", " 1"} {
+		_, err := credit.ParseDollars(text)
+		require.Error(t, err, text)
+	}
+}
+
+func FuzzParseDollars(f *testing.F) {
+	f.Add("12.50")
+	f.Add("-0.000001")
+	f.Fuzz(func(t *testing.T, text string) {
+		micros, err := credit.ParseDollars(text)
+		if err != nil {
+			return
+		}
+		again, err := credit.ParseDollars(credit.Dollars(micros))
+		require.NoError(t, err)
+		require.Equal(t, micros, again)
+	})
+}
+
+func TestTheFoldBalancesAndForgetsRepeats(t *testing.T) {
+	t.Parallel()
+	facts := []any{
+		credit.GrantedV1{Micros: 100},
+		credit.HeldV1{Hold: "a", Micros: 60},
+		credit.HeldV1{Hold: "b", Micros: 40},
+		credit.SettledV1{Hold: "a", Micros: 70, Held: 60},
+		credit.ReleasedV1{Hold: "b", Micros: 40},
+	}
+	var l credit.Ledger
+	require.True(t, l.Balance.Covers(), "an account without a ledger is not metered")
+	for i, fact := range facts {
+		for range 2 {
+			l.Apply(eventlog.Recorded{Version: int64(i + 1)}, fact)
+		}
+		b := l.Balance
+		require.Equal(t, b.Granted, b.Available+b.Held+b.Settled)
+		require.Equal(t, b.Available > 0, b.Covers())
+	}
+	require.Equal(t, credit.Balance{Metered: true, Available: 30, Settled: 70, Granted: 100}, l.Balance)
+	require.Equal(t, map[string]credit.Hold{"a": {Micros: 60, State: credit.Settled}, "b": {Micros: 40, State: credit.Released}}, l.Holds)
+}
+
+func TestFactIDsTellAccountHoldAndFactApart(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, key := range [][3]string{{"a", "b", "c"}, {"ab", "", "c"}, {"a", "bc", ""}, {"b", "a", "c"}} {
+		id := credit.FactID(key[0], key[1], key[2])
+		require.Equal(t, id, credit.FactID(key[0], key[1], key[2]))
+		require.False(t, seen[id.String()])
+		seen[id.String()] = true
+	}
+}

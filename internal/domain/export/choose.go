@@ -1,0 +1,199 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Jobs reads jobs. Another account's and an unknown one are NotFound.
+type Jobs interface {
+	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
+}
+
+// Files knows the live files of an account; files.Service is it.
+type Files interface {
+	// Known returns those of the account's files that are there, also those whose content was rejected.
+	Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error)
+}
+
+// Shelf knows what owners call their files. It may be a moment behind.
+type Shelf interface {
+	// Several returns those of the account's assets that it has.
+	Several(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error)
+}
+
+// Limits bound one archive.
+type Limits struct {
+	Files int   // in it
+	Bytes int64 // of its files together
+}
+
+// Chooser finds the files of a request.
+type Chooser struct {
+	Jobs   Jobs
+	Files  Files
+	Shelf  Shelf
+	Limits Limits
+}
+
+// Entry is a file to pack.
+type Entry struct {
+	Asset       asset.ID
+	Hash        blob.Ref
+	Size        int64
+	ContentType string
+	Dir         string // below its folder, "" = directly in it
+	Name        string // what its owner calls it
+	Filename    string // what it was saved as
+	Job         string // that was asked for, or that made it; "" = none
+	Preview     bool   // a temporary file
+	CreatedAt   time.Time
+	JobTime     time.Time // when the job was submitted; zero = not known
+}
+
+// Choice is what a request comes to.
+type Choice struct {
+	Entries []Entry
+	Missing []Missing
+	Bytes   int64 // of the entries
+}
+
+// Total is how many files were asked for.
+func (c Choice) Total() int { return len(c.Entries) + len(c.Missing) }
+
+// wanted is a file that a request names, in whichever way.
+type wanted struct {
+	id      asset.ID
+	job     *job.Job // nil = asked for by its id
+	preview bool
+}
+
+// Choose returns the files of a request as they are now, in its order and each once. What is not there, and what
+// is another account's, is missing; a request of which nothing is left is NotFound, one beyond the limits Invalid.
+func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice, error) {
+	list, gone, err := c.wanted(ctx, account, r)
+	if err != nil {
+		return Choice{}, err
+	}
+	ids := make([]asset.ID, len(list))
+	for i, w := range list {
+		ids[i] = w.id
+	}
+	known, err := c.Files.Known(ctx, account, ids)
+	if err != nil {
+		return Choice{}, fmt.Errorf("look up the files of an export: %w", err)
+	}
+	shelf, err := c.Shelf.Several(ctx, account, ids)
+	if err != nil {
+		return Choice{}, fmt.Errorf("look up what the files of an export are called: %w", err)
+	}
+	choice := Choice{Missing: gone}
+	for _, w := range list {
+		e, there := known[w.id]
+		switch {
+		case !there || e.Rejected:
+			choice.Missing = append(choice.Missing, w.missing())
+		default:
+			choice.take(r, w, e, shelf[w.id])
+		}
+	}
+	return choice, c.check(choice)
+}
+
+// wanted lists the files by their ids: what the jobs saved, then those that are named. Jobs that are not there
+// have nothing to give.
+func (c Chooser) wanted(ctx context.Context, account string, r Request) (list []wanted, gone []Missing, err error) {
+	seen := map[asset.ID]bool{}
+	add := func(w wanted) {
+		if !seen[w.id] {
+			seen[w.id] = true
+			list = append(list, w)
+		}
+	}
+	for _, id := range r.Jobs {
+		j, err := c.Jobs.Job(ctx, account, id)
+		if fault.Is(err, fault.NotFound) {
+			gone = append(gone, Missing{Job: string(id), Error: reasonAbsent})
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("read job %s: %w", id, err)
+		}
+		for _, w := range saved(&j, r.Previews) {
+			add(w)
+		}
+	}
+	for _, id := range r.Assets {
+		add(wanted{id: id})
+	}
+	return list, gone, nil
+}
+
+// saved lists the files of a job.
+func saved(j *job.Job, previews bool) (list []wanted) {
+	for _, out := range j.Outputs {
+		for _, f := range out.Files {
+			preview := f.Folder == asset.LabelTemp
+			if previews || !preview {
+				list = append(list, wanted{id: asset.ID(f.Asset), job: j, preview: preview})
+			}
+		}
+	}
+	return list
+}
+
+func (w wanted) missing() Missing {
+	m := Missing{Asset: w.id, Error: reasonAbsent}
+	if w.job != nil {
+		m.Job = string(w.job.ID)
+	}
+	return m
+}
+
+// take adds a file, unless it is a job's of which only others are asked for. known is zero where the shelf does not
+// have it yet.
+func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
+	entry := Entry{
+		Asset: e.Asset, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, CreatedAt: e.CreatedAt,
+		Dir: e.Place.Subfolder, Name: e.Place.Filename, Filename: e.Place.Filename, Preview: w.preview,
+	}
+	if known.ID != "" {
+		entry.Name = known.Title()
+	}
+	if w.job != nil {
+		entry.Job, entry.JobTime = string(w.job.ID), w.job.SubmittedAt
+		if names, filtered := r.Names[entry.Job]; filtered && !entry.calledOne(names) {
+			return
+		}
+	} else if known.Producer != nil {
+		entry.Job = known.Producer.Job
+	}
+	c.Entries, c.Bytes = append(c.Entries, entry), c.Bytes+entry.Size
+}
+
+// calledOne reports whether a client may mean the file by one of the names.
+func (e Entry) calledOne(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name == e.Name || name == e.Filename || e.Dir != "" && name == e.Dir+"/"+e.Filename || name == e.Hash.String()
+	})
+}
+
+func (c Chooser) check(choice Choice) error {
+	switch {
+	case len(choice.Entries) == 0:
+		return fault.New(fault.NotFound, "nothing_to_export", "none of these files is there")
+	case c.Limits.Files > 0 && len(choice.Entries) > c.Limits.Files:
+		return fault.New(fault.Invalid, "export_too_large", "an archive holds at most %d files, not %d", c.Limits.Files, len(choice.Entries))
+	case c.Limits.Bytes > 0 && choice.Bytes > c.Limits.Bytes:
+		return fault.New(fault.Invalid, "export_too_large", "the files of an archive have at most %d bytes together, not %d", c.Limits.Bytes, choice.Bytes)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package export
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeRequested = "export.requested.v1"
+	TypeStarted   = "export.started.v1"
+	TypeCompleted = "export.completed.v1"
+	TypeFailed    = "export.failed.v1"
+	TypeRequeued  = "export.requeued.v1"
+)
+
+// RequestedV1 records that an export was accepted. The account is the event's own.
+type RequestedV1 struct {
+	Name    string  `json:"name"` // of the archive
+	Request Request `json:"request"`
+	Files   int     `json:"files"` // asked for
+	Bytes   int64   `json:"bytes"` // of those that were there
+}
+
+// StartedV1 records that a worker began to pack.
+type StartedV1 struct {
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+// CompletedV1 records an archive. It is an asset of the account; its name and hash are there, too.
+type CompletedV1 struct {
+	Name      string     `json:"name"`
+	Asset     asset.ID   `json:"asset"`
+	Size      int64      `json:"size"` // of the archive, bytes
+	Files     int        `json:"files"`
+	Packed    int        `json:"packed"` // of the files
+	Bytes     int64      `json:"bytes"`  // of the packed files
+	Missing   []Missing  `json:"missing,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// FailedV1 records that there is no archive. Public.
+type FailedV1 struct {
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Files   int       `json:"files"`
+	Missing []Missing `json:"missing,omitempty"`
+}
+
+// RequeuedV1 records that an export is begun again, because nothing was packing it any more.
+type RequeuedV1 struct{}
+
+// Missing is a file that was asked for and is not in the archive.
+type Missing struct {
+	Asset asset.ID `json:"asset_id"`
+	Job   string   `json:"job_id,omitempty"`
+	Name  string   `json:"asset_name,omitempty"`
+	Error string   `json:"error"` // not_found, fetch_failed
+}
+
+// The reasons for which a file is missing, in the words of the hosted service.
+const (
+	reasonAbsent = "not_found"
+	reasonLost   = "fetch_failed"
+)
+
+// maxMissing bounds how many missing files a fact names; all are counted.
+const maxMissing = 100
+
+// bounded keeps the first of them.
+func bounded(missing []Missing) []Missing { return missing[:min(len(missing), maxMissing)] }
+
+// Register adds the event types of exports to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[RequestedV1](TypeRequested).Says("an archive of files was asked for"),
+		eventlog.TypeOf[StartedV1](TypeStarted).Says("a worker began to pack it"),
+		eventlog.TypeOf[CompletedV1](TypeCompleted).Says("the archive is there, as an asset"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("there is no archive, and why"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("it is begun again, because nothing ran it, by the sweeper"),
+	)
+}
+
+// Event returns the event of a fact of the export. All but a requeuing happen once and have the same id on every
+// attempt.
+func (id ID) Event(data any) eventlog.Event {
+	switch data.(type) {
+	case RequestedV1:
+		return eventlog.Event{ID: id.factID(TypeRequested), Type: TypeRequested, Data: data}
+	case StartedV1:
+		return eventlog.Event{ID: id.factID(TypeStarted), Type: TypeStarted, Data: data}
+	case CompletedV1:
+		return eventlog.Event{ID: id.factID(TypeCompleted), Type: TypeCompleted, Data: data}
+	case FailedV1:
+		return eventlog.Event{ID: id.factID(TypeFailed), Type: TypeFailed, Data: data}
+	default:
+		return eventlog.Event{ID: uuid.New(), Type: TypeRequeued, Data: RequeuedV1{}}
+	}
+}
+
+// Fold applies one recorded event of the export's stream to the state before it and returns the state after.
+// Unknown types, and facts behind the end, only move the version. An event at or below it changes nothing.
+func Fold(before Export, rec eventlog.Recorded, data any) Export {
+	if rec.Version <= before.Version {
+		return before
+	}
+	after, at := before, rec.RecordedAt.UTC()
+	after.Version = rec.Version
+	if before.State.Final() {
+		return after
+	}
+	after.UpdatedAt = at
+	switch e := data.(type) {
+	case RequestedV1:
+		after.ID, _ = IDOfStream(rec.Stream)
+		after.Account, after.State, after.CreatedAt = rec.Account, Created, at
+		after.Name, after.Request, after.Files, after.Bytes = e.Name, e.Request, e.Files, e.Bytes
+	case StartedV1:
+		after.State, after.StartedAt = Running, &at
+	case CompletedV1:
+		after.State, after.EndedAt, after.Done = Completed, &at, &e
+	case FailedV1:
+		after.State, after.EndedAt, after.Failure = Failed, &at, &e
+	}
+	return after
+}
+
+// Completion is the fact of an archive of that name and size, with what it lacks. The asset is filled in by who makes it.
+func Completion(name string, size int64, packed Packed, missing []Missing) CompletedV1 {
+	return CompletedV1{
+		Name: name, Size: size, Files: packed.Files + len(missing), Packed: packed.Files, Bytes: packed.Bytes, Missing: bounded(missing),
+	}
+}

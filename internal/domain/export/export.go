@@ -1,0 +1,243 @@
+// Package export is the aggregate of exports: files of an account that are packed into one archive, which is
+// then a file of the account for a while. Folding, choosing names and packing are free of side effects on
+// anything but the writer they are given; transactions lie in the Store, what runs when in the workflow.
+package export
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// ID identifies an export: a lower-case UUID made by the server. Clients know it as the id of a task.
+type ID string
+
+// NewID returns a fresh random id.
+func NewID() ID { return ID(uuid.NewString()) }
+
+// ParseID accepts a UUID in either case.
+func ParseID(s string) (ID, error) {
+	u, err := uuid.Parse(s)
+	if err != nil || !strings.EqualFold(u.String(), s) {
+		return "", fault.New(fault.NotFound, "not_found", "there is no such task")
+	}
+	return ID(u.String()), nil
+}
+
+const streamPrefix = "export-"
+
+// Stream returns the name of the export's event stream.
+func (id ID) Stream() string { return streamPrefix + string(id) }
+
+// IDOfStream returns the export whose stream that is.
+func IDOfStream(stream string) (ID, bool) {
+	rest, ok := strings.CutPrefix(stream, streamPrefix)
+	if !ok || len(rest) != uuidLength {
+		return "", false
+	}
+	return ID(rest), true
+}
+
+// WorkflowID returns the Temporal workflow id of the export.
+func (id ID) WorkflowID() string { return "export-" + string(id) }
+
+// factID returns the id of a fact that happens to an export once: a repeated append is harmless.
+func (id ID) factID(eventType string) uuid.UUID {
+	return asset.FactID(asset.ID(id), eventType)
+}
+
+// uuidLength is how many characters a UUID has.
+const uuidLength = 36
+
+// Ref names an accepted export; it is what a start intent carries.
+type Ref struct {
+	Export  ID     `json:"export"`
+	Account string `json:"account"`
+	Bytes   int64  `json:"bytes"` // of the files, from which the work is estimated
+}
+
+// Naming is how files are called in an archive, in the words of the hosted service.
+type Naming string
+
+// The namings. Files of jobs lie in a folder for each job, called by its id or by when it was submitted; or all
+// lie side by side, as their owner knows them or by their ids.
+const (
+	ByJobID   Naming = "group_by_job_id"
+	ByJobTime Naming = "group_by_job_time"
+	Preserve  Naming = "preserve"
+	ByAsset   Naming = "asset_id"
+)
+
+// Request says what is to be exported. It has the shape of the hosted service's request, and is stored in it.
+type Request struct {
+	Jobs     []job.ID            `json:"job_ids,omitempty"`                // what they saved
+	Assets   []asset.ID          `json:"asset_ids,omitempty"`              // files by their ids
+	Names    map[string][]string `json:"job_asset_name_filters,omitempty"` // by job: only files called one of these
+	Naming   Naming              `json:"naming_strategy"`
+	Previews bool                `json:"include_previews"` // also the temporary files of the jobs
+}
+
+// Bounds of one request, which its first fact holds.
+const (
+	maxIDs   = 1000     // jobs, assets, and names to filter by
+	maxNames = 64 << 10 // bytes of these names together
+)
+
+// Normalize checks a request and brings it to one form, in which equal requests are equal: ids in lower case and
+// each once, no filters of jobs that are not asked for.
+func (r Request) Normalize() (Request, error) {
+	if r.Naming == "" {
+		r.Naming = ByJobTime
+	}
+	if !slices.Contains([]Naming{ByJobID, ByJobTime, Preserve, ByAsset}, r.Naming) {
+		return r, fault.New(fault.Invalid, "invalid_naming_strategy", "naming_strategy is group_by_job_id, group_by_job_time, preserve or asset_id")
+	}
+	jobs, err := canonical(r.Jobs, "job_ids")
+	if err != nil {
+		return r, err
+	}
+	assets, err := canonical(r.Assets, "asset_ids")
+	if err != nil {
+		return r, err
+	}
+	r.Jobs, r.Assets = jobs, assets
+	if len(jobs)+len(assets) == 0 {
+		return r, invalidf("give job_ids, asset_ids or both")
+	}
+	return r.filters()
+}
+
+func canonical[T ~string](ids []T, field string) ([]T, error) {
+	if len(ids) > maxIDs {
+		return nil, invalidf("%s has at most %d entries", field, maxIDs)
+	}
+	all := make([]T, 0, len(ids))
+	for _, id := range ids {
+		u, err := uuid.Parse(string(id))
+		if err != nil || !strings.EqualFold(u.String(), string(id)) {
+			return nil, invalidf("%s holds UUIDs", field)
+		}
+		if text := T(u.String()); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all, nil
+}
+
+func (r Request) filters() (Request, error) {
+	names, bytes, kept := 0, 0, map[string][]string{}
+	for text, list := range r.Names {
+		for _, name := range list {
+			bytes += len(name)
+		}
+		if bytes > maxNames {
+			return r, invalidf("the names of job_asset_name_filters have at most %d bytes together", maxNames)
+		}
+		if names += len(list); len(list) == 0 || names > maxIDs {
+			return r, invalidf("job_asset_name_filters names 1 to %d files", maxIDs)
+		}
+		if id := strings.ToLower(text); slices.Contains(r.Jobs, job.ID(id)) {
+			list = slices.Sorted(slices.Values(append(kept[id], list...)))
+			kept[id] = slices.Compact(list)
+		}
+	}
+	if r.Names = kept; len(kept) == 0 {
+		r.Names = nil
+	}
+	return r, nil
+}
+
+func invalidf(format string, args ...any) error {
+	return fault.New(fault.Invalid, "invalid_request", format, args...)
+}
+
+// Fingerprint is the same for equal requests of an account, whatever the order of their ids.
+func (r Request) Fingerprint() []byte {
+	r.Jobs, r.Assets = slices.Sorted(slices.Values(r.Jobs)), slices.Sorted(slices.Values(r.Assets))
+	raw, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	sum := sha256.Sum256(raw)
+	return sum[:]
+}
+
+// State is where an export is, in the words of the hosted service.
+type State string
+
+// The states. Completed and Failed are final.
+const (
+	Created   State = "created"
+	Running   State = "running"
+	Completed State = "completed"
+	Failed    State = "failed"
+)
+
+// Final reports whether nothing follows on the state.
+func (s State) Final() bool { return s == Completed || s == Failed }
+
+// Export is the folded state of one export.
+type Export struct {
+	ID        ID
+	Account   string
+	Name      string // of the archive; it ends with .zip
+	Request   Request
+	State     State
+	Version   int64 // of the stream, folded so far
+	Files     int   // that were asked for, as far as is known
+	Bytes     int64 // of them
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	StartedAt *time.Time
+	EndedAt   *time.Time
+
+	Done    *CompletedV1 // of a completed one
+	Failure *FailedV1    // of a failed one
+}
+
+// Ref returns what names the export.
+func (e Export) Ref() Ref { return Ref{Export: e.ID, Account: e.Account, Bytes: e.Bytes} }
+
+// Progress is how far an export has come, as watchers are told. Counts are of files.
+type Progress struct {
+	Export    ID    `json:"export"`
+	Files     int   `json:"files"`
+	Attempted int   `json:"attempted"`
+	Failed    int   `json:"failed"`
+	Bytes     int64 `json:"bytes"` // of all files
+	Packed    int64 `json:"packed"`
+}
+
+// Fraction returns how much is done, 0 to 1.
+func (p Progress) Fraction() float64 {
+	if p.Bytes <= 0 {
+		return 0
+	}
+	return min(1, float64(p.Packed)/float64(p.Bytes))
+}
+
+// nameOf calls the archive of an export by when it was asked for; the id at its end finds the export again.
+func nameOf(id ID, at time.Time) string {
+	return fmt.Sprintf("export-%s-%s.zip", at.UTC().Format("20060102-150405"), id)
+}
+
+var archiveName = regexp.MustCompile(`^export-\d{8}-\d{6}-([0-9a-f-]{36})\.zip$`)
+
+// IDOfName returns the export whose archive may have that name.
+func IDOfName(name string) (ID, bool) {
+	m := archiveName.FindStringSubmatch(name)
+	if m == nil {
+		return "", false
+	}
+	return ID(m[1]), true
+}

@@ -1,0 +1,96 @@
+package export
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// New is an export to record.
+type New struct {
+	ID          ID
+	Account     string
+	Fact        RequestedV1
+	Fingerprint []byte // an unfinished export of the account with the same one is returned instead
+	RequestID   string
+}
+
+// Store carries out the transactions of exports that clients ask for. All are scoped to the account.
+type Store interface {
+	// Create records an export and the intent to begin it, or returns the unfinished one that is the same. An
+	// account with too many unfinished ones is Exhausted.
+	Create(ctx context.Context, n New) (Export, []outbox.Intent, error)
+	// Get returns an export of the account. Another's and an unknown one are NotFound.
+	Get(ctx context.Context, account string, id ID) (Export, error)
+}
+
+// Kicker tries intents at once, without waiting.
+type Kicker interface{ Kick([]outbox.Intent) }
+
+// Room knows how much an account may keep.
+type Room interface {
+	// Fits fails unless the account may keep that many bytes more.
+	Fits(ctx context.Context, account string, bytes int64) error
+}
+
+// Service accepts exports.
+type Service struct {
+	Store   Store
+	Chooser Chooser
+	Room    Room // nil = accounts keep as much as they like
+	Kicker  Kicker
+	Now     func() time.Time // nil = time.Now
+}
+
+// Create accepts an export of what the request selects. What it cannot come to is refused now: nothing that is
+// there, more than an archive holds, more than the account may keep.
+func (s Service) Create(ctx context.Context, account string, r Request, requestID string) (Export, error) {
+	r, err := r.Normalize()
+	if err != nil {
+		return Export{}, err
+	}
+	choice, err := s.Chooser.Choose(ctx, account, r)
+	if err != nil {
+		return Export{}, err
+	}
+	if s.Room != nil {
+		if err := s.Room.Fits(ctx, account, choice.Bytes); err != nil {
+			return Export{}, err
+		}
+	}
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	id := NewID()
+	made, intents, err := s.Store.Create(ctx, New{
+		ID: id, Account: account, Fingerprint: r.Fingerprint(), RequestID: requestID,
+		Fact: RequestedV1{Name: nameOf(id, now()), Request: r, Files: choice.Total(), Bytes: choice.Bytes},
+	})
+	if err != nil {
+		return Export{}, err
+	}
+	s.Kicker.Kick(intents)
+	return made, nil
+}
+
+// Get returns an export of the account.
+func (s Service) Get(ctx context.Context, account string, id ID) (Export, error) {
+	return s.Store.Get(ctx, account, id)
+}
+
+// Named returns the export of the account whose archive has that name.
+func (s Service) Named(ctx context.Context, account, name string) (Export, error) {
+	absent := fault.New(fault.NotFound, "not_found", "there is no such export")
+	id, ok := IDOfName(name)
+	if !ok {
+		return Export{}, absent
+	}
+	e, err := s.Store.Get(ctx, account, id)
+	if err == nil && e.Name != name {
+		err = absent
+	}
+	return e, err
+}

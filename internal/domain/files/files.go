@@ -1,0 +1,319 @@
+// Package files is an account's name space of stored files: what graphs load, what nodes save,
+// what uploads are called. It keeps one promise: a name is given to one asset of one account, and
+// another attempt of the same call gets the same name. Bytes live in package blob, the records in
+// the Store, retention and hashes in package asset.
+package files
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Options tune a Service. The zero value keeps files for ever.
+type Options struct {
+	InputRetention  time.Duration // of uploads by the cloud routes, 0 = for ever
+	OutputRetention time.Duration // of what nodes save, at least that of jobs, 0 = for ever
+	Now             func() time.Time
+}
+
+// Service gives accounts their files.
+type Service struct {
+	store Store
+	blobs blob.Store
+	opts  Options
+}
+
+// New returns the service over records and blobs.
+func New(store Store, blobs blob.Store, opts Options) *Service {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Service{store: store, blobs: blobs, opts: opts}
+}
+
+func (s *Service) deadline(retention time.Duration) *time.Time {
+	if retention <= 0 {
+		return nil
+	}
+	at := s.opts.Now().UTC().Add(retention).Truncate(time.Millisecond)
+	return &at
+}
+
+// Lookup returns the file of that name. The filename may also be "asset:<id>" or, as existing
+// clients know it, "blake3:<hex>" (node graph semantics, section 4.5).
+func (s *Service) Lookup(ctx context.Context, account string, place asset.Place) (Entry, error) {
+	return s.lookup(ctx, Viewer{Account: account}, place)
+}
+
+func (s *Service) lookup(ctx context.Context, who Viewer, place asset.Place) (Entry, error) {
+	e, err := s.find(ctx, who, place)
+	if err == nil && e.Rejected {
+		return Entry{}, notFound()
+	}
+	return e, err
+}
+
+func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entry, error) {
+	if text, ok := strings.CutPrefix(place.Filename, assetPrefix); ok {
+		if id, err := asset.ParseID(text); err == nil {
+			return s.store.ByAsset(ctx, who, id)
+		}
+	}
+	if ref, err := blob.ParseRef(place.Filename); err == nil {
+		return s.store.ByHash(ctx, who, ref)
+	}
+	return s.store.ByName(ctx, who, place)
+}
+
+// Known returns those of the account's files that are there, also those whose content was rejected.
+func (s *Service) Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]Entry, error) {
+	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
+}
+
+// Linked returns the file that a link to its content names, provided that it is still to be read.
+func (s *Service) Linked(ctx context.Context, id asset.ID, hash blob.Ref) (Entry, error) {
+	e, err := s.store.OfAnyone(ctx, id)
+	if err == nil && !e.Thumbnail.IsZero() && e.Thumbnail == hash {
+		e.Hash, e.Size = hash, 0
+	}
+	if err == nil && (e.Rejected || e.Hash != hash) {
+		return Entry{}, notFound()
+	}
+	return e, err
+}
+
+func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such file") }
+
+// Open returns the bytes of a file found by Lookup.
+func (s *Service) Open(ctx context.Context, e Entry) (blob.Reader, error) {
+	r, err := s.blobs.Open(ctx, e.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("open file %s of account %s: %w", e.Asset, e.Account, err)
+	}
+	return r, nil
+}
+
+// Presign returns a link at which the backend itself serves the file with these headers, "" where it
+// serves nobody but us.
+func (s *Service) Presign(ctx context.Context, e Entry, h blob.Headers, ttl time.Duration) (string, error) {
+	p, ok := s.blobs.(blob.Presigner)
+	if !ok {
+		return "", nil
+	}
+	if _, err := s.blobs.Stat(ctx, e.Hash); err != nil {
+		return "", err
+	}
+	return p.Presign(ctx, e.Hash, h, ttl)
+}
+
+// Upload stores an uploaded file under the naming rule and returns where it went.
+func (s *Service) Upload(ctx context.Context, u Upload) (Entry, error) {
+	u.ExpiresAt = s.deadline(s.opts.InputRetention)
+	e, err := s.store.Upload(ctx, u)
+	if err != nil {
+		return Entry{}, fmt.Errorf("record upload %s: %w", Join(u.Place), err)
+	}
+	return e, nil
+}
+
+// Create begins the blob of an upload.
+func (s *Service) Create(ctx context.Context) (blob.Writer, error) {
+	return s.blobs.Create(ctx, blob.Durable)
+}
+
+// ForAccount returns the account's files for reading, as validation needs them.
+func (s *Service) ForAccount(account string) node.Files {
+	return &accountFiles{service: s, account: account}
+}
+
+// ForNode returns the account's files for one node of one run; what it saves become assets of
+// the job.
+func (s *Service) ForNode(run job.RunRef, nodeID string) *NodeFiles {
+	return &NodeFiles{accountFiles: accountFiles{service: s, account: run.Account, job: string(run.Job)}, run: run, node: nodeID}
+}
+
+type accountFiles struct {
+	service *Service
+	account string
+	job     string // "" outside a run
+
+	mu   sync.Mutex // guards held
+	held []string   // assets looked at, each once
+}
+
+// Held returns the ids of the assets that were looked at.
+func (f *accountFiles) Held() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.held)
+}
+
+func (f *accountFiles) hold(e Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.held, string(e.Asset)) {
+		f.held = append(f.held, string(e.Asset))
+	}
+}
+
+var _ node.Files = (*accountFiles)(nil)
+
+// Stat implements node.Files.
+func (f *accountFiles) Stat(ctx context.Context, name string) (node.Info, error) {
+	e, err := f.lookup(ctx, name)
+	return info(e), err
+}
+
+func (f *accountFiles) lookup(ctx context.Context, name string) (Entry, error) {
+	place, err := ParseName(name, node.FolderInput)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := f.service.lookup(ctx, Viewer{Account: f.account, Job: f.job}, place)
+	if err == nil {
+		f.hold(e)
+	}
+	return e, err
+}
+
+func info(e Entry) node.Info {
+	if e.Hash.IsZero() {
+		return node.Info{}
+	}
+	return node.Info{Name: Join(e.Place), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType, Pixels: int64(e.Width) * int64(e.Height)}
+}
+
+// Open implements node.Files.
+func (f *accountFiles) Open(ctx context.Context, name string) (node.Content, error) {
+	e, err := f.lookup(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.service.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return content{r, info(e)}, nil
+}
+
+type content struct {
+	blob.Reader
+	info node.Info
+}
+
+// Info implements node.Content.
+func (c content) Info() node.Info { return c.info }
+
+// List implements node.Files.
+func (f *accountFiles) List(ctx context.Context, folder node.Folder, limit int) ([]string, error) {
+	if err := checkFolder(folder); err != nil {
+		return nil, err
+	}
+	return f.service.store.Names(ctx, f.account, folder, limit)
+}
+
+// Save implements node.Files: outside a run nothing can be saved.
+func (f *accountFiles) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
+	return node.File{}, fault.New(fault.Denied, "", "files are saved by running nodes only")
+}
+
+// NodeFiles are the files of one node of one run.
+type NodeFiles struct {
+	accountFiles
+	run  job.RunRef
+	node string
+
+	savedMu sync.Mutex // guards saved
+	saved   []job.OutputFile
+}
+
+var _ node.Files = (*NodeFiles)(nil)
+
+// Saved returns what the node saved so far, in the order of its calls.
+func (f *NodeFiles) Saved() []job.OutputFile {
+	f.savedMu.Lock()
+	defer f.savedMu.Unlock()
+	return append([]job.OutputFile(nil), f.saved...)
+}
+
+// Save implements node.Files. The blob is stored first, then name and fact in one transaction.
+func (f *NodeFiles) Save(ctx context.Context, save node.Save, write func(io.Writer) error) (node.File, error) {
+	s, err := f.saving(save)
+	if err != nil {
+		return node.File{}, err
+	}
+	stored, err := f.store(ctx, write)
+	if err != nil {
+		return node.File{}, err
+	}
+	s.Hash, s.Size = stored.Ref, stored.Size
+	e, err := f.service.store.Save(ctx, s)
+	if err != nil {
+		return node.File{}, fmt.Errorf("record file %d of node %s of job %s: %w", save.Index, f.node, f.run.Job, err)
+	}
+	f.remember(e)
+	return node.File{Filename: e.Place.Filename, Subfolder: e.Place.Subfolder, Folder: node.Folder(e.Place.Folder)}, nil
+}
+
+// maxSaved bounds the files of one node: twice the largest batch. Lists of batches would be millions.
+const maxSaved = 8192
+
+// saving checks a request to save and completes it with who saves.
+func (f *NodeFiles) saving(save node.Save) (Saving, error) {
+	if save.Index >= maxSaved {
+		return Saving{}, fault.New(fault.Exhausted, "too_many_files", "a node saves at most %d files", maxSaved)
+	}
+	if err := checkFolder(save.Folder); err != nil {
+		return Saving{}, err
+	}
+	prefix := path.Clean(strings.ReplaceAll(save.Prefix, `\`, "/"))
+	// The longest counter is checked along, so that no allotted name can be too long.
+	if err := CheckPath(prefix + "_" + strings.Repeat("0", maxDigits) + save.Suffix); err != nil {
+		return Saving{}, err
+	}
+	dir, name := path.Split(prefix)
+	producer := asset.Producer{Job: string(f.run.Job), Run: f.run.Run, Node: f.node, Index: save.Index}
+	return Saving{
+		Asset:   asset.OutputID(producer.Job, producer.Run, producer.Node, producer.Index),
+		Account: f.account, Folder: save.Folder, Subfolder: strings.TrimSuffix(dir, "/"), Prefix: name,
+		Suffix: save.Suffix, Producer: producer, ContentType: save.ContentType,
+		Width: save.Width, Height: save.Height, ExpiresAt: f.service.deadline(f.service.opts.OutputRetention),
+	}, nil
+}
+
+func (f *NodeFiles) store(ctx context.Context, write func(io.Writer) error) (blob.Stored, error) {
+	w, err := f.service.blobs.Create(ctx, blob.Durable)
+	if err != nil {
+		return blob.Stored{}, fmt.Errorf("store a file of node %s: %w", f.node, err)
+	}
+	defer w.Abort()
+	if err := write(w); err != nil {
+		return blob.Stored{}, err
+	}
+	stored, err := w.Commit(ctx)
+	if err != nil {
+		return blob.Stored{}, fmt.Errorf("store a file of node %s: %w", f.node, err)
+	}
+	return stored, nil
+}
+
+func (f *NodeFiles) remember(e Entry) {
+	f.savedMu.Lock()
+	defer f.savedMu.Unlock()
+	f.saved = append(f.saved, job.OutputFile{
+		Asset: string(e.Asset), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType,
+		Filename: e.Place.Filename, Subfolder: e.Place.Subfolder, Folder: e.Place.Folder, SavedAt: e.CreatedAt,
+	})
+}

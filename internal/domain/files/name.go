@@ -1,0 +1,146 @@
+package files
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Bounds on names. A component fits every common file system; a path fits a URL.
+const (
+	maxName = 255
+	maxPath = 1024
+)
+
+// assetPrefix marks a name that stands for one asset whatever it is called, as references in a
+// submission are resolved to.
+const assetPrefix = "asset:"
+
+// AssetName returns the name under which Open finds exactly that asset.
+func AssetName(id asset.ID) string { return assetPrefix + string(id) }
+
+// ParseName splits a file name as graphs spell it, "name" or "sub/name", optionally annotated
+// with " [input]", " [output]" or " [temp]"; without annotation it is of the folder given. A name
+// that leaves its folder is Invalid.
+func ParseName(name string, folder node.Folder) (asset.Place, error) {
+	for _, f := range []node.Folder{node.FolderInput, node.FolderOutput, node.FolderTemp} {
+		if bare, ok := strings.CutSuffix(name, " ["+string(f)+"]"); ok {
+			name, folder = bare, f
+			break
+		}
+	}
+	return NewPlace(folder, name)
+}
+
+// NewPlace checks a path relative to its folder and splits it. The path must be clean: no empty,
+// "." or ".." component, no backslash, no drive letter, no control character, valid UTF-8.
+func NewPlace(folder node.Folder, relative string) (asset.Place, error) {
+	if err := checkFolder(folder); err != nil {
+		return asset.Place{}, err
+	}
+	if err := CheckPath(relative); err != nil {
+		return asset.Place{}, err
+	}
+	dir, file := path.Split(relative)
+	return asset.Place{Folder: string(folder), Subfolder: strings.TrimSuffix(dir, "/"), Filename: file}, nil
+}
+
+func checkFolder(folder node.Folder) error {
+	switch folder {
+	case node.FolderInput, node.FolderOutput, node.FolderTemp:
+		return nil
+	}
+	return fault.New(fault.Invalid, "invalid_request", "the folder must be input, output or temp")
+}
+
+// CheckPath returns Invalid unless p is a safe relative path.
+func CheckPath(p string) error {
+	switch {
+	case p == "":
+		return unsafePath("it is empty")
+	case len(p) > maxPath:
+		return unsafePath("it is too long")
+	case !utf8.ValidString(p) || strings.ContainsFunc(p, isControl):
+		return unsafePath("it holds characters that names must not have")
+	case strings.ContainsRune(p, '\\'):
+		return unsafePath("it holds a backslash")
+	case len(p) >= 2 && p[1] == ':' && isLetter(p[0]):
+		return unsafePath("it has a drive letter")
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		switch {
+		case part == "":
+			return unsafePath("it is absolute or has an empty component")
+		case part == "." || part == "..":
+			return unsafePath("it leaves its folder")
+		case len(part) > maxName:
+			return unsafePath("a component is too long")
+		}
+	}
+	return nil
+}
+
+func unsafePath(why string) error {
+	return fault.New(fault.Invalid, "invalid_request", "the file path is not usable: %s", why)
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// Join returns the path of a place below its folder.
+func Join(p asset.Place) string { return path.Join(p.Subfolder, p.Filename) }
+
+// Numbered returns the n-th alternative of a file name: "stem (n).ext", the name itself for 0.
+func Numbered(filename string, n int) string {
+	if n == 0 {
+		return filename
+	}
+	ext := path.Ext(filename)
+	if ext == filename {
+		ext = "" // a dot file has no extension
+	}
+	suffix := " (" + strconv.Itoa(n) + ")" + ext
+	stem := strings.TrimSuffix(filename, ext)
+	for len(stem)+len(suffix) > maxName {
+		_, size := utf8.DecodeLastRuneInString(stem)
+		stem = stem[:len(stem)-size]
+	}
+	return stem + suffix
+}
+
+// Counters returns every prefix whose counter a file of this name advances, with its number: the
+// name "a_00005_00001_.png" counts for the prefix "a" as 5 and for "a_00005" as 1 (node graph
+// semantics, section 4.1).
+func Counters(filename string) (prefixes []string, numbers []int64) {
+	for i := range len(filename) {
+		if filename[i] != '_' || i == 0 {
+			continue
+		}
+		if n, ok := leadingNumber(filename[i+1:]); ok {
+			prefixes, numbers = append(prefixes, filename[:i]), append(numbers, n)
+		}
+	}
+	return prefixes, numbers
+}
+
+// maxDigits bounds the numbers that count, so that a hostile name cannot overflow a counter.
+const maxDigits = 9
+
+func leadingNumber(s string) (int64, bool) {
+	var n int64
+	i := 0
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		if i == maxDigits {
+			return 0, false
+		}
+		n = n*10 + int64(s[i]-'0')
+		i++
+	}
+	return n, i > 0
+}

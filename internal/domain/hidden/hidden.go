@@ -1,0 +1,146 @@
+// Package hidden is what an account has taken out of its history: the lists of finished jobs that
+// the cloud surface shows. Facts are not erased; that an entry is hidden is a fact of its own, and
+// what is hidden follows from these facts alone. The v2 surface, which has no such operation, shows
+// everything.
+package hidden
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeJobsHidden = "history.jobs_hidden.v1"
+	TypeCleared    = "history.cleared.v1"
+)
+
+// JobsHiddenV1 records that finished jobs were taken out of the history.
+type JobsHiddenV1 struct {
+	Jobs []string `json:"jobs"`
+}
+
+// ClearedV1 records that the history was emptied: of jobs submitted up to a position of the log, but
+// those that had not ended then.
+type ClearedV1 struct {
+	Position int64    `json:"position"`
+	Kept     []string `json:"kept,omitempty"`
+}
+
+// Register adds the event types of histories to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[JobsHiddenV1](TypeJobsHidden).Says("finished jobs were taken out of the history that the cloud surface lists"),
+		eventlog.TypeOf[ClearedV1](TypeCleared).Says("the history was cleared of finished jobs submitted up to a position"),
+	)
+}
+
+const streamPrefix = "history-"
+
+// Stream returns the name of an account's stream.
+func Stream(account string) string { return streamPrefix + account }
+
+// AccountOfStream returns the account whose stream that is.
+func AccountOfStream(stream string) (string, bool) {
+	if len(stream) <= len(streamPrefix) || stream[:len(streamPrefix)] != streamPrefix {
+		return "", false
+	}
+	return stream[len(streamPrefix):], true
+}
+
+// Marks say which jobs of an account are hidden, as far as the facts up to Version go.
+type Marks struct {
+	Version int64
+	Cleared int64    // jobs submitted up to this position are hidden
+	Kept    []string // but these
+	Hidden  []string // and these are, whenever they were submitted
+}
+
+// Fold applies one fact. A fact at or below the folded version changes nothing.
+func (m Marks) Fold(version int64, data any) Marks {
+	if version <= m.Version {
+		return m
+	}
+	m.Version = version
+	switch e := data.(type) {
+	case JobsHiddenV1:
+		m.Hidden = append(slices.Clip(m.Hidden), e.Jobs...)
+	case ClearedV1:
+		m.Cleared, m.Kept, m.Hidden = e.Position, e.Kept, nil
+	}
+	return m
+}
+
+// Store appends events.
+type Store interface {
+	// Append records the events.
+	Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error)
+}
+
+// State is what an account's list of jobs says at one moment.
+type State struct {
+	Position int64    // of the log; every job submitted up to it is in this state or ended
+	Active   []string // jobs submitted up to Position that have not ended
+	Ended    []string // jobs submitted behind Position that have
+}
+
+// Jobs reads the lists that are to be changed; jobs.Reader is it.
+type Jobs interface {
+	// Ended returns those of the ids that name finished jobs of the account.
+	Ended(ctx context.Context, account string, ids []string) ([]string, error)
+	// State returns the account's jobs at one moment.
+	State(ctx context.Context, account string) (State, error)
+}
+
+// Service hides entries.
+type Service struct {
+	Events Store
+	Jobs   Jobs
+}
+
+// chunk is how many jobs one fact hides: its size stays below 64 KiB.
+const chunk = 1000
+
+// Hide takes finished jobs out of the account's history. Ids that name none are passed over, as the
+// self-hosted runtime does.
+func (s Service) Hide(ctx context.Context, account string, ids []string, requestID string) error {
+	ended, err := s.Jobs.Ended(ctx, account, ids)
+	if err != nil || len(ended) == 0 {
+		return err
+	}
+	return s.record(ctx, account, requestID, hidden(ended))
+}
+
+// Clear takes every finished job out of the account's history.
+func (s Service) Clear(ctx context.Context, account, requestID string) error {
+	state, err := s.Jobs.State(ctx, account)
+	if err != nil {
+		return err
+	}
+	events := []eventlog.Event{{ID: uuid.New(), Type: TypeCleared, Data: ClearedV1{Position: state.Position, Kept: state.Active}}}
+	return s.record(ctx, account, requestID, append(events, hidden(state.Ended)...))
+}
+
+func hidden(jobs []string) []eventlog.Event {
+	var events []eventlog.Event
+	for part := range slices.Chunk(jobs, chunk) {
+		events = append(events, eventlog.Event{ID: uuid.New(), Type: TypeJobsHidden, Data: JobsHiddenV1{Jobs: part}})
+	}
+	return events
+}
+
+func (s Service) record(ctx context.Context, account, requestID string, events []eventlog.Event) error {
+	_, err := s.Events.Append(ctx, eventlog.Append{
+		Stream: Stream(account), Account: account, Expected: eventlog.AnyVersion, Events: events,
+		Meta: eventlog.Meta{Actor: account, RequestID: requestID},
+	})
+	if err != nil {
+		return fmt.Errorf("change the history of account %s: %w", account, err)
+	}
+	return nil
+}

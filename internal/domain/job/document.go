@@ -1,0 +1,157 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Source is a submission as accepted: the graph and what came with it, without credentials.
+type Source struct {
+	Prompt    json.RawMessage            `json:"prompt"`
+	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
+}
+
+// Previews reports whether clients want to see what slow nodes make: extra_data.preview_method "none" says no, as
+// to the self-hosted runtime. Its other methods are one here.
+func (s Source) Previews() bool {
+	var method string
+	return json.Unmarshal(s.ExtraData["preview_method"], &method) != nil || method != "none"
+}
+
+// PNGInfo returns extra_data.extra_pnginfo, whose entries saved images carry.
+func (s Source) PNGInfo() map[string]json.RawMessage {
+	var info map[string]json.RawMessage
+	if json.Unmarshal(s.ExtraData["extra_pnginfo"], &info) != nil {
+		return nil // a client may send anything there; only an object means something
+	}
+	return info
+}
+
+// maxWorkflowID bounds the id of an editor's workflow, in bytes; lists repeat it.
+const maxWorkflowID = 256
+
+// WorkflowID returns the id that an editor gave to the workflow it submitted, "" without one.
+func (s Source) WorkflowID() string {
+	var workflow struct {
+		ID json.RawMessage `json:"id"`
+	}
+	var id string
+	if json.Unmarshal(s.PNGInfo()["workflow"], &workflow) != nil || json.Unmarshal(workflow.ID, &id) != nil || len(id) > maxWorkflowID {
+		return ""
+	}
+	return id
+}
+
+// document keeps the submission: in the event when small, otherwise as a blob.
+func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
+	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData})
+	if err != nil {
+		return Document{}, fmt.Errorf("encode the submission: %w", err)
+	}
+	if len(raw) <= inlineLimit {
+		return Document{Inline: string(raw)}, nil
+	}
+	ref, err := blob.PutBytes(ctx, s.Blobs, raw)
+	if err != nil {
+		return Document{}, fmt.Errorf("keep the submission: %w", err)
+	}
+	return Document{Blob: ref.String()}, nil
+}
+
+// Sources reads submissions back from the log, where a job's first event holds them.
+type Sources struct {
+	Events   eventlog.Store
+	Registry *eventlog.Registry
+	Blobs    blob.Store
+}
+
+// Load returns the submission of a job of that account; another's or an unknown job is NotFound.
+func (s Sources) Load(ctx context.Context, account string, id ID) (Source, error) {
+	doc, err := s.document(ctx, account, id)
+	if err != nil {
+		return Source{}, err
+	}
+	return doc.Load(ctx, s.Blobs)
+}
+
+// LoadWithin is Load of a submission of at most so many bytes; whole is false, and nothing is read, for
+// a larger one.
+func (s Sources) LoadWithin(ctx context.Context, account string, id ID, most int64) (src Source, whole bool, err error) {
+	doc, err := s.document(ctx, account, id)
+	if err != nil {
+		return Source{}, false, err
+	}
+	size := int64(len(doc.Inline))
+	if doc.Blob != "" {
+		ref, err := blob.ParseRef(doc.Blob)
+		if err != nil {
+			return Source{}, false, err
+		}
+		if size, err = s.Blobs.Stat(ctx, ref); err != nil {
+			return Source{}, false, fmt.Errorf("size of the submission: %w", err)
+		}
+	}
+	if size > most {
+		return Source{}, false, nil
+	}
+	src, err = doc.Load(ctx, s.Blobs)
+	return src, err == nil, err
+}
+
+func (s Sources) document(ctx context.Context, account string, id ID) (Document, error) {
+	recorded, err := s.Events.ReadStream(ctx, id.Stream(), 0, 1)
+	if err != nil {
+		return Document{}, err
+	}
+	if len(recorded) == 0 || recorded[0].Account != account {
+		return Document{}, fault.New(fault.NotFound, "not_found", "no such job")
+	}
+	data, err := s.Registry.Decode(recorded[0].Type, recorded[0].Data)
+	if err != nil {
+		return Document{}, err
+	}
+	submitted, ok := data.(SubmittedV1)
+	if !ok {
+		return Document{}, fmt.Errorf("job %s begins with %s", id, recorded[0].Type)
+	}
+	return submitted.Document, nil
+}
+
+// maxDocument bounds a submission read back from the blob store; requests are bounded well below it.
+const maxDocument = 256 << 20
+
+// Load returns the submission that doc locates.
+func (doc Document) Load(ctx context.Context, blobs blob.Store) (Source, error) {
+	raw := []byte(doc.Inline)
+	if doc.Blob != "" {
+		var err error
+		if raw, err = read(ctx, blobs, doc.Blob); err != nil {
+			return Source{}, fmt.Errorf("read the submission: %w", err)
+		}
+	}
+	var src Source
+	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&src); err != nil {
+		return Source{}, fmt.Errorf("decode the submission: %w", err)
+	}
+	return src, nil
+}
+
+func read(ctx context.Context, blobs blob.Store, name string) ([]byte, error) {
+	ref, err := blob.ParseRef(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := blobs.Open(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, maxDocument))
+}

@@ -1,0 +1,80 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// told is the log of one job, in memory.
+type told struct{ recorded []eventlog.Recorded }
+
+func (l *told) Append(context.Context, eventlog.Append) ([]eventlog.Recorded, error) {
+	return nil, fault.New(fault.Internal, "", "it is read only")
+}
+
+func (l *told) ReadStream(_ context.Context, _ string, after int64, limit int) ([]eventlog.Recorded, error) {
+	rest := l.recorded[min(after, int64(len(l.recorded))):]
+	return rest[:min(limit, len(rest))], nil
+}
+
+func tellLog(t *testing.T, facts ...eventlog.Event) job.Logs {
+	t.Helper()
+	r := eventlog.NewRegistry()
+	require.NoError(t, job.Register(r))
+	l := &told{}
+	for i, e := range facts {
+		data, err := r.Encode(e)
+		require.NoError(t, err)
+		l.recorded = append(l.recorded, eventlog.Recorded{
+			Version: int64(i + 1), Account: "acme", Type: e.Type, Data: data, RecordedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		})
+	}
+	return job.Logs{Events: l, Registry: r}
+}
+
+func TestLogsAreTheirAccountsAndBounded(t *testing.T) {
+	t.Parallel()
+	facts := []eventlog.Event{{Type: job.TypeSubmitted, Data: job.SubmittedV1{}}, {Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: 1}}}
+	for i := range 3000 {
+		facts = append(facts, eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{
+			Run: 1, Node: fmt.Sprint(i), Class: "X", Log: []string{strings.Repeat("é", 2000), "two\nlines"},
+		}})
+	}
+	facts = append(facts, eventlog.Event{Type: job.TypeCanceled, Data: job.CanceledV1{Run: 1, At: &job.NodeRef{Node: "7", Class: "X"}}})
+	logs := tellLog(t, facts...)
+	log, err := logs.Log(t.Context(), "acme", job.NewID())
+	require.NoError(t, err)
+	require.True(t, log.Truncated)
+	require.LessOrEqual(t, len(log.Text), 256<<10)
+	require.True(t, strings.HasPrefix(log.Text, "2026-01-02T03:04:05.000Z INFO  "), "whole lines only")
+	require.True(t, strings.HasSuffix(log.Text, "INFO  cancelled at node 7 (X)\n"))
+	for line := range strings.SplitSeq(log.Text, "\n") {
+		require.Less(t, len(line), 1200)
+	}
+	require.Contains(t, log.Text, "INFO  node 2999 (X): two\n2026-01-02T03:04:05.000Z INFO  lines\n")
+
+	for _, account := range []string{"other", ""} {
+		_, err = logs.Log(t.Context(), account, job.NewID())
+		require.True(t, fault.Is(err, fault.NotFound))
+	}
+	quiet, err := tellLog(t, facts[0]).Log(t.Context(), "acme", job.NewID())
+	require.NoError(t, err)
+	require.Empty(t, quiet.Text, "a job that waits has no log")
+}
+
+func TestWhatANodeLogsIsBounded(t *testing.T) {
+	t.Parallel()
+	lines := job.LogLines(append(make([]string, 100), strings.Repeat("ö", 1000)))
+	require.Len(t, lines, 64)
+	require.LessOrEqual(t, len(lines[63]), 1024)
+	require.NotContains(t, lines[63], "\uFFFD")
+}

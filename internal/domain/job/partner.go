@@ -1,0 +1,46 @@
+package job
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+)
+
+// Credentials checks what a submission brings for the services that its graph calls.
+type Credentials interface {
+	// Check returns Invalid (credential_required) for an empty credential and Unauthenticated for one
+	// that is not good or not the account's.
+	Check(ctx context.Context, account, credential string) error
+}
+
+// usesPartners reports whether a graph has a node that calls a partner's model.
+func (s *Service) usesPartners(g *graph.Graph) bool { return len(s.partners(g)) > 0 }
+
+// partners returns the nodes that call a partner's model.
+func (s *Service) partners(g *graph.Graph) []string {
+	var found []string
+	for _, n := range g.Nodes {
+		if class, ok := s.Validator.Classes.Lookup(n.Class); ok && class.Partner {
+			found = append(found, n.ID)
+		}
+	}
+	return found
+}
+
+// checkCredential refuses a graph with partner nodes that comes without a good credential, where there
+// are accounts (checklist W-21).
+func (s *Service) checkCredential(ctx context.Context, sub Submission, accepted *graph.Accepted) error {
+	if s.Credentials == nil || !s.usesPartners(accepted.Graph) {
+		return nil
+	}
+	return s.Credentials.Check(ctx, sub.Account, sub.Credential)
+}
+
+// callsPartners reports whether the graph of a submission has a node that calls a partner's model.
+func (s *Service) callsPartners(prompt []byte) (bool, error) {
+	g, err := graph.Parse(prompt, s.Limits)
+	if err != nil {
+		return false, err
+	}
+	return s.usesPartners(g), nil
+}

@@ -1,0 +1,162 @@
+package job
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// afterEnd is how long a job can be read after its end at least, unless its retention is shorter.
+const afterEnd = 24 * time.Hour
+
+// ExpiresAt returns until when the job can be read: its retention from submission (v2 facts, section 3),
+// and for a day after its end, or the retention if that is shorter. An unfinished job stays in any case.
+func (j Job) ExpiresAt(retention time.Duration) time.Time {
+	at := j.SubmittedAt.Add(retention)
+	if j.EndedAt == nil {
+		return at
+	}
+	if late := j.EndedAt.Add(min(retention, afterEnd)); late.After(at) {
+		return late
+	}
+	return at
+}
+
+// OutputRetention returns how long an output is kept from when it was saved, so that it outlives its job. It
+// is twice the life of a job: the node cache shows outputs in the first half of theirs to further jobs.
+func OutputRetention(retention time.Duration) time.Duration { return 2 * (retention + afterEnd) }
+
+// archiveFormat is the format that the first line of an archive names.
+const archiveFormat = "millrace-job-facts/1"
+
+// archiveHead is the first line of an archive, before one line for each fact.
+type archiveHead struct {
+	Format string `json:"format"`
+	Stream string `json:"stream"`
+	Facts  int    `json:"facts"`
+}
+
+// WriteArchive writes the facts of one stream, versions 1 to the last, as JSON lines compressed with zstd.
+func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
+	if err := checkFacts(facts); err != nil {
+		return err
+	}
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(z)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: facts[0].Stream, Facts: len(facts)}); err != nil {
+		return fmt.Errorf("write the head of an archive: %w", err)
+	}
+	for _, fact := range facts {
+		if err := out.Encode(fact); err != nil {
+			return fmt.Errorf("archive fact %d of %s: %w", fact.Version, fact.Stream, err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("end an archive: %w", err)
+	}
+	return nil
+}
+
+// archiveMemory bounds what reading an archive may take.
+const archiveMemory = 64 << 20
+
+// ReadArchive returns the facts that WriteArchive wrote. One that was cut or mixed up is Internal: it is
+// never returned in part.
+func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(archiveMemory))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	in := json.NewDecoder(bufio.NewReader(z))
+	var head archiveHead
+	if err := in.Decode(&head); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "", "read the head of an archive")
+	}
+	if head.Format != archiveFormat {
+		return nil, fault.New(fault.Internal, "", "an archive in format %q", head.Format)
+	}
+	var facts []eventlog.Recorded
+	for {
+		var fact eventlog.Recorded
+		if err := in.Decode(&fact); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "", "read fact %d of an archive", len(facts)+1)
+		}
+		facts = append(facts, fact)
+	}
+	if err := checkFacts(facts); err != nil {
+		return nil, err
+	}
+	if len(facts) != head.Facts || facts[0].Stream != head.Stream {
+		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(facts), head.Facts)
+	}
+	return facts, nil
+}
+
+// checkFacts refuses what is not the whole beginning of one stream.
+func checkFacts(facts []eventlog.Recorded) error {
+	if len(facts) == 0 {
+		return fault.New(fault.Internal, "", "an archive without facts")
+	}
+	for i, fact := range facts {
+		if fact.Stream != facts[0].Stream || fact.Version != int64(i)+1 {
+			return fault.New(fault.Internal, "", "fact %d of %s stands at place %d of an archive", fact.Version, fact.Stream, i+1)
+		}
+	}
+	return nil
+}
+
+// OpenArchive reads an archive from the blob store, which verifies its bytes.
+func OpenArchive(ctx context.Context, blobs blob.Store, name string) ([]eventlog.Recorded, error) {
+	ref, err := blob.ParseRef(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := blobs.Open(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("open the archive of a job: %w", err)
+	}
+	defer r.Close()
+	return ReadArchive(r)
+}
+
+// Overdue is a job that may be past its retention.
+type Overdue struct {
+	Job       Job
+	CreatedAt time.Time // as listed, to continue from
+}
+
+// Retirement takes an ended job out of the views.
+type Retirement struct {
+	ID       ID
+	Account  string
+	Version  int64    // of its last fact
+	Archive  blob.Ref // with its facts; zero = they are erased
+	Document blob.Ref // of a large submission, kept with the archive; zero = none
+}
+
+// DocumentBlob returns the name of the blob with the submission that a job's first fact refers to, "" when
+// the fact holds it itself.
+func DocumentBlob(first eventlog.Recorded) (string, error) {
+	var fact SubmittedV1
+	if err := json.Unmarshal(first.Data, &fact); err != nil {
+		return "", fmt.Errorf("read the first fact of %s: %w", first.Stream, err)
+	}
+	return fact.Document.Blob, nil
+}

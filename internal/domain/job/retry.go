@@ -1,0 +1,232 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Origin says what a retry was made from (X-33). Who asked for it and why is in the event's meta.
+type Origin struct {
+	Job      ID       `json:"job"`
+	FromNode string   `json:"from_node,omitempty"` // it and what reads from it runs anew, whatever the cache holds
+	Set      []string `json:"set,omitempty"`       // inputs that differ from the original's, "node.input"
+}
+
+// Retry asks for a new job from the submission of one that has ended, which is not altered.
+type Retry struct {
+	Of           ID
+	Account      string       // whose job that is; "" = whoever owns it, for operators
+	FromNode     string       // "" = whatever is still valid may be reused
+	Set          []Assignment // changes of the graph
+	Credential   string       // of services the graph calls, in place of the original's, which is gone
+	NoCredential bool         // it is not this check that refuses a graph without its credential
+	Actor        string       // who asks
+	Reason       string       // in the operator's words
+	RequestID    string
+}
+
+// Codes of refused retries.
+const (
+	CodeStillRunning   = "job_not_finished"
+	CodeNeedCredential = "credential_required"
+	CodeUnknownNode    = "unknown_node"
+	CodeUnknownInput   = "invalid_assignment"
+)
+
+// maxReason bounds an operator's words, in bytes.
+const maxReason = 1000
+
+// check reports what is missing in a retry itself.
+func (r Retry) check() error {
+	if r.Actor == "" {
+		return fault.New(fault.Invalid, "invalid_request", "a retry names who asks for it")
+	}
+	if len(r.Reason) > maxReason {
+		return fault.New(fault.Invalid, "invalid_request", "a reason has at most %d bytes", maxReason)
+	}
+	return nil
+}
+
+// Retrier makes new jobs from old submissions.
+type Retrier struct {
+	Service *Service
+	Sources Sources
+}
+
+// Retry records a new job with the submission of r.Of, as Service.Submit does, and names its origin. A
+// job that has not ended is refused (Conflict, job_not_finished), as is one whose graph calls a partner's
+// model when no credential is given (Invalid, credential_required): the original's was deleted when it ended.
+func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
+	sub, err := t.prepare(ctx, r)
+	if err != nil {
+		return Submitted{}, err
+	}
+	return t.Service.Submit(ctx, sub)
+}
+
+// Check returns what Retry would refuse r with, and records nothing. What the account may have at the moment of the
+// retry itself, room in its queue and credit, is not looked at.
+func (t Retrier) Check(ctx context.Context, r Retry) error {
+	sub, err := t.prepare(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = t.Service.accept(ctx, sub, t.Service.Files.ForAccount(sub.Account))
+	return err
+}
+
+// prepare makes the submission of a retry.
+func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
+	if err := r.check(); err != nil {
+		return Submission{}, err
+	}
+	state, first, err := t.Sources.Read(ctx, r.Of)
+	if err != nil {
+		return Submission{}, err
+	}
+	if r.Account != "" && state.Account != r.Account {
+		return Submission{}, errNoJob(r.Of)
+	}
+	if !state.State.Final() {
+		return Submission{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
+	}
+	return t.submission(ctx, r, state, first)
+}
+
+// checkCredential refuses a graph that calls partners and came with a credential when none is given now.
+func (t Retrier) checkCredential(r Retry, first SubmittedV1, source Source) error {
+	if !first.Credential || r.Credential != "" || r.NoCredential {
+		return nil
+	}
+	needed, err := t.Service.callsPartners(source.Prompt)
+	if err != nil || !needed {
+		return err
+	}
+	return fault.New(fault.Invalid, CodeNeedCredential,
+		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.Of)
+}
+
+func (t Retrier) submission(ctx context.Context, r Retry, state Job, first SubmittedV1) (Submission, error) {
+	source, err := first.Document.Load(ctx, t.Sources.Blobs)
+	if err != nil {
+		return Submission{}, err
+	}
+	origin, asked := &Origin{Job: r.Of, FromNode: r.FromNode}, source.Prompt
+	if source.Prompt, origin.Set, err = assign(source.Prompt, r.Set); err != nil {
+		return Submission{}, err
+	}
+	if err := t.checkInputs(asked, origin.Set); err != nil {
+		return Submission{}, err
+	}
+	if err := t.checkCredential(r, first, source); err != nil {
+		return Submission{}, err
+	}
+	if err := t.checkNode(source, r.FromNode); err != nil {
+		return Submission{}, err
+	}
+	return Submission{
+		Account: state.Account, RequestID: r.RequestID, Surface: first.Surface, ClientID: first.ClientID,
+		Prompt: source.Prompt, ExtraData: source.ExtraData, Credential: r.Credential, Targets: first.Targets,
+		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason,
+	}, nil
+}
+
+// checkInputs refuses inputs that a retry sets and that neither the graph as it was asked for has nor the class
+// declares: a misspelled name would change nothing, and nobody would notice.
+func (t Retrier) checkInputs(asked json.RawMessage, set []string) error {
+	if len(set) == 0 {
+		return nil
+	}
+	g, err := graph.Parse(asked, t.Service.Limits)
+	if err != nil {
+		return err
+	}
+	for _, target := range set {
+		at := strings.LastIndexByte(target, '.')
+		node, ok := g.Node(target[:at])
+		for ; !ok; node, ok = g.Node(target[:at]) {
+			at = strings.LastIndexByte(target[:at], '.')
+		}
+		input := target[at+1:]
+		given := slices.ContainsFunc(node.Inputs, func(in graph.Given) bool { return in.Name == input })
+		if declared := t.Service.inputs(node.Class); !given && len(declared) > 0 && !slices.ContainsFunc(declared, func(name string) bool { return name == input || strings.HasPrefix(input, name+".") }) {
+			return fault.New(fault.Invalid, CodeUnknownInput, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input, strings.Join(declared, ", "))
+		}
+	}
+	return nil
+}
+
+func (t Retrier) checkNode(source Source, id string) error {
+	if id == "" {
+		return nil
+	}
+	g, err := graph.Parse(source.Prompt, t.Service.Limits)
+	if err != nil {
+		return err
+	}
+	if _, ok := g.Node(id); !ok {
+		return fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node %q", id)
+	}
+	return nil
+}
+
+func errNoJob(id ID) error {
+	return fault.New(fault.NotFound, "job_not_found", "there is no job %s", id)
+}
+
+// readPage is how many events are read at once when a stream is folded.
+const readPage = 500
+
+// Read folds a job's stream and returns its state and the submission that it begins with. An unknown
+// job is NotFound. It knows no accounts: callers compare.
+func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1, err error) {
+	for {
+		page, err := s.Events.ReadStream(ctx, id.Stream(), state.Version, readPage)
+		if err != nil {
+			return Job{}, first, err
+		}
+		for _, rec := range page {
+			data, err := s.Registry.Decode(rec.Type, rec.Data)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return Job{}, first, err
+			}
+			if e, ok := data.(SubmittedV1); ok {
+				first = e
+			}
+			state = Fold(state, rec, data)
+		}
+		if len(page) < readPage {
+			break
+		}
+	}
+	if state.Version == 0 {
+		return Job{}, first, errNoJob(id)
+	}
+	return state, first, nil
+}
+
+// Fresh returns the nodes of g that a retry runs anew: the one it begins at and all that read from it.
+func (o *Origin) Fresh(g *graph.Graph) []string {
+	if o == nil || o.FromNode == "" {
+		return nil
+	}
+	return slices.Clip(g.Downstream(o.FromNode))
+}
+
+// inputs are the names that a class declares; none for a class that is not known.
+func (s *Service) inputs(name string) []string {
+	class, ok := s.Validator.Classes.Lookup(name)
+	if !ok {
+		return nil
+	}
+	names := make([]string, len(class.Inputs))
+	for i, in := range class.Inputs {
+		names[i] = in.Name
+	}
+	return names
+}

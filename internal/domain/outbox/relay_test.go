@@ -1,0 +1,146 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+)
+
+// table is an outbox in memory, with a signal for each intent that is forgotten.
+type table struct {
+	mu        sync.Mutex
+	due       []outbox.Intent
+	retried   []int64
+	forgotten chan int64
+}
+
+func newTable(due ...outbox.Intent) *table {
+	return &table{due: due, forgotten: make(chan int64, 64)}
+}
+
+func (t *table) Claim(_ context.Context, limit int, _ time.Duration) ([]outbox.Intent, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := min(limit, len(t.due))
+	claimed := t.due[:n:n]
+	t.due = t.due[n:]
+	return claimed, nil
+}
+
+func (t *table) Done(_ context.Context, ids []int64) error {
+	for _, id := range ids {
+		t.forgotten <- id
+	}
+	return nil
+}
+
+func (t *table) Retry(_ context.Context, id int64, _ time.Duration, _ string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.retried = append(t.retried, id)
+	t.due = append(t.due, outbox.Intent{ID: id, Attempts: 1})
+	return nil
+}
+
+// engine carries intents out, failing the first attempts of some.
+type engine struct {
+	mu       sync.Mutex
+	failures map[int64]int
+	carried  map[int64]int
+}
+
+func (e *engine) Carry(_ context.Context, in outbox.Intent) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.failures[in.ID] > 0 {
+		e.failures[in.ID]--
+		return errors.New("the engine is away")
+	}
+	e.carried[in.ID]++
+	return nil
+}
+
+func start(t *testing.T, store *table, carrier *engine) *outbox.Relay {
+	t.Helper()
+	carrier.carried = map[int64]int{}
+	r := outbox.NewRelay(store, carrier, slog.New(slog.DiscardHandler), outbox.Options{Workers: 4, PollEvery: time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-stopped)
+	})
+	return r
+}
+
+func (t *table) await(tb testing.TB, count int) []int64 {
+	tb.Helper()
+	var ids []int64
+	for len(ids) < count {
+		select {
+		case id := <-t.forgotten:
+			ids = append(ids, id)
+		case <-time.After(2 * time.Minute):
+			tb.Fatalf("only %v were carried out", ids)
+		}
+	}
+	return ids
+}
+
+func TestKickedIntentsAreCarriedOutAndForgotten(t *testing.T) {
+	t.Parallel()
+	store, carrier := newTable(), &engine{}
+	r := start(t, store, carrier)
+	r.Kick([]outbox.Intent{{ID: 1}, {ID: 2}, {ID: 3}})
+	require.ElementsMatch(t, []int64{1, 2, 3}, store.await(t, 3))
+}
+
+func TestWhatWasLeftOverIsClaimed(t *testing.T) {
+	t.Parallel()
+	var due []outbox.Intent
+	for id := range int64(30) {
+		due = append(due, outbox.Intent{ID: id})
+	}
+	store, carrier := newTable(due...), &engine{}
+	start(t, store, carrier)
+	store.await(t, len(due))
+	carrier.mu.Lock()
+	defer carrier.mu.Unlock()
+	require.Len(t, carrier.carried, len(due))
+}
+
+func TestAFailedIntentIsTriedUntilItSucceeds(t *testing.T) {
+	t.Parallel()
+	store, carrier := newTable(), &engine{failures: map[int64]int{7: 3}}
+	r := start(t, store, carrier)
+	r.Kick([]outbox.Intent{{ID: 7}})
+	require.Equal(t, []int64{7}, store.await(t, 1))
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	require.Equal(t, []int64{7, 7, 7}, store.retried)
+}
+
+func TestKickNeverBlocks(t *testing.T) {
+	t.Parallel()
+	r := outbox.NewRelay(newTable(), &engine{}, slog.New(slog.DiscardHandler), outbox.Options{}) // not running
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 10_000 {
+			r.Kick([]outbox.Intent{{ID: 1}})
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("Kick waits for a relay that does not run")
+	}
+}

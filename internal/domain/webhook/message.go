@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// message is what a receiver gets. It holds ids, words, times and links: a receiver that wants more asks
+// for it with its own credential.
+type message struct {
+	Type      Kind      `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // when it happened, not when it is sent
+	Data      any       `json:"data"`
+}
+
+// jobData is what is told of a job.
+type jobData struct {
+	Object      string     `json:"object"` // "job"
+	ID          job.ID     `json:"id"`
+	Status      job.State  `json:"status"` // in the words of GET /api/v2/jobs/{id}
+	CreatedAt   *time.Time `json:"created_at"`
+	CompletedAt time.Time  `json:"completed_at"`
+	Error       *errorData `json:"error"`
+	URLs        urlData    `json:"urls"`
+}
+
+// callData is what is told of a model call.
+type callData struct {
+	Object      string     `json:"object"` // "call"
+	ID          call.ID    `json:"id"`
+	Status      call.State `json:"status"`
+	Model       string     `json:"model"`
+	Mode        call.Mode  `json:"mode"`
+	CreatedAt   *time.Time `json:"created_at"`
+	CompletedAt time.Time  `json:"completed_at"`
+	Error       *errorData `json:"error"`
+	URLs        urlData    `json:"urls"`
+}
+
+// errorData names what went wrong. Texts of errors may quote what was submitted, so they are not told.
+type errorData struct {
+	Code      string `json:"code"`
+	NodeID    string `json:"node_id,omitempty"`
+	ClassType string `json:"class_type,omitempty"`
+}
+
+// urlData is where more is to be had: absolute when the public URL is configured, otherwise paths.
+type urlData struct {
+	Self string `json:"self,omitempty"`
+}
+
+// Origin is what the first fact of a job or call says of it.
+type Origin struct {
+	At   *time.Time       // nil: unknown
+	Call *call.AcceptedV1 // of a model call
+}
+
+// Message renders what a fact, decoded, tells receivers. ok is false for one that tells nothing: of what
+// happened within a job, the job's end tells. base is the public URL, or "".
+func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Kind, body []byte, ok bool, err error) {
+	kind, ok = KindOf(rec.Type)
+	if !ok || from.Call != nil && from.Call.Mode == call.Node {
+		return kind, nil, false, nil
+	}
+	m := message{Type: kind, Timestamp: rec.RecordedAt.UTC()}
+	if id, isJob := job.IDOfStream(rec.Stream); isJob {
+		m.Data = aboutJob(id, rec, data, from, base)
+	} else if id, isCall := call.IDOfStream(rec.Stream); isCall {
+		m.Data = aboutCall(id, rec, data, from, base)
+	} else {
+		return kind, nil, false, fmt.Errorf("%s is a fact of stream %s, which is neither a job's nor a call's", rec.Type, rec.Stream)
+	}
+	body, err = encode(m)
+	return kind, body, err == nil, err
+}
+
+func encode(m message) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(m); err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+func aboutJob(id job.ID, rec eventlog.Recorded, data any, from Origin, base string) jobData {
+	d := jobData{Object: "job", ID: id, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC(), URLs: urlData{Self: base + "/api/v2/jobs/" + string(id)}}
+	switch e := data.(type) {
+	case job.SucceededV1:
+		d.Status = job.Succeeded
+	case job.FailedV1:
+		d.Status, d.Error = job.Failed, &errorData{Code: e.Failure.Code, NodeID: e.Failure.Node, ClassType: e.Failure.Class}
+	case job.CanceledV1:
+		d.Status = job.Canceled
+	case job.ExpiredV1:
+		d.Status = job.Expired
+	}
+	return d
+}
+
+func aboutCall(id call.ID, rec eventlog.Recorded, data any, from Origin, base string) callData {
+	d := callData{Object: "call", ID: id, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC()}
+	if from.Call != nil {
+		d.Model, d.Mode = from.Call.Model, from.Call.Mode
+	}
+	if d.Mode == call.Queued {
+		d.URLs.Self = base + "/v2/models/" + d.Model + "/requests/" + string(id)
+	}
+	switch e := data.(type) {
+	case call.SucceededV1:
+		d.Status = call.Succeeded
+	case call.FailedV1:
+		d.Status, d.Error = call.Failed, &errorData{Code: e.Failure.Type}
+	case call.CanceledV1:
+		d.Status = call.Canceled
+	case call.OutcomeUnknownV1:
+		d.Status, d.Error = call.Unknown, &errorData{Code: e.Failure.Type}
+	case call.ReconciledV1:
+		d.Status = call.Unknown // its answer is not to be had; what it cost is settled
+	}
+	return d
+}
+
+// testMessage is what a receiver gets when its owner wants to see that it works.
+func testMessage(id ID, at time.Time) ([]byte, error) {
+	return encode(message{Type: Test, Timestamp: at.UTC(), Data: struct {
+		Object string `json:"object"`
+		ID     ID     `json:"id"`
+	}{"webhook", id}})
+}
+
+// namespace of delivery ids; fixed for ever, since an id must come out the same however often a fact is seen.
+var namespace = uuid.MustParse("3f6c5a0e-9a57-5a4f-8f0b-52a4c1de7b11")
+
+// DeliveryID names the delivery of a fact to an endpoint: the same whenever it is asked for.
+func DeliveryID(id ID, fact uuid.UUID) uuid.UUID {
+	return uuid.NewSHA1(namespace, []byte(string(id)+"/"+fact.String()))
+}

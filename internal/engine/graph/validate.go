@@ -1,0 +1,357 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Validator checks graphs against a set of classes.
+type Validator struct{ Classes *node.Registry }
+
+// Validate applies the rules of node graph semantics, section 1, in their order. files are those of
+// the caller's account. targets, if not nil, restricts the outputs to run. The error is nil when at
+// least one output can run, a *PromptError when none can, and anything else when a check could not be made.
+func (v *Validator) Validate(ctx context.Context, g *Graph, files node.Files, targets []string) (*Accepted, error) {
+	if refused := v.checkClasses(g); refused != nil {
+		return nil, refused
+	}
+	outputs := v.outputs(g, targets)
+	if len(outputs) == 0 {
+		return nil, noOutputs()
+	}
+	w := &walk{ctx: ctx, v: v, g: g, files: remember(files), results: map[string]*result{}, places: map[string]int{}}
+	var good, bad []string
+	for _, id := range outputs {
+		if w.output(id) {
+			good = append(good, id)
+		} else {
+			bad = append(bad, id)
+		}
+	}
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	errs := w.errors(bad)
+	if len(good) == 0 {
+		return nil, outputsFailed(bad, errs)
+	}
+	return &Accepted{Graph: g, Outputs: good, NodeErrors: errs, count: len(w.reachable(good))}, nil
+}
+
+func (v *Validator) checkClasses(g *Graph) *PromptError {
+	for _, n := range g.Nodes {
+		if n.Class == "" {
+			return missingType(n)
+		}
+		if _, known := v.Classes.Lookup(n.Class); !known {
+			return unknownType(n)
+		}
+	}
+	return nil
+}
+
+func (v *Validator) outputs(g *Graph, targets []string) []string {
+	wanted := map[string]bool{}
+	for _, id := range targets {
+		if _, ok := g.byID[id]; ok {
+			wanted[id] = true
+		}
+	}
+	var ids []string
+	for _, n := range g.Nodes {
+		class, _ := n.classIn(v.Classes)
+		if class.OutputNode && (targets == nil || wanted[n.ID]) {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
+}
+
+// result is the verdict on one node; errs are its own, valid includes those of its ancestors.
+type result struct {
+	valid bool
+	errs  []InputError
+}
+
+// walk validates nodes depth first, each once, with a stack of its own: a chain of any length fits.
+type walk struct {
+	ctx     context.Context //nolint:containedctx // lives for one call of Validate
+	v       *Validator
+	g       *Graph
+	files   node.Files
+	results map[string]*result
+	order   []string // in which results came
+	stack   []*frame
+	places  map[string]int // on the stack, by node
+	cyclic  int            // nodes in the cycles that are reported
+	broken  error          // a check could not be made: the whole verdict is void
+}
+
+// frame is a node on the path from an output.
+type frame struct {
+	node   *Node
+	class  *node.Class
+	links  []linked // in the order of the declared inputs
+	next   int
+	result *result
+	raised error // the node could not be looked at; what is above it is told
+	cyclic bool  // in a cycle that is reported
+}
+
+// linked is a good link of an input.
+type linked struct {
+	input node.Input
+	value any
+	from  string
+}
+
+// output validates one output node with all it needs.
+func (w *walk) output(id string) bool {
+	if r, done := w.results[id]; done {
+		return r.valid
+	}
+	w.push(id)
+	for len(w.stack) > 0 {
+		f := w.stack[len(w.stack)-1]
+		if f.next == len(f.links) {
+			w.pop()
+			continue
+		}
+		link := f.links[f.next]
+		f.next++
+		w.follow(f, link)
+	}
+	return w.results[id].valid
+}
+
+func (w *walk) push(id string) {
+	n := w.g.byID[id]
+	class, _ := n.classIn(w.v.Classes)
+	f := &frame{node: n, class: class, result: &result{valid: true}}
+	w.places[id] = len(w.stack)
+	w.stack = append(w.stack, f)
+	w.checkInputs(f)
+}
+
+// follow goes to the node behind a link, unless its verdict is known or it is on the path already.
+func (w *walk) follow(f *frame, link linked) {
+	if r, done := w.results[link.from]; done {
+		f.result.valid = f.result.valid && r.valid
+		return
+	}
+	if place, open := w.places[link.from]; open {
+		w.cycle(place)
+		return
+	}
+	w.push(link.from)
+}
+
+// Bounds of what reports of cycles list: many long cycles would make them as long as the graph squared.
+const (
+	maxCyclic   = 10_000 // nodes in all reports of a graph; behind that a report lists
+	shortCyclic = 3      // so many and leaves out the others
+)
+
+// cycle reports the loop that begins at a place on the path, unless its node stands in one that is
+// reported already.
+func (w *walk) cycle(from int) {
+	path := w.stack[from:]
+	path[len(path)-1].result.valid = false
+	if path[0].cyclic {
+		return
+	}
+	for _, f := range path {
+		f.result.valid, f.cyclic = false, true
+	}
+	listed := path
+	if w.cyclic += len(path); w.cyclic > maxCyclic {
+		listed = path[:min(shortCyclic, len(path))]
+	}
+	var names, ids []string
+	for _, f := range listed {
+		names = append(names, fmt.Sprintf("%s (%s)", f.node.ID, f.node.Class))
+		ids = append(ids, f.node.ID)
+	}
+	if len(listed) < len(path) {
+		names = append(names, "…")
+	}
+	path[0].fail(InputError{
+		Type: "dependency_cycle", Message: "Dependency cycle detected", Details: strings.Join(append(names, names[0]), " -> "),
+		ExtraInfo: map[string]any{"node_id": path[0].node.ID, "cycle_nodes": ids},
+	})
+}
+
+// pop settles the node on top and tells the one below.
+func (w *walk) pop() {
+	f := w.stack[len(w.stack)-1]
+	w.stack = w.stack[:len(w.stack)-1]
+	delete(w.places, f.node.ID)
+	if f.raised == nil {
+		w.custom(f)
+	}
+	var below *frame
+	if len(w.stack) > 0 {
+		below = w.stack[len(w.stack)-1]
+	}
+	if f.raised != nil {
+		f.result.valid, f.result.errs = false, []InputError{raisedError(f, below)}
+	}
+	w.results[f.node.ID] = f.result
+	w.order = append(w.order, f.node.ID)
+	if below != nil && !f.result.valid {
+		below.result.valid = false
+	}
+}
+
+func (f *frame) fail(e InputError) {
+	f.result.valid = false
+	f.result.errs = append(f.result.errs, e)
+}
+
+// raisedError is what a lookup that cannot succeed looks like: for an output an error of its own,
+// for an inner node one that names the link by which it was reached.
+func raisedError(f, below *frame) InputError {
+	kind, _, _ := strings.Cut(f.raised.Error(), ": ")
+	text := strings.TrimPrefix(f.raised.Error(), kind+": ")
+	extra := map[string]any{"exception_type": kind, "traceback": []string{}}
+	if below == nil {
+		return InputError{Type: "exception_during_validation", Message: "Exception when validating node", Details: text, ExtraInfo: extra}
+	}
+	link := below.links[below.next-1]
+	extra["input_name"], extra["linked_node"] = link.input.Name, link.value
+	extra["input_config"], extra["exception_message"] = below.config(link.input), text
+	return InputError{Type: "exception_during_inner_validation", Message: "Exception when validating inner node", Details: text, ExtraInfo: extra}
+}
+
+// custom runs the class's own check on the constants.
+func (w *walk) custom(f *frame) {
+	if f.class.Check == nil || len(f.result.errs) > 0 {
+		return
+	}
+	args := node.Args{}
+	for _, in := range f.node.declared(f.class) {
+		raw, given := f.node.Input(in.Name)
+		if _, isList, _ := asReference(raw); !given || isList {
+			continue
+		}
+		if list, ok := wrapped(raw); ok {
+			raw = list
+		}
+		if value, err := convert(in.Type, raw); err == nil {
+			args[in.Name] = value
+		}
+	}
+	err := f.class.Check(w.ctx, w.files, args)
+	if err == nil {
+		return
+	}
+	var public *fault.Error
+	if k := fault.KindOf(err); !errors.As(err, &public) || k == fault.Internal || k == fault.Unavailable || k == fault.Canceled {
+		w.broken = fmt.Errorf("check node %s: %w", f.node.ID, err)
+		return
+	}
+	for _, name := range f.checked() {
+		f.fail(InputError{
+			Type: "custom_validation_failed", Message: "Custom validation failed for node",
+			Details: name + " - " + public.Message, ExtraInfo: map[string]any{"input_name": name},
+		})
+	}
+}
+
+// checked names the inputs a failed check is reported for: those it looks at and that are given.
+func (f *frame) checked() []string {
+	var names []string
+	for _, name := range f.class.Checked {
+		if _, given := f.node.Input(name); given {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 && len(f.class.Inputs) > 0 {
+		names = []string{f.class.Inputs[0].Name}
+	}
+	return names
+}
+
+// Bounds of what errors name of the outputs that depend on a node.
+const (
+	maxDependents    = 100    // per node
+	maxAllDependents = 50_000 // in all, but at least one per node
+)
+
+// errors lists the nodes with errors of their own that the bad outputs need, in the order found.
+func (w *walk) errors(bad []string) NodeErrors {
+	var errs NodeErrors
+	for _, id := range w.order {
+		if r := w.results[id]; len(r.errs) > 0 {
+			errs = append(errs, &NodeError{Node: id, Class: w.g.byID[id].Class, Errors: r.errs})
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	dependents := w.dependents(bad, min(maxDependents, max(1, maxAllDependents/len(errs))))
+	for _, e := range errs {
+		e.DependentOutputs = dependents[e.Node]
+	}
+	return slices.DeleteFunc(errs, func(e *NodeError) bool { return len(e.DependentOutputs) == 0 })
+}
+
+// dependents returns, by node, the first bad outputs that need it, at most so many. Where that many
+// are known nothing is left to do above: whoever needs a node needs all that it needs.
+func (w *walk) dependents(bad []string, limit int) map[string][]string {
+	needs := make(map[string][]string, len(w.order))
+	for _, id := range w.order {
+		needs[id] = w.needs(id)
+	}
+	out := make(map[string][]string, len(w.order))
+	for _, output := range bad {
+		for pending := []string{output}; len(pending) > 0; {
+			id := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
+			known := out[id]
+			if len(known) == limit || len(known) > 0 && known[len(known)-1] == output {
+				continue
+			}
+			out[id] = append(known, output)
+			pending = append(pending, needs[id]...)
+		}
+	}
+	return out
+}
+
+// needs returns the nodes behind the links of a node.
+func (w *walk) needs(id string) []string {
+	n, ok := w.g.byID[id]
+	if !ok {
+		return nil
+	}
+	class, _ := n.classIn(w.v.Classes)
+	var ids []string
+	for _, in := range n.declared(class) {
+		raw, _ := n.Input(in.Name)
+		if ref, _, good := asReference(raw); good {
+			ids = append(ids, ref.node)
+		}
+	}
+	return ids
+}
+
+// reachable is the set of nodes that the given ones need, themselves included.
+func (w *walk) reachable(ids []string) map[string]bool {
+	seen := map[string]bool{}
+	for pending := slices.Clone(ids); len(pending) > 0; {
+		id := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if _, ok := w.g.byID[id]; ok && !seen[id] {
+			seen[id] = true
+			pending = append(pending, w.needs(id)...)
+		}
+	}
+	return seen
+}

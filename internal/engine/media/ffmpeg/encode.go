@@ -1,0 +1,230 @@
+package ffmpeg
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Tag is a text in a file's container.
+type Tag struct{ Key, Value string }
+
+// Format says how a file is written: options of ffmpeg's for its container, its pictures and its sound.
+type Format struct {
+	Muxer []string
+	Video []string
+	Audio []string
+
+	// Keeps are codecs that Rewrite does not write anew: what a whole file of the container Container, as
+	// ffprobe calls it, holds of them is kept as it is.
+	Keeps     []string
+	Container string
+}
+
+// kept returns the format for a file that is rewritten whole.
+func (f Format) kept(d description) Format {
+	if f.Container == "" || !slices.Contains(strings.Split(d.Format.Name, ","), f.Container) {
+		return f
+	}
+	if v, ok := d.first("video"); !ok || !slices.Contains(f.Keeps, v.Codec) {
+		return f
+	}
+	f.Video = []string{"-c:v", "copy"}
+	if a, ok := d.first("audio"); ok && slices.Contains(f.Keeps, a.Codec) {
+		f.Audio = []string{"-c:a", "copy"}
+	}
+	return f
+}
+
+// WriteSound writes a file of sound.
+func (t *Tool) WriteSound(ctx context.Context, w io.Writer, s *media.Sound, f Format, tags []Tag) error {
+	return within(func(dir string) error {
+		args, err := soundInput(dir, s)
+		if err != nil {
+			return err
+		}
+		tagged, err := tagInput(dir, tags, 1)
+		if err != nil {
+			return err
+		}
+		args = append(append(args, tagged...), "-map", "0:a")
+		return t.write(ctx, dir, nil, w, append(append(args, f.Audio...), f.Muxer...))
+	})
+}
+
+// WriteVideo writes a file of frames and, where there is any, sound. progress, which may be nil, hears how
+// many frames are done.
+func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Format, tags []Tag, progress func(done, total int)) error {
+	if !(v.FPS > 0) {
+		return fault.New(fault.Invalid, "frame_rate", "a video of %g frames per second cannot be written", v.FPS)
+	}
+	return within(func(dir string) error {
+		args := []string{
+			"-protocol_whitelist", "pipe", "-f", "rawvideo", "-pix_fmt", "rgb24",
+			"-s", fmt.Sprintf("%dx%d", v.Frames.Width(), v.Frames.Height()), "-r", strconv.FormatFloat(v.FPS, 'f', -1, 64), "-i", "pipe:0",
+		}
+		inputs, maps := 1, []string{"-map", "0:v"}
+		if v.Sound != nil {
+			sound, err := soundInput(dir, v.Sound)
+			if err != nil {
+				return err
+			}
+			args, maps, inputs = append(args, sound...), append(maps, "-map", "1:a"), 2
+			maps = append(maps, f.Audio...)
+		}
+		tagged, err := tagInput(dir, tags, inputs)
+		if err != nil {
+			return err
+		}
+		args = append(append(append(append(args, tagged...), maps...), f.Video...), f.Muxer...)
+		return t.write(ctx, dir, &frameReader{ctx: ctx, image: v.Frames, progress: progress}, w, args)
+	})
+}
+
+// Rewrite writes a part of a file as f says.
+func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part, f Format, tags []Tag) error {
+	return within(func(dir string) error {
+		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
+			return err
+		}
+		if part == (Part{}) && f.Container != "" {
+			d, err := t.describe(ctx, dir)
+			if err != nil {
+				return err
+			}
+			f = f.kept(d)
+		}
+		args := append(append(part.options(), guarded()...), "-i", "file:"+inputName)
+		tagged, err := tagInput(dir, tags, 1)
+		if err != nil {
+			return err
+		}
+		args = append(append(args, tagged...), "-map", "0:V:0", "-map", "0:a:0?")
+		return t.write(ctx, dir, nil, w, append(append(append(args, f.Video...), f.Audio...), f.Muxer...))
+	})
+}
+
+// write runs ffmpeg into a file, which containers need to go back in, and then hands that on.
+func (t *Tool) write(ctx context.Context, dir string, in io.Reader, w io.Writer, args []string) error {
+	args = append(args, "-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "file:"+outputName)
+	if err := t.run(ctx, dir, in, io.Discard, args...); err != nil {
+		return err
+	}
+	out, err := os.Open(filepath.Join(dir, outputName))
+	if err != nil {
+		return fmt.Errorf("read what ffmpeg wrote: %w", err)
+	}
+	return errors.Join(copyOf(ctx, out)(w), out.Close())
+}
+
+// soundInput puts samples where ffmpeg reads them.
+func soundInput(dir string, s *media.Sound) ([]string, error) {
+	err := spool(dir, soundName, func(w io.Writer) error { return interleave(w, s) })
+	return []string{"-f", "f32le", "-ar", strconv.Itoa(s.Rate()), "-ac", strconv.Itoa(s.Channels()), "-i", "file:" + soundName}, err
+}
+
+// interleave writes samples as files have them: all channels of one moment together.
+func interleave(w io.Writer, s *media.Sound) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	var sample [4]byte
+	for i := range s.Samples() {
+		for c := range s.Channels() {
+			binary.LittleEndian.PutUint32(sample[:], math.Float32bits(s.Channel(c)[i]))
+			if _, err := b.Write(sample[:]); err != nil {
+				return err
+			}
+		}
+	}
+	return b.Flush()
+}
+
+// tagInput puts tags where ffmpeg reads them; they are input number n.
+func tagInput(dir string, tags []Tag, n int) ([]string, error) {
+	if len(tags) == 0 {
+		return nil, nil
+	}
+	err := spool(dir, tagsName, func(w io.Writer) error {
+		var b strings.Builder
+		b.WriteString(";FFMETADATA1\n")
+		for _, tag := range tags {
+			b.WriteString(escapedTag(tag.Key) + "=" + escapedTag(tag.Value) + "\n")
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+	return []string{"-f", "ffmetadata", "-i", "file:" + tagsName, "-map_metadata", strconv.Itoa(n)}, err
+}
+
+// escapedTag keeps a text within its line, and from being the head of a section.
+func escapedTag(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "=", `\=`, ";", `\;`, "#", `\#`, "[", `\[`, "\n", "\\\n", "\x00", "").Replace(text)
+}
+
+// frameReader gives the frames of an image one after the other, as they are saved.
+type frameReader struct {
+	ctx      context.Context
+	image    *raster.Image
+	progress func(done, total int)
+	frame, y int
+	buf      []byte // of a row of any kind of image
+	row      []byte // what is left of a row, as RGB
+}
+
+// Read implements io.Reader.
+func (r *frameReader) Read(p []byte) (int, error) {
+	if len(r.row) == 0 {
+		if r.frame == r.image.Frames() {
+			return 0, io.EOF
+		}
+		if r.ctx.Err() != nil {
+			return 0, context.Cause(r.ctx)
+		}
+		r.next()
+	}
+	n := copy(p, r.row)
+	r.row = r.row[n:]
+	return n, nil
+}
+
+// next takes the next row.
+func (r *frameReader) next() {
+	if r.buf == nil {
+		r.buf = make([]byte, r.image.Width()*r.image.Channels())
+	}
+	r.row = asRGB(r.image.Row8(r.buf, r.frame, r.y), r.image.Channels())
+	if r.y++; r.y == r.image.Height() {
+		r.y, r.frame = 0, r.frame+1
+		if r.progress != nil {
+			r.progress(r.frame, r.image.Frames())
+		}
+	}
+}
+
+// asRGB leaves out transparency and spreads grey.
+func asRGB(row []byte, channels int) []byte {
+	if channels == 3 {
+		return row
+	}
+	out := make([]byte, 0, len(row)/channels*3)
+	for ; len(row) > 0; row = row[channels:] {
+		if channels == 1 {
+			out = append(out, row[0], row[0], row[0])
+		} else {
+			out = append(out, row[:3]...)
+		}
+	}
+	return out
+}

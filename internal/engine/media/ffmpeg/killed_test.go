@@ -1,0 +1,72 @@
+package ffmpeg_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
+)
+
+// workerMode is the program that the re-executed test binary is to look into a file with, until it is killed.
+const workerMode = "MILLRACE_TEST_FFMPEG_WORKER"
+
+func TestMain(m *testing.M) {
+	program := os.Getenv(workerMode)
+	if program == "" {
+		os.Exit(m.Run())
+	}
+	tool, err := ffmpeg.Find(program)
+	if err == nil {
+		_, err = tool.Sound(context.Background(), strings.NewReader("a file"), ffmpeg.Part{}, 1<<20)
+	}
+	fmt.Println("the program ended:", err)
+	os.Exit(1)
+}
+
+// A worker that is killed leaves nobody at work on its file: the next one begins with it anew.
+func TestAProgramEndsWithItsKilledWorker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	life := filepath.Join(dir, "life")
+	require.NoError(t, syscall.Mkfifo(life, 0o600))
+	// It tells its id, and holds the pipe for as long as it lives.
+	script := "#!/bin/sh\nexec >" + life + "\necho $$\nexec /bin/sleep 3600 2>/dev/null\n"
+	for _, name := range []string{"ffmpeg", "ffprobe"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700))
+	}
+	worker := exec.Command(os.Args[0])
+	worker.Env = append(os.Environ(), workerMode+"="+filepath.Join(dir, "ffmpeg"), "TMPDIR="+dir)
+	require.NoError(t, worker.Start())
+	out, err := os.Open(life)
+	require.NoError(t, err)
+	defer out.Close()
+	said := make([]byte, 32)
+	n, err := out.Read(said)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(said[:n])))
+	require.NoError(t, err)
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+
+	require.NoError(t, worker.Process.Kill())
+	require.ErrorContains(t, worker.Wait(), "killed")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		out.Read(said) // until nobody holds the pipe
+	}()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Minute):
+		t.Fatal("the program outlived its worker")
+	}
+}

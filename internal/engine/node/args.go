@@ -1,0 +1,71 @@
+package node
+
+import (
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Reader takes typed arguments of a call and keeps the first failure, so that a
+// class reads all its inputs and checks once. A missing or mistyped argument is
+// fault.Invalid with code input_type.
+type Reader struct {
+	args Args
+	err  error
+}
+
+// Reader returns a reader of the arguments.
+func (a Args) Reader() *Reader { return &Reader{args: a} }
+
+// Err returns the first failure, or nil.
+func (r *Reader) Err() error { return r.err }
+
+// Has reports whether the argument is present; absent optional inputs are not.
+func (r *Reader) Has(name string) bool {
+	v, ok := r.args[name]
+	return ok && v != nil
+}
+
+// Image returns an image argument.
+func (r *Reader) Image(name string) *raster.Image { return take[*raster.Image](r, name) }
+
+// Mask returns a mask argument.
+func (r *Reader) Mask(name string) *raster.Mask { return take[*raster.Mask](r, name) }
+
+// Sound returns an audio argument.
+func (r *Reader) Sound(name string) *media.Sound { return take[*media.Sound](r, name) }
+
+// Video returns a video argument.
+func (r *Reader) Video(name string) *media.Video { return take[*media.Video](r, name) }
+
+// String returns a string argument.
+func (r *Reader) String(name string) string { return take[string](r, name) }
+
+// Bool returns a boolean argument.
+func (r *Reader) Bool(name string) bool { return take[bool](r, name) }
+
+// Int returns an integer argument; a whole float is accepted.
+func (r *Reader) Int(name string) int {
+	if f, ok := r.args[name].(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int(f)
+	}
+	return int(take[int64](r, name))
+}
+
+// Float returns a float argument; an integer is accepted.
+func (r *Reader) Float(name string) float64 {
+	if i, ok := r.args[name].(int64); ok {
+		return float64(i)
+	}
+	return take[float64](r, name)
+}
+
+func take[T any](r *Reader, name string) T {
+	v, ok := r.args[name].(T)
+	if !ok && r.err == nil {
+		r.err = fault.New(fault.Invalid, "input_type", "input %s is missing or is not of its type", name)
+	}
+	return v
+}

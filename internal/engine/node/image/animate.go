@@ -1,0 +1,61 @@
+package image
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// SaveAnimatedPNG writes a batch as one animated file.
+func SaveAnimatedPNG() *node.Class {
+	return &node.Class{
+		Name: "SaveAnimatedPNG", DisplayName: "Save Animated PNG", Category: "image/animation", Module: moduleImages,
+		Description: "Writes the images of a batch as the frames of one animated PNG file.",
+		Inputs: append([]node.Input{
+			images("images", "The frames."),
+			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
+			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
+			integer("compress_level", 4, 0, 9, "How hard to compress."),
+		}, HiddenMetadata()...),
+		Outputs:    imageOut(),
+		OutputNode: true,
+		Cost:       encodeCost,
+		Run:        runSaveAnimated,
+	}
+}
+
+func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	im, prefix := in.Image("images"), in.String("filename_prefix")
+	fps, level := in.Float("fps"), in.Int("compress_level")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	if !(fps > 0) || level < 0 || level > 9 { // linked values are in no range
+		return node.Result{}, fault.New(fault.Invalid, "animation", "%g frames per second at compression %d cannot be written", fps, level)
+	}
+	text, err := Metadata(call)
+	if err != nil {
+		return node.Result{}, err
+	}
+	save := node.Save{
+		Folder: node.FolderOutput, Suffix: "_.png", ContentType: "image/png", Width: im.Width(), Height: im.Height(),
+		Prefix: node.ExpandName(prefix, im.Width(), im.Height(), call.SubmittedAt),
+	}
+	// the format holds at most 65.5 s a frame
+	o := codec.Animation{Level: level, FrameMillis: int(min(1000/fps, math.MaxUint16)), Metadata: text}
+	file, err := call.Files.Save(ctx, save, func(w io.Writer) error {
+		return codec.EncodeAnimation(ctx, w, im, o)
+	})
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{
+		Outputs: []node.Value{im},
+		UI:      map[string][]any{"images": {file}, "animated": {true}},
+	}, nil
+}

@@ -1,0 +1,89 @@
+package image
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+// ImageBlend mixes two images.
+func ImageBlend() *node.Class {
+	return &node.Class{
+		Name: "ImageBlend", DisplayName: "Image Blend", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description: "Mixes a second image into a first; the second is brought to the size of the first.",
+		Inputs: []node.Input{
+			images("image1", "The image below."),
+			images("image2", "The image above."),
+			number("blend_factor", 0.5, 0.0, 1.0, 0.01, "The share of the mixed result."),
+			choice("blend_mode", raster.BlendModes(), "The formula of the mix."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(90),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			a, b := in.Image("image1"), in.Image("image2")
+			factor, mode := in.Float("blend_factor"), in.String("blend_mode")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Blend(ctx, a, b, mode, factor))
+		},
+	}
+}
+
+// ImageCompositeMasked puts one image onto another.
+func ImageCompositeMasked() *node.Class {
+	return &node.Class{
+		Name: "ImageCompositeMasked", DisplayName: "Image Composite Masked", Category: "image", Module: moduleMask,
+		Description:   "Puts a source image onto a destination at a position, through a mask if there is one.",
+		SearchAliases: []string{"overlay", "paste image", "layer"},
+		Inputs: []node.Input{
+			images("destination", "The image below."),
+			images("source", "The image to put on top."),
+			integer("x", 0, 0, maxSide, "The left edge of the source."),
+			integer("y", 0, 0, maxSide, "The top edge of the source."),
+			{Name: "resize_source", Type: node.Boolean, Default: false, Tooltip: "Stretch the source to the destination first."},
+			{Name: "mask", Type: node.Mask, Section: node.Optional, Tooltip: "Where the source shows; stretched to the source."},
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(60),
+		Run:     runComposite,
+	}
+}
+
+func runComposite(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	destination, source := in.Image("destination"), in.Image("source")
+	x, y, fill := in.Int("x"), in.Int("y"), in.Bool("resize_source")
+	var mask *raster.Mask
+	if in.Has("mask") {
+		mask = in.Mask("mask")
+	}
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	return one(engine(call).Composite(ctx, destination, source, mask, x, y, fill))
+}
+
+// ImageBatch puts the frames of two images into one batch.
+func ImageBatch() *node.Class {
+	return &node.Class{
+		Name: "ImageBatch", DisplayName: "Batch Images", Category: "image", Module: moduleNodes,
+		Description:   "Puts two images into one batch; the second is brought to the size of the first.",
+		SearchAliases: []string{"combine images", "merge images", "stack images"},
+		Deprecated:    true,
+		Inputs:        []node.Input{images("image1", "The first images."), images("image2", "The images that follow.")},
+		Outputs:       imageOut(),
+		Cost:          perPixel(50),
+		Pixels:        func(_ node.Args, upstream int64) int64 { return 2 * upstream },
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			a, b := in.Image("image1"), in.Image("image2")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Batch(ctx, a, b))
+		},
+	}
+}

@@ -1,0 +1,90 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// ImageCrop cuts a rectangle out of images.
+func ImageCrop() *node.Class {
+	return &node.Class{
+		Name: "ImageCrop", DisplayName: "Image Crop", Category: "image/transform", Module: moduleImages,
+		Description: "Cuts a rectangle out of images. What lies outside is left away.",
+		Deprecated:  true,
+		Inputs: []node.Input{
+			images("image", "The images to cut."),
+			integer("width", 512, 1, maxSide, "The width of the rectangle."),
+			integer("height", 512, 1, maxSide, "The height of the rectangle."),
+			integer("x", 0, 0, maxSide, "The left edge."),
+			integer("y", 0, 0, maxSide, "The top edge."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(copyNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, w, h, x, y := in.Image("image"), in.Int("width"), in.Int("height"), in.Int("x"), in.Int("y")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Crop(ctx, im, x, y, w, h))
+		},
+	}
+}
+
+// copyNanos is the cost of moving a pixel of four floats.
+const copyNanos = 10
+
+// ImageCropV2 cuts out a rectangle that is given as one value, and shows the result.
+func ImageCropV2() *node.Class {
+	return &node.Class{
+		Name: "ImageCropV2", DisplayName: "Image Crop", Category: "image/transform", Module: moduleImages,
+		Description:   "Cuts a rectangle out of images. What lies outside is left away.",
+		SearchAliases: []string{"trim", "cut out"},
+		Intermediate:  true,
+		Inputs: []node.Input{
+			images("image", "The images to cut."),
+			{
+				Name: "crop_region", Type: node.BoundingBox, Tooltip: "The rectangle.",
+				Default: map[string]any{"x": 0, "y": 0, "width": 512, "height": 512},
+			},
+		},
+		Outputs: imageOut(),
+		Cost:    encodeCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im := in.Image("image")
+			box, err := region(call.Args["crop_region"])
+			if err := errors.Join(in.Err(), err); err != nil {
+				return node.Result{}, err
+			}
+			if im, err = engine(call).Crop(ctx, im, box.X, box.Y, box.Width, box.Height); err != nil {
+				return node.Result{}, err
+			}
+			return ShowFrames(ctx, call, im)
+		},
+	}
+}
+
+// box is a rectangle as graphs carry it.
+type box struct {
+	X      int `json:"x"`
+	Y      int `json:"y"`
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+// region reads a bounding box, whatever number types its values have.
+func region(v node.Value) (b box, err error) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &b)
+	}
+	if _, ok := v.(map[string]any); !ok || err != nil {
+		return box{}, fault.New(fault.Invalid, "input_type", "input crop_region is no rectangle of whole numbers")
+	}
+	return b, nil
+}

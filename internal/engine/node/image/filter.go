@@ -1,0 +1,143 @@
+package image
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/palette"
+)
+
+// ImageInvert inverts colours.
+func ImageInvert() *node.Class {
+	return &node.Class{
+		Name: "ImageInvert", DisplayName: "Invert Image", Category: "image", Module: moduleNodes,
+		Description:   "Replaces every value by one minus itself.",
+		SearchAliases: []string{"reverse colors", "negative"},
+		Inputs:        []node.Input{images("image", "The images to invert.")},
+		Outputs:       imageOut(),
+		Cost:          perPixel(10),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im := in.Image("image")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Invert(ctx, im))
+		},
+	}
+}
+
+// maxRadius is the largest radius of blur and sharpen.
+const maxRadius = 31
+
+// ImageBlur softens images.
+func ImageBlur() *node.Class {
+	return &node.Class{
+		Name: "ImageBlur", DisplayName: "Image Blur", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description: "Softens images with a Gaussian window.",
+		Inputs: []node.Input{
+			images("image", "The images to soften."),
+			integer("blur_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
+			number("sigma", 1.0, 0.1, 10.0, 0.1, "How flat the window is, relative to its radius."),
+		},
+		Outputs: imageOut(),
+		Cost:    blurCost("blur_radius"),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, radius, sigma := in.Image("image"), in.Int("blur_radius"), in.Float("sigma")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Blur(ctx, im, radius, sigma))
+		},
+	}
+}
+
+// blurCost is linear in the radius that the named input gives; a linked one counts as the largest.
+func blurCost(input string) func(node.Args, int64) time.Duration {
+	return func(constants node.Args, pixels int64) time.Duration {
+		radius, ok := constants[input].(int64)
+		if !ok || radius < 1 || radius > maxRadius {
+			radius = maxRadius
+		}
+		return perPixel(20+6*radius)(nil, pixels)
+	}
+}
+
+// ImageSharpen sharpens images.
+func ImageSharpen() *node.Class {
+	return &node.Class{
+		Name: "ImageSharpen", DisplayName: "Image Sharpen", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description: "Sharpens images by subtracting a blurred copy.",
+		Inputs: []node.Input{
+			images("image", "The images to sharpen."),
+			integer("sharpen_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
+			number("sigma", 1.0, 0.1, 10.0, 0.01, "How flat the window is, relative to its radius."),
+			number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is."),
+		},
+		Outputs: imageOut(),
+		Cost:    blurCost("sharpen_radius"),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, radius := in.Image("image"), in.Int("sharpen_radius")
+			sigma, alpha := in.Float("sigma"), in.Float("alpha")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Sharpen(ctx, im, radius, sigma, alpha))
+		},
+	}
+}
+
+// Morphology applies a morphological operation.
+func Morphology() *node.Class {
+	return &node.Class{
+		Name: "Morphology", DisplayName: "Image Morphology", Category: "image/postprocessing", Module: "comfy_extras.nodes_morphology",
+		Description:   "Shrinks or widens bright areas, or shows the difference such a step makes.",
+		SearchAliases: []string{"erode", "dilate"},
+		Inputs: []node.Input{
+			images("image", "The images to change."),
+			choice("operation", raster.Morphologies(), "The operation."),
+			integer("kernel_size", 3, 3, 999, "The side of the square that each pixel sees."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(1100),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, operation, size := in.Image("image"), in.String("operation"), in.Int("kernel_size")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Morph(ctx, im, operation, size))
+		},
+	}
+}
+
+// ImageQuantize reduces images to a few colours.
+func ImageQuantize() *node.Class {
+	return &node.Class{
+		Name: "ImageQuantize", DisplayName: "Image Quantize", Category: "image/postprocessing", Module: modulePostProcessing,
+		Description:   "Reduces each image to a palette of its own.",
+		SearchAliases: []string{"posterize", "palette", "reduce colors"},
+		Inputs: []node.Input{
+			images("image", "The images to reduce."),
+			integer("colors", 256, 1, 256, "The size of the palette."),
+			choice("dither", palette.Dithers(), "How in-between colours are imitated."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(quantizeNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, colors, dither := in.Image("image"), in.Int("colors"), in.String("dither")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(palette.Quantize(ctx, engine(call), im, colors, dither))
+		},
+	}
+}
+
+// quantizeNanos covers pictures with a colour a pixel, whose counting dominates.
+const quantizeNanos = 500

@@ -1,0 +1,256 @@
+package image
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// ImageRotate turns images by quarters.
+func ImageRotate() *node.Class {
+	turns := []string{"none", "90 degrees", "180 degrees", "270 degrees"}
+	return &node.Class{
+		Name: "ImageRotate", DisplayName: "Image Rotate", Category: "image/transform", Module: moduleImages,
+		Description:   "Turns images clockwise.",
+		SearchAliases: []string{"turn", "flip orientation"},
+		Inputs:        []node.Input{images("image", "The images to turn."), choice("rotation", turns, "How far to turn.")},
+		Outputs:       imageOut(),
+		Cost:          perPixel(copyNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, turn := in.Image("image"), in.String("rotation")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			for i, name := range turns {
+				if name == turn {
+					return one(engine(call).Rotate(ctx, im, i))
+				}
+			}
+			return node.Result{}, fault.New(fault.Invalid, "unknown_rotation", "unknown rotation %q", turn)
+		},
+	}
+}
+
+// ImageFlip mirrors images.
+func ImageFlip() *node.Class {
+	const vertical, horizontal = "x-axis: vertically", "y-axis: horizontally"
+	return &node.Class{
+		Name: "ImageFlip", DisplayName: "Image Flip", Category: "image/transform", Module: moduleImages,
+		Description:   "Mirrors images top to bottom or left to right.",
+		SearchAliases: []string{"mirror", "reflect"},
+		Inputs: []node.Input{
+			images("image", "The images to mirror."),
+			choice("flip_method", []string{vertical, horizontal}, "The axis to mirror at."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(copyNanos),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, method := in.Image("image"), in.String("flip_method")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			switch method {
+			case vertical:
+				return one(engine(call).FlipRows(ctx, im))
+			case horizontal:
+				return one(engine(call).FlipColumns(ctx, im))
+			default:
+				return node.Result{}, fault.New(fault.Invalid, "unknown_flip", "unknown flip method %q", method)
+			}
+		},
+	}
+}
+
+// colors are the named grounds, as RGB.
+func colors() map[string][3]float32 {
+	return map[string][3]float32{
+		"white": {1, 1, 1}, "black": {}, "red": {1, 0, 0}, "green": {0, 1, 0}, "blue": {0, 0, 1},
+	}
+}
+
+// ground is a colour for an image of that many channels.
+func ground(color string, channels int, alpha float32) []float32 {
+	c := colors()[color]
+	return []float32{c[0], c[1], c[2], alpha}[:channels]
+}
+
+// ImageStitch puts two images side by side or one above the other.
+func ImageStitch() *node.Class {
+	spacing := integer("spacing_width", 0, 0, 1024, "The gap between the images; an odd width grows by one.")
+	spacing.Step = 2
+	return &node.Class{
+		Name: "ImageStitch", DisplayName: "Image Stitch", Category: "image/transform", Module: moduleImages,
+		Description:   "Puts the second image beside, below or above the first. Without a second image the first passes.",
+		SearchAliases: []string{"combine images", "join images", "concatenate images", "side by side"},
+		Inputs: []node.Input{
+			images("image1", "The first image."),
+			choice("direction", []string{"right", "down", "left", "up"}, "Where the second image goes."),
+			{Name: "match_image_size", Type: node.Boolean, Default: true, Tooltip: "Resize the second image to fit; otherwise pad the smaller one."},
+			spacing,
+			choice("spacing_color", []string{"white", "black", "red", "green", "blue"}, "The colour of the gap and the padding."),
+			{Name: "image2", Type: node.Image, Section: node.Optional, Tooltip: "The second image."},
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(scaleNanos + 3*copyNanos),
+		Pixels:  func(_ node.Args, upstream int64) int64 { return upstream * 2 * assumedAspect },
+		Run:     runImageStitch,
+	}
+}
+
+// stitch is the arguments of one ImageStitch.
+type stitch struct {
+	sideways, reversed, match bool
+	gap                       int
+	color                     string
+}
+
+func runImageStitch(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	a, direction := in.Image("image1"), in.String("direction")
+	s := stitch{
+		sideways: direction == "left" || direction == "right",
+		reversed: direction == "left" || direction == "up",
+		match:    in.Bool("match_image_size"),
+		gap:      in.Int("spacing_width"),
+		color:    in.String("spacing_color"),
+	}
+	if !in.Has("image2") || in.Err() != nil {
+		return one(a, in.Err())
+	}
+	b := in.Image("image2")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	return one(s.run(ctx, engine(call), a, b))
+}
+
+func (s stitch) run(ctx context.Context, e raster.Engine, a, b *raster.Image) (*raster.Image, error) {
+	frames := max(a.Frames(), b.Frames())
+	a, err := e.Lengthen(ctx, a, frames)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = e.Lengthen(ctx, b, frames); err != nil {
+		return nil, err
+	}
+	if s.match {
+		b, err = s.fit(ctx, e, a, b)
+	} else {
+		a, b, err = s.pad(ctx, e, a, b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := max(a.Channels(), b.Channels())
+	parts := []*raster.Image{a.WithChannels(c), b.WithChannels(c)}
+	if s.reversed {
+		parts[0], parts[1] = parts[1], parts[0]
+	}
+	if s.gap > 0 {
+		bar, err := s.bar(ctx, e, parts[0])
+		if err != nil {
+			return nil, err
+		}
+		parts = []*raster.Image{parts[0], bar, parts[1]}
+	}
+	if s.sideways {
+		return e.Beside(ctx, parts...)
+	}
+	return e.Above(ctx, parts...)
+}
+
+// fit resizes b to the height (or width) of a and keeps its aspect ratio.
+func (s stitch) fit(ctx context.Context, e raster.Engine, a, b *raster.Image) (*raster.Image, error) {
+	aspect := float64(b.Width()) / float64(b.Height())
+	if s.sideways {
+		return e.Resize(ctx, b, int(float64(a.Height())*aspect), a.Height(), raster.Lanczos)
+	}
+	return e.Resize(ctx, b, a.Width(), int(float64(a.Width())/aspect), raster.Lanczos)
+}
+
+// pad centres the smaller image on the other's height (or width). Only white pads
+// white; a colour of the gap pads black, and alpha is padded like the colours.
+func (s stitch) pad(ctx context.Context, e raster.Engine, a, b *raster.Image) (*raster.Image, *raster.Image, error) {
+	var v float32
+	if s.color == "white" {
+		v = 1
+	}
+	place := func(im, other *raster.Image) (*raster.Image, error) {
+		width, height := im.Width(), max(im.Height(), other.Height())
+		if !s.sideways {
+			width, height = max(im.Width(), other.Width()), im.Height()
+		}
+		if width == im.Width() && height == im.Height() {
+			return im, nil
+		}
+		fill := []float32{v, v, v, v}[:im.Channels()]
+		return e.Place(ctx, im, (width-im.Width())/2, (height-im.Height())/2, width, height, fill)
+	}
+	wide, err := place(a, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err = place(b, a)
+	return wide, b, err
+}
+
+// bar is the gap, as high (or wide) as its neighbour and opaque.
+func (s stitch) bar(ctx context.Context, e raster.Engine, like *raster.Image) (*raster.Image, error) {
+	gap := s.gap + s.gap%2
+	width, height := gap, like.Height()
+	if !s.sideways {
+		width, height = like.Width(), gap
+	}
+	pixel := make([]uint8, like.Channels())
+	for i, v := range ground(s.color, like.Channels(), 1) {
+		pixel[i] = uint8(v * 255)
+	}
+	return e.Solid(ctx, like.Frames(), height, width, pixel)
+}
+
+// ImagePadForOutpaint enlarges images with an area to be painted.
+func ImagePadForOutpaint() *node.Class {
+	margin := func(name, side string) node.Input {
+		in := integer(name, 0, 0, maxSide, "Pixels to add "+side+".")
+		in.Step = 8
+		return in
+	}
+	return &node.Class{
+		Name: "ImagePadForOutpaint", DisplayName: "Pad Image for Outpainting", Category: "image", Module: moduleNodes,
+		Description:   "Adds grey margins to images, and returns a mask of them that fades into the image.",
+		SearchAliases: []string{"extend canvas", "expand image"},
+		Inputs: []node.Input{
+			images("image", "The images to enlarge."),
+			margin("left", "on the left"), margin("top", "above"), margin("right", "on the right"), margin("bottom", "below"),
+			integer("feathering", 40, 0, maxSide, "How far the mask fades into the image."),
+		},
+		Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}},
+		Cost:    perPixel(3 * copyNanos),
+		Pixels:  outpaintPixels,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, feather := in.Image("image"), in.Int("feathering")
+			m := raster.Margins{Left: in.Int("left"), Top: in.Int("top"), Right: in.Int("right"), Bottom: in.Int("bottom")}
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			out, mask, err := engine(call).Outpaint(ctx, im, m, feather)
+			if err != nil {
+				return node.Result{}, err
+			}
+			return node.Result{Outputs: []node.Value{out, mask}}, nil
+		},
+	}
+}
+
+// outpaintPixels bounds (w+a)·(h+b) by the area, a square of side max(a, b), and strips
+// along sides that are at most the area.
+func outpaintPixels(constants node.Args, upstream int64) int64 {
+	side := func(a, b string) int64 { return constInt(constants, a, maxSide) + constInt(constants, b, maxSide) }
+	across, down := side("left", "right"), side("top", "bottom")
+	return upstream + across*down + min(upstream, maxSide)*(across+down)
+}

@@ -1,0 +1,195 @@
+package image
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const (
+	// maxFileBytes bounds an image file that is read into memory to be decoded.
+	maxFileBytes = 512 << 20
+	// filePixels stands for a file whose size the planner does not know: the largest
+	// picture that an upload may hold.
+	filePixels = 64 << 20
+	// noAlphaSide is the size of the empty mask of a file without alpha.
+	noAlphaSide = 64
+)
+
+// LoadImage decodes a file of the account into its colours and its transparency.
+func LoadImage() *node.Class {
+	return &node.Class{
+		Name: "LoadImage", DisplayName: "Load Image", Category: "image", Module: moduleNodes,
+		Description:   "Reads an image file. The mask is 1 where the file is transparent, and empty when it has no alpha.",
+		SearchAliases: []string{"open image", "import image", "image input", "read image"},
+		Inputs: []node.Input{{
+			Name: "image", Type: node.Combo, Folder: node.FolderInput,
+			Tooltip: "The uploaded file to read.", Extra: map[string]any{"image_upload": true},
+		}},
+		Outputs:     []node.Output{{Type: node.Image}, {Type: node.Mask}},
+		Cost:        decodeCost,
+		Pixels:      loadedPixels,
+		Check:       checkImageFile,
+		Checked:     []string{"image"},
+		Fingerprint: fingerprintFile,
+		Run:         runLoadImage,
+	}
+}
+
+// decodeCost is dominated by inflating; measured for RGBA PNG.
+func decodeCost(_ node.Args, pixels int64) time.Duration {
+	return time.Duration(pixels*120) + 2*time.Millisecond
+}
+
+func loadedPixels(_ node.Args, upstream int64) int64 {
+	if upstream > 0 {
+		return upstream
+	}
+	return filePixels
+}
+
+// checkImageFile refuses a constant that is no file of the account. An object that is no asset
+// reference, a number or a list names nothing.
+func checkImageFile(ctx context.Context, files node.Files, constants node.Args) error {
+	value, given := constants["image"]
+	if !given {
+		return nil // linked
+	}
+	name, ok := value.(string)
+	if !ok {
+		return fault.New(fault.Invalid, "", "Invalid image file: %s", shown(value))
+	}
+	_, err := files.Stat(ctx, name)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
+		return fault.Wrap(err, fault.Invalid, "", "Invalid image file: %s", name)
+	}
+	return err
+}
+
+// maxShown bounds what an error repeats of a value that should have been a name.
+const maxShown = 256
+
+// shown is a value as errors repeat it.
+func shown(value any) string {
+	text := python.Str(value)
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	}
+	return text
+}
+
+// fingerprintFile makes the file's content part of the cache signature.
+func fingerprintFile(ctx context.Context, files node.Files, constants node.Args) (string, error) {
+	name, ok := constants["image"].(string)
+	if !ok {
+		return "", nil
+	}
+	info, err := files.Stat(ctx, name)
+	return info.Hash, err
+}
+
+func runLoadImage(ctx context.Context, call *node.Call) (node.Result, error) {
+	pic, err := loadPicture(ctx, call)
+	if err != nil {
+		return node.Result{}, err
+	}
+	mask, err := maskOrEmpty(ctx, pic.Mask)
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{pic.Image, mask}}, nil
+}
+
+// loadPicture decodes the file that the input "image" names.
+func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
+	in := call.Args.Reader()
+	name := in.String("image")
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	file, err := call.Files.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if size := file.Info().Size; size > maxFileBytes {
+		return nil, fault.New(fault.Exhausted, "file_limit", "%s has %d bytes; at most %d are read", name, size, maxFileBytes)
+	}
+	return codec.Decode(ctx, engine(call), file)
+}
+
+func maskOrEmpty(ctx context.Context, m *raster.Mask) (*raster.Mask, error) {
+	if m != nil {
+		return m, nil
+	}
+	return raster.Engine{}.SolidMask(ctx, 1, noAlphaSide, noAlphaSide, 0)
+}
+
+// LoadImageMask decodes one channel of a file as a mask.
+func LoadImageMask() *node.Class {
+	return &node.Class{
+		Name: "LoadImageMask", DisplayName: "Load Image (as Mask)", Category: "mask", Module: moduleNodes,
+		Description: "Reads one channel of an image file as a mask. Alpha is inverted, so that transparent areas are selected.",
+		Inputs: []node.Input{
+			{
+				Name: "image", Type: node.Combo, Folder: node.FolderInput,
+				Tooltip: "The uploaded file to read.", Extra: map[string]any{"image_upload": true},
+			},
+			choice("channel", []string{"alpha", "red", "green", "blue"}, "The channel to use."),
+		},
+		Outputs:     []node.Output{{Type: node.Mask}},
+		Cost:        decodeCost,
+		Pixels:      loadedPixels,
+		Check:       checkImageFile,
+		Checked:     []string{"image"},
+		Fingerprint: fingerprintFile,
+		Run:         runLoadImageMask,
+	}
+}
+
+// LoadImageOutput is LoadImage for the files that earlier jobs have saved.
+func LoadImageOutput() *node.Class {
+	c := LoadImage()
+	c.Name, c.DisplayName = "LoadImageOutput", "Load Image (from Outputs)"
+	c.Description = "Reads an image file from the output folder."
+	c.SearchAliases = []string{"output image", "previous generation"}
+	c.Experimental = true
+	c.Inputs = []node.Input{{
+		Name: "image", Type: node.Combo, Folder: node.FolderOutput, Tooltip: "The saved file to read.",
+		Extra: map[string]any{
+			"image_upload": true, "image_folder": "output",
+			"remote": map[string]any{"route": "/internal/files/output", "refresh_button": true, "control_after_refresh": "first"},
+		},
+	}}
+	return c
+}
+
+func runLoadImageMask(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	channel := in.String("channel")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	pic, err := loadPicture(ctx, call)
+	if err != nil {
+		return node.Result{}, err
+	}
+	switch channel {
+	case "red":
+		return one(engine(call).Channel(ctx, pic.Image.Frame(0), 0))
+	case "green":
+		return one(engine(call).Channel(ctx, pic.Image.Frame(0), 1))
+	case "blue":
+		return one(engine(call).Channel(ctx, pic.Image.Frame(0), 2))
+	}
+	if pic.Mask != nil {
+		return one(pic.Mask.Slice(0, 1), nil)
+	}
+	return one(maskOrEmpty(ctx, nil))
+}

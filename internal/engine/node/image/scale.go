@@ -1,0 +1,228 @@
+package image
+
+import (
+	"context"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+// methods lists the resize methods in the order that graphs show.
+func methods() []string {
+	return []string{"nearest-exact", "bilinear", "area", "bicubic", "lanczos"}
+}
+
+// ImageScale resizes to a given size.
+func ImageScale() *node.Class {
+	return &node.Class{
+		Name: "ImageScale", DisplayName: "Upscale Image", Category: "image/upscaling", Module: moduleNodes,
+		Description:   "Resizes images to a width and height. A side of 0 follows from the other and the aspect ratio.",
+		SearchAliases: []string{"resize", "resize image", "scale image", "image resize", "zoom"},
+		Inputs: []node.Input{
+			images("image", "The images to resize."),
+			choice("upscale_method", methods(), "How new pixels are computed."),
+			integer("width", 512, 0, maxSide, "The new width; 0 keeps the aspect ratio."),
+			integer("height", 512, 0, maxSide, "The new height; 0 keeps the aspect ratio."),
+			choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(scaleNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			w, h := constInt(constants, "width", maxSide), constInt(constants, "height", maxSide)
+			if w == 0 || h == 0 {
+				return max(upstream, max(w, h)*max(w, h)*assumedAspect)
+			}
+			return max(upstream, w*h)
+		},
+		Run: runImageScale,
+	}
+}
+
+// scaleNanos is the cost of a pixel of the larger of input and output; Lanczos is the slowest.
+const scaleNanos = 50
+
+// assumedAspect is the ratio of sides that planning allows for when one side is free.
+// Planning also assumes a single frame; the engine's bound holds in any case.
+const assumedAspect = 4
+
+func runImageScale(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	im, width, height := in.Image("image"), in.Int("width"), in.Int("height")
+	name, crop := in.String("upscale_method"), in.String("crop")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	if width == 0 && height == 0 {
+		return one(im, nil)
+	}
+	if width == 0 {
+		width = max(1, round(float64(im.Width()*height)/float64(im.Height())))
+	}
+	if height == 0 {
+		height = max(1, round(float64(im.Height()*width)/float64(im.Width())))
+	}
+	return resized(ctx, call, im, width, height, name, crop == "center")
+}
+
+// round rounds half to even.
+func round(v float64) int { return int(math.RoundToEven(v)) }
+
+func resized(ctx context.Context, call *node.Call, im *raster.Image, width, height int, method string, center bool) (node.Result, error) {
+	m, err := raster.ParseMethod(method)
+	if err != nil {
+		return node.Result{}, err
+	}
+	if center {
+		return one(engine(call).Cover(ctx, im, width, height, m))
+	}
+	return one(engine(call).Resize(ctx, im, width, height, m))
+}
+
+// ImageScaleBy resizes by a factor.
+func ImageScaleBy() *node.Class {
+	return &node.Class{
+		Name: "ImageScaleBy", DisplayName: "Upscale Image By", Category: "image/upscaling", Module: moduleNodes,
+		Description: "Resizes images by a factor on both sides.",
+		Inputs: []node.Input{
+			images("image", "The images to resize."),
+			choice("upscale_method", methods(), "How new pixels are computed."),
+			number("scale_by", 1.0, 0.01, 8.0, 0.01, "The factor for both sides."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(scaleNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			by, ok := constants["scale_by"].(float64)
+			if !ok {
+				by = 8
+			}
+			return max(upstream, int64(math.Ceil(float64(upstream)*by*by)))
+		},
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, method, by := in.Image("image"), in.String("upscale_method"), in.Float("scale_by")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			width, height := round(float64(im.Width())*by), round(float64(im.Height())*by)
+			return resized(ctx, call, im, width, height, method, false)
+		},
+	}
+}
+
+// ImageScaleToTotalPixels resizes to a number of pixels.
+func ImageScaleToTotalPixels() *node.Class {
+	return &node.Class{
+		Name: "ImageScaleToTotalPixels", DisplayName: "Scale Image to Total Pixels", Category: "image/upscaling",
+		Module:      modulePostProcessing,
+		Description: "Resizes images to about so many megapixels (of 1024 × 1024) and keeps the aspect ratio.",
+		Inputs: []node.Input{
+			images("image", "The images to resize."),
+			choice("upscale_method", methods(), "How new pixels are computed."),
+			number("megapixels", 1.0, 0.01, 16.0, 0.01, "The size to reach."),
+			integer("resolution_steps", 1, 1, 256, "Both sides become multiples of this."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(scaleNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			mp, ok := constants["megapixels"].(float64)
+			if !ok {
+				mp = 16
+			}
+			return max(upstream, int64(mp*megapixel*assumedAspect))
+		},
+		Run: runTotalPixels,
+	}
+}
+
+// megapixel is the semantics' own unit.
+const megapixel = 1024 * 1024
+
+func runTotalPixels(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	im, method := in.Image("image"), in.String("upscale_method")
+	mp, steps := in.Float("megapixels"), in.Int("resolution_steps")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	by := math.Sqrt(mp * megapixel / (float64(im.Width()) * float64(im.Height())))
+	side := func(n int) int { return round(float64(n)*by/float64(steps)) * steps }
+	return resized(ctx, call, im, side(im.Width()), side(im.Height()), method, false)
+}
+
+// ImageScaleToMaxDimension resizes so that the longer side has a given length.
+func ImageScaleToMaxDimension() *node.Class {
+	return &node.Class{
+		Name: "ImageScaleToMaxDimension", DisplayName: "Scale Image to Max Dimension", Category: "image/upscaling",
+		Module:      moduleImages,
+		Description: "Resizes images so that the longer side has the given length.",
+		Inputs: []node.Input{
+			images("image", "The images to resize."),
+			choice("upscale_method", []string{"area", "lanczos", "bilinear", "nearest-exact", "bilinear", "bicubic"},
+				"How new pixels are computed."),
+			integer("largest_size", 512, 0, maxSide, "The length of the longer side."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(scaleNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			side := constInt(constants, "largest_size", maxSide)
+			return max(upstream, side*side)
+		},
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, method, side := in.Image("image"), in.String("upscale_method"), in.Int("largest_size")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			width, height := side, side
+			if im.Height() > im.Width() {
+				width = round(float64(im.Width()) / float64(im.Height()) * float64(side))
+			} else if im.Width() > im.Height() {
+				height = round(float64(im.Height()) / float64(im.Width()) * float64(side))
+			}
+			return resized(ctx, call, im, width, height, method, false)
+		},
+	}
+}
+
+// ResizeAndPadImage fits images into a frame.
+func ResizeAndPadImage() *node.Class {
+	return &node.Class{
+		Name: "ResizeAndPadImage", DisplayName: "Resize And Pad Image", Category: "image/transform", Module: moduleImages,
+		Description:   "Fits images into a width and height without cutting and fills the rest with a colour.",
+		SearchAliases: []string{"fit to size", "letterbox"},
+		Inputs: []node.Input{
+			images("image", "The images to fit in."),
+			integer("target_width", 512, 1, maxSide, "The width of the result."),
+			integer("target_height", 512, 1, maxSide, "The height of the result."),
+			choice("padding_color", []string{"white", "black"}, "The colour of the rest."),
+			choice("interpolation", []string{"area", "bicubic", "nearest-exact", "bilinear", "lanczos"}, "How new pixels are computed."),
+		},
+		Outputs: imageOut(),
+		Cost:    perPixel(scaleNanos + copyNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			return max(upstream, constInt(constants, "target_width", maxSide)*constInt(constants, "target_height", maxSide))
+		},
+		Run: runResizeAndPad,
+	}
+}
+
+func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	im, width, height := in.Image("image"), in.Int("target_width"), in.Int("target_height")
+	color, method := in.String("padding_color"), in.String("interpolation")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	m, err := raster.ParseMethod(method)
+	if err != nil {
+		return node.Result{}, err
+	}
+	by := min(float64(width)/float64(im.Width()), float64(height)/float64(im.Height()))
+	w, h := int(float64(im.Width())*by), int(float64(im.Height())*by)
+	if im, err = engine(call).Resize(ctx, im, w, h, m); err != nil {
+		return node.Result{}, err
+	}
+	fill := ground(color, im.Channels(), colors()[color][0])
+	return one(engine(call).Place(ctx, im, (width-w)/2, (height-h)/2, width, height, fill))
+}

@@ -1,0 +1,50 @@
+package logic
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// matched is the type of inputs and outputs that share one type chosen by what is connected.
+const matched node.Type = "COMFY_MATCHTYPE_V3"
+
+// Switch passes one of two values on; only the chosen one is computed.
+func Switch() *node.Class {
+	return &node.Class{
+		Name: "ComfySwitchNode", DisplayName: "Switch", Category: "logic", Module: moduleLogic,
+		Description:   "Passes one of two values on. What leads to the other one does not run.",
+		SearchAliases: []string{"if", "condition", "choose", "select branch"},
+		Experimental:  true,
+		Inputs: []node.Input{
+			{Name: "switch", Type: node.Boolean, Tooltip: "Which value is passed on."},
+			branch("on_false", "Passed on when the switch is off."),
+			branch("on_true", "Passed on when the switch is on."),
+		},
+		Outputs: []node.Output{{Type: matched, Name: "output", MatchTemplate: "switch"}},
+		LazyNeeds: func(args node.Args) []string {
+			return []string{chosen(args)}
+		},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			in.Bool("switch")
+			name := chosen(call.Args)
+			if value, ok := call.Args[name]; ok {
+				return one(value, in)
+			}
+			return node.Result{}, fault.New(fault.Invalid, "input_type", "input %s is not connected", name)
+		},
+	}
+}
+
+func branch(name, tooltip string) node.Input {
+	return node.Input{Name: name, Type: matched, MatchTemplate: "switch", Lazy: true, Tooltip: tooltip}
+}
+
+func chosen(args node.Args) string {
+	if on, _ := args["switch"].(bool); on {
+		return "on_true"
+	}
+	return "on_false"
+}

@@ -1,0 +1,39 @@
+package logic
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Gate passes a value on, or keeps whatever reads it from running.
+func Gate() *node.Class {
+	return &node.Class{
+		Name: "MillraceGate", DisplayName: "Gate", Category: "logic", Module: moduleMillrace,
+		Description: "Passes a value on while it is open. Closed, it keeps whatever reads it from running, and the job goes on. " +
+			"Millrace has it in addition to the classes of the self-hosted runtime.",
+		SearchAliases: []string{"block", "stop", "skip", "blocker"},
+		Experimental:  true,
+		Inputs: []node.Input{
+			{Name: "value", Type: node.Any, Tooltip: "What is passed on."},
+			{Name: "open", Type: node.Boolean, Default: true, Tooltip: "Whether it is passed on."},
+			{Name: "message", Type: node.String, Section: node.Optional, Default: "", Tooltip: "What is told when it is not; nothing when empty."},
+		},
+		Outputs: []node.Output{{Type: node.Any, Name: "value"}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			open, message := in.Bool("open"), ""
+			if in.Has("message") {
+				message = in.String("message")
+			}
+			switch {
+			case !in.Has("value"):
+				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing")
+			case open || in.Err() != nil:
+				return one(call.Args["value"], in)
+			}
+			return node.Result{Outputs: []node.Value{node.Blocker{Message: message}}}, nil
+		},
+	}
+}

@@ -1,0 +1,101 @@
+// Package logic holds the native node classes for numbers, booleans and choices. Their
+// definitions and results follow the node graph semantics, section 5.6.
+package logic
+
+import (
+	"context"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// The modules in which the original classes stand; clients group by them.
+const (
+	modulePrimitive = "comfy_extras.nodes_primitive"
+	moduleLogic     = "comfy_extras.nodes_logic"
+)
+
+// Classes returns the family's classes in the order in which they are listed.
+func Classes() []*node.Class {
+	return []*node.Class{
+		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(), Not(), And(), Or(),
+		MathExpression(), NumberConvert(), ResolutionSelector(), Repeat(), Gate(),
+	}
+}
+
+// PrimitiveInt yields the integer it holds.
+func PrimitiveInt() *node.Class {
+	return primitive("PrimitiveInt", "Int", node.Input{
+		Type: node.Int, Min: -math.MaxInt64, Max: math.MaxInt64, Control: "fixed", Tooltip: "The number.",
+	})
+}
+
+// PrimitiveFloat yields the number it holds.
+func PrimitiveFloat() *node.Class {
+	return primitive("PrimitiveFloat", "Float", node.Input{
+		Type: node.Float, Min: -math.MaxInt64, Max: math.MaxInt64, Step: 0.1, Tooltip: "The number.",
+	})
+}
+
+// PrimitiveBoolean yields the truth value it holds.
+func PrimitiveBoolean() *node.Class {
+	return primitive("PrimitiveBoolean", "Boolean", node.Input{Type: node.Boolean, Tooltip: "True or false."})
+}
+
+// maxSide bounds the numbers of a rectangle, as image inputs do.
+const maxSide = 16384
+
+// PrimitiveBoundingBox yields the rectangle that its numbers describe.
+func PrimitiveBoundingBox() *node.Class {
+	names := []string{"x", "y", "width", "height"}
+	inputs := make([]node.Input, len(names))
+	for i, name := range names {
+		inputs[i] = node.Input{Name: name, Type: node.Int, Default: 0, Min: 0, Max: maxSide, Tooltip: "Of the rectangle, in pixels."}
+		if i >= 2 {
+			inputs[i].Default, inputs[i].Min = 512, 1
+		}
+	}
+	return &node.Class{
+		Name: "PrimitiveBoundingBox", DisplayName: "Bounding Box", Category: "utils/primitive", Module: modulePrimitive,
+		Description: "Yields a rectangle, for several inputs to share.",
+		Inputs:      inputs,
+		Outputs:     []node.Output{{Type: node.BoundingBox}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			box := map[string]any{}
+			for _, name := range names {
+				box[name] = int64(in.Int(name))
+			}
+			return one(box, in)
+		},
+	}
+}
+
+func primitive(name, display string, value node.Input) *node.Class {
+	value.Name = "value"
+	return &node.Class{
+		Name: name, DisplayName: display, Category: "utils/primitive", Module: modulePrimitive,
+		Description: "Yields the value it holds, for several inputs to share.",
+		Inputs:      []node.Input{value},
+		Outputs:     []node.Output{{Type: value.Type}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			switch value.Type {
+			case node.Float:
+				return one(in.Float("value"), in)
+			case node.Boolean:
+				return one(in.Bool("value"), in)
+			default:
+				return one(int64(in.Int("value")), in)
+			}
+		},
+	}
+}
+
+// one wraps a single output, unless reading the inputs failed.
+func one(value node.Value, in *node.Reader) (node.Result, error) {
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{value}}, nil
+}

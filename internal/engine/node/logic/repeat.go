@@ -1,0 +1,125 @@
+package logic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const (
+	// moduleMillrace is where classes stand that the self-hosted runtime does not have.
+	moduleMillrace = "millrace.nodes_loop"
+	// maxTimes bounds how often a class is repeated, maxArguments its arguments in bytes.
+	maxTimes     = 500
+	maxArguments = 64 << 10
+)
+
+// Repeat runs a class several times, each time on what the time before gave. It expands to a chain of
+// nodes, which clients see one by one.
+func Repeat() *node.Class {
+	return &node.Class{
+		Name: "MillraceRepeat", DisplayName: "Repeat Node", Category: "logic", Module: moduleMillrace,
+		Description: "Runs a node class several times in a row: what one gives is what the next one takes. " +
+			"Expands to a chain of nodes. Millrace has it in addition to the classes of the self-hosted runtime.",
+		SearchAliases: []string{"loop", "for", "iterate", "again"},
+		Experimental:  true,
+		Inputs: []node.Input{
+			{Name: "value", Type: node.Any, Tooltip: "What the first node takes, and what is passed on when there is none."},
+			{Name: "node_class", Type: node.String, Default: "ImageInvert", Tooltip: "The class to run."},
+			{Name: "input", Type: node.String, Default: "image", Tooltip: "The input that takes the value."},
+			{Name: "times", Type: node.Int, Default: 2, Min: 0, Max: maxTimes, Tooltip: "How many nodes."},
+			{Name: "output", Type: node.Int, Section: node.Optional, Default: 0, Min: 0, Max: 63, Tooltip: "The output that the next one takes."},
+			{
+				Name: "arguments", Type: node.String, Section: node.Optional, Default: "{}", Multiline: true,
+				Tooltip: "A JSON object with the other inputs of the class.",
+			},
+		},
+		Outputs: []node.Output{{Type: node.Any, Name: "value"}},
+		Run:     repeat,
+	}
+}
+
+func repeat(_ context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	class, input, times := in.String("node_class"), in.String("input"), in.Int("times")
+	output, arguments := 0, "{}"
+	if in.Has("output") {
+		output = in.Int("output")
+	}
+	if in.Has("arguments") {
+		arguments = in.String("arguments")
+	}
+	if !in.Has("value") {
+		return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing")
+	}
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	if times < 0 || times > maxTimes || output < 0 {
+		return node.Result{}, fault.New(fault.Invalid, "input_range", "times must be 0 to %d and output 0 or more", maxTimes)
+	}
+	others, err := argumentsOf(arguments)
+	if err != nil {
+		return node.Result{}, err
+	}
+	value := call.Args["value"]
+	if times == 0 {
+		return node.Result{Outputs: []node.Value{value}}, nil
+	}
+	chain := &node.Expansion{}
+	for range times {
+		inputs := maps.Clone(others)
+		inputs[input] = value
+		value = node.From{Node: chain.Add(class, inputs), Slot: output}
+	}
+	return node.Result{Outputs: []node.Value{value}, Expand: chain}, nil
+}
+
+// argumentsOf reads a JSON object of inputs.
+func argumentsOf(text string) (node.Args, error) {
+	refused := func() (node.Args, error) {
+		return nil, fault.New(fault.Invalid, "input_type", "arguments must be one JSON object of at most %d bytes", maxArguments)
+	}
+	if len(text) > maxArguments {
+		return refused()
+	}
+	args := node.Args{}
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	if err := d.Decode(&args); err != nil || args == nil || strings.TrimSpace(text[d.InputOffset():]) != "" {
+		return refused()
+	}
+	for name, value := range args {
+		args[name] = plain(value)
+	}
+	return args, nil
+}
+
+// plain returns decoded JSON as values: whole numbers are integers.
+func plain(value any) node.Value {
+	switch v := value.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
+	case map[string]any:
+		for key, member := range v {
+			v[key] = plain(member)
+		}
+	case []any:
+		for i, member := range v {
+			v[i] = plain(member)
+		}
+	}
+	return value
+}

@@ -1,0 +1,95 @@
+package logic
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// mostConditions is how many values And and Or take.
+const mostConditions = 100
+
+// Not tells whether a value counts as false.
+func Not() *node.Class {
+	return &node.Class{
+		Name: "ComfyNotNode", DisplayName: "Not", Category: "logic", Module: moduleLogic,
+		Description: "True where the value counts as false: nothing, false, zero, an empty text, list or object.",
+		Inputs:      []node.Input{{Name: "value", Type: node.Any, Tooltip: "The value."}},
+		Outputs:     []node.Output{{Type: node.Boolean}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			value, given := call.Args["value"]
+			if !given {
+				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing")
+			}
+			holds, err := truth(value)
+			if err != nil {
+				return node.Result{}, err
+			}
+			return one(!holds, call.Args.Reader())
+		},
+	}
+}
+
+// And tells whether all values count as true.
+func And() *node.Class {
+	return conditions("ComfyAndNode", "And", "True where all values count as true.", true)
+}
+
+// Or tells whether any value counts as true.
+func Or() *node.Class {
+	return conditions("ComfyOrNode", "Or", "True where any of the values counts as true.", false)
+}
+
+// conditions is And where all is true, else Or. Values behind the one that decides are not looked at.
+func conditions(name, display, description string, all bool) *node.Class {
+	group := node.Autogrow{Each: node.Input{Name: "value", Type: node.Any}, Prefix: "value", Min: 1, Max: mostConditions}
+	return &node.Class{
+		Name: name, DisplayName: display, Category: "logic", Module: moduleLogic, Description: description,
+		Inputs: []node.Input{{
+			Name: "values", Type: node.AutogrowType, Tooltip: "The values.", Extra: map[string]any{"template": group},
+		}},
+		Outputs: []node.Output{{Type: node.Boolean}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			for i := range mostConditions {
+				value, given := call.Args[valuesPrefix+group.Prefix+strconv.Itoa(i)]
+				if !given {
+					continue
+				}
+				holds, err := truth(value)
+				if err != nil {
+					return node.Result{}, err
+				}
+				if holds != all {
+					return one(!all, call.Args.Reader())
+				}
+			}
+			return one(all, call.Args.Reader())
+		},
+	}
+}
+
+// truth is what Python takes a value for. Of pictures it refuses to say.
+func truth(value node.Value) (bool, error) {
+	switch v := value.(type) {
+	case nil:
+		return false, nil
+	case bool:
+		return v, nil
+	case int64:
+		return v != 0, nil
+	case float64:
+		return v != 0, nil
+	case string:
+		return v != "", nil
+	case []any:
+		return len(v) > 0, nil
+	case map[string]any:
+		return len(v) > 0, nil
+	case *raster.Image, *raster.Mask:
+		return false, fault.New(fault.Invalid, "input_type", "a picture counts neither as true nor as false")
+	}
+	return true, nil
+}

@@ -1,0 +1,239 @@
+package mask
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// maxSide is the largest width, height or distance that an input may ask for.
+const maxSide = 16384
+
+func integer(name string, def, least, most int, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Int, Default: def, Min: least, Max: most, Step: 1, Tooltip: tooltip}
+}
+
+func unit(name string, def float64, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Float, Default: def, Min: 0.0, Max: 1.0, Step: 0.01, Tooltip: tooltip}
+}
+
+// SolidMask makes a mask of one value.
+func SolidMask() *node.Class {
+	return &node.Class{
+		Name: "SolidMask", DisplayName: "Solid Mask", Category: category, Module: moduleMask,
+		Description: "Makes a mask with the same value everywhere.",
+		Inputs: []node.Input{
+			unit("value", 1.0, "The value."),
+			integer("width", 512, 1, maxSide, "The width in pixels."),
+			integer("height", 512, 1, maxSide, "The height in pixels."),
+		},
+		Outputs: maskOut(),
+		Cost:    perPixel(4),
+		Pixels: func(constants node.Args, _ int64) int64 {
+			side := func(name string) int64 {
+				if v, ok := constants[name].(int64); ok {
+					return v
+				}
+				return maxSide
+			}
+			return side("width") * side("height")
+		},
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			value, w, h := in.Float("value"), in.Int("width"), in.Int("height")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).SolidMask(ctx, 1, h, w, float32(value)))
+		},
+	}
+}
+
+// CropMask cuts a rectangle out of masks.
+func CropMask() *node.Class {
+	return &node.Class{
+		Name: "CropMask", DisplayName: "Crop Mask", Category: category, Module: moduleMask,
+		Description: "Cuts a rectangle out of a mask; what lies outside makes the result smaller.",
+		Inputs: []node.Input{
+			masks("mask", "The mask to cut."),
+			integer("x", 0, 0, maxSide, "The left edge."),
+			integer("y", 0, 0, maxSide, "The top edge."),
+			integer("width", 512, 1, maxSide, "The width of the rectangle."),
+			integer("height", 512, 1, maxSide, "The height of the rectangle."),
+		},
+		Outputs: maskOut(),
+		Cost:    perPixel(4),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m, x, y, w, h := in.Mask("mask"), in.Int("x"), in.Int("y"), in.Int("width"), in.Int("height")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if x >= m.Width() || y >= m.Height() {
+				return node.Result{}, fault.New(fault.Invalid, "empty_crop", "the rectangle lies outside the mask of %d × %d", m.Width(), m.Height())
+			}
+			return one(engine(call).CropMask(ctx, m, x, y, w, h))
+		},
+	}
+}
+
+// MaskComposite combines two masks.
+func MaskComposite() *node.Class {
+	return &node.Class{
+		Name: "MaskComposite", DisplayName: "Combine Masks", Category: category, Module: moduleMask,
+		Description: "Applies an operation where a source mask lies over a destination mask.",
+		Inputs: []node.Input{
+			masks("destination", "The mask below."),
+			masks("source", "The mask above."),
+			integer("x", 0, 0, maxSide, "The left edge of the source."),
+			integer("y", 0, 0, maxSide, "The top edge of the source."),
+			{Name: "operation", Type: node.Combo, Options: raster.MaskModes(), Tooltip: "The operation."},
+		},
+		Outputs: maskOut(),
+		Cost:    perPixel(20),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			dst, src, mode := in.Mask("destination"), in.Mask("source"), in.String("operation")
+			x, y := in.Int("x"), in.Int("y")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).CombineMasks(ctx, dst, src, x, y, mode))
+		},
+	}
+}
+
+// FeatherMask fades a mask towards its edges.
+func FeatherMask() *node.Class {
+	return &node.Class{
+		Name: "FeatherMask", DisplayName: "Feather Mask", Category: category, Module: moduleMask,
+		Description: "Fades a mask towards its edges.",
+		Inputs: []node.Input{
+			masks("mask", "The mask to fade."),
+			integer("left", 0, 0, maxSide, "How far the left edge fades."),
+			integer("top", 0, 0, maxSide, "How far the top edge fades."),
+			integer("right", 0, 0, maxSide, "How far the right edge fades."),
+			integer("bottom", 0, 0, maxSide, "How far the bottom edge fades."),
+		},
+		Outputs: maskOut(),
+		Cost:    perPixel(6),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m := in.Mask("mask")
+			edge := raster.Margins{Left: in.Int("left"), Top: in.Int("top"), Right: in.Int("right"), Bottom: in.Int("bottom")}
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Feather(ctx, m, edge))
+		},
+	}
+}
+
+// GrowMask widens or narrows a mask.
+func GrowMask() *node.Class {
+	return &node.Class{
+		Name: "GrowMask", DisplayName: "Grow Mask", Category: category, Module: moduleMask,
+		Description:   "Widens a mask by some pixels, or narrows it when the number is negative.",
+		SearchAliases: []string{"expand mask", "shrink mask"},
+		Inputs: []node.Input{
+			masks("mask", "The mask to change."),
+			integer("expand", 0, -maxSide, maxSide, "By how many pixels."),
+			{Name: "tapered_corners", Type: node.Boolean, Default: true, Tooltip: "Leave diagonal neighbours out."},
+		},
+		Outputs: maskOut(),
+		Cost:    growCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m, steps, tapered := in.Mask("mask"), in.Int("expand"), in.Bool("tapered_corners")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Grow(ctx, m, steps, tapered))
+		},
+	}
+}
+
+// growCost counts 10 ns a pixel for each step, twice of what is measured; where the steps are not
+// known it assumes 128: more are rare, and each is cancellable.
+func growCost(constants node.Args, pixels int64) time.Duration {
+	steps := int64(128)
+	if n, ok := constants["expand"].(int64); ok {
+		steps = max(n, -n)
+	}
+	return time.Duration(min(pixels*10, maxCost/max(steps, 1))*steps) + time.Millisecond
+}
+
+// maxCost keeps estimates of absurd steps over absurd sizes from overflowing; it is a day in nanoseconds.
+const maxCost = int64(24 * time.Hour)
+
+// ThresholdMask makes a mask black and white.
+func ThresholdMask() *node.Class {
+	return &node.Class{
+		Name: "ThresholdMask", DisplayName: "Threshold Mask", Category: category, Module: moduleMask,
+		Description:   "Selects fully what is above a value and nothing else.",
+		SearchAliases: []string{"binary mask"},
+		Inputs:        []node.Input{masks("mask", "The mask to change."), unit("value", 0.5, "The value to be above.")},
+		Outputs:       maskOut(),
+		Cost:          perPixel(6),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m, value := in.Mask("mask"), in.Float("value")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).Threshold(ctx, m, value))
+		},
+	}
+}
+
+// ImageColorToMask selects one colour.
+func ImageColorToMask() *node.Class {
+	color := integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
+	color.Display = "color"
+	return &node.Class{
+		Name: "ImageColorToMask", DisplayName: "Image Color to Mask", Category: category, Module: moduleMask,
+		Description:   "Selects the pixels that have exactly one colour.",
+		SearchAliases: []string{"color keying", "chroma key"},
+		Inputs:        []node.Input{{Name: "image", Type: node.Image, Tooltip: "The image to look at."}, color},
+		Outputs:       maskOut(),
+		Cost:          perPixel(12),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, color := in.Image("image"), in.Int("color")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).MatchColor(ctx, im, color))
+		},
+	}
+}
+
+// MaskPreview shows masks as grey images.
+func MaskPreview() *node.Class {
+	preview := image.PreviewImage()
+	return &node.Class{
+		Name: "MaskPreview", DisplayName: "Preview Mask", Category: category, Module: moduleMask,
+		Description:   "Shows masks without keeping them in the output folder.",
+		SearchAliases: []string{"show mask", "view mask", "inspect mask"},
+		Inputs:        append([]node.Input{masks("mask", "The masks to show.")}, preview.Inputs[1:]...),
+		OutputNode:    true,
+		Cost:          preview.Cost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m := in.Mask("mask")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			im, err := engine(call).MaskImage(ctx, m)
+			if err != nil {
+				return node.Result{}, err
+			}
+			res, err := image.ShowFrames(ctx, call, im)
+			return node.Result{Outputs: []node.Value{}, UI: res.UI}, err
+		},
+	}
+}

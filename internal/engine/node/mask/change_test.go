@@ -1,0 +1,77 @@
+package mask_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/mask"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func TestSolidMask(t *testing.T) {
+	t.Parallel()
+	got := must(t, mask.SolidMask(), node.Args{"value": 0.25, "width": int64(2), "height": int64(1)})
+	require.Equal(t, []float32{0.25, 0.25}, flat(t, got))
+}
+
+func TestCropMaskMayComeOutSmaller(t *testing.T) {
+	t.Parallel()
+	args := node.Args{"mask": maskOf(t, 1, 2, 3, 1, 2, 3, 4, 5, 6), "x": int64(1), "y": int64(1), "width": int64(512), "height": int64(512)}
+	require.Equal(t, []float32{5, 6}, flat(t, must(t, mask.CropMask(), args)))
+	args["x"] = int64(3)
+	_, err := run(t, mask.CropMask(), args)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+func TestMaskCompositeOutsideLeavesTheDestination(t *testing.T) {
+	t.Parallel()
+	args := node.Args{
+		"destination": maskOf(t, 1, 1, 2, 0.25, 2), "source": maskOf(t, 1, 1, 1, 1),
+		"x": int64(5), "y": int64(0), "operation": "add",
+	}
+	require.Equal(t, []float32{0.25, 1}, flat(t, must(t, mask.MaskComposite(), args)), "clamped everywhere")
+	args["x"] = int64(1)
+	args["operation"] = "subtract"
+	require.Equal(t, []float32{0.25, 1}, flat(t, must(t, mask.MaskComposite(), args)))
+	args["source"] = maskOf(t, 2, 1, 1, 1, 1)
+	_, err := run(t, mask.MaskComposite(), args)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+func TestFeatherFadesEachEdge(t *testing.T) {
+	t.Parallel()
+	got := must(t, mask.FeatherMask(), node.Args{
+		"mask": maskOf(t, 1, 1, 4, 1, 1, 1, 1), "left": int64(2), "top": int64(0), "right": int64(0), "bottom": int64(0),
+	})
+	require.Equal(t, []float32{0.5, 1, 1, 1}, flat(t, got))
+}
+
+func TestGrowWithAndWithoutCorners(t *testing.T) {
+	t.Parallel()
+	dot := maskOf(t, 1, 3, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0)
+	cross := must(t, mask.GrowMask(), node.Args{"mask": dot, "expand": int64(1), "tapered_corners": true})
+	require.Equal(t, []float32{0, 1, 0, 1, 1, 1, 0, 1, 0}, flat(t, cross))
+	square := must(t, mask.GrowMask(), node.Args{"mask": dot, "expand": int64(1), "tapered_corners": false})
+	require.Equal(t, []float32{1, 1, 1, 1, 1, 1, 1, 1, 1}, flat(t, square))
+	back := must(t, mask.GrowMask(), node.Args{"mask": cross, "expand": int64(-1), "tapered_corners": true})
+	require.Equal(t, flat(t, dot), flat(t, back))
+	far := must(t, mask.GrowMask(), node.Args{"mask": dot, "expand": int64(16384), "tapered_corners": true})
+	require.NotContains(t, flat(t, far), float32(0))
+}
+
+func TestThresholdIsStrict(t *testing.T) {
+	t.Parallel()
+	got := must(t, mask.ThresholdMask(), node.Args{"mask": maskOf(t, 1, 1, 3, 0.4, 0.5, 0.6), "value": 0.5})
+	require.Equal(t, []float32{0, 0, 1}, flat(t, got))
+}
+
+func TestColorSelectsExactMatches(t *testing.T) {
+	t.Parallel()
+	im, err := raster.NewImage8(1, 1, 3, 3, []uint8{1, 2, 3, 1, 2, 4, 255, 0, 0})
+	require.NoError(t, err)
+	got := must(t, mask.ImageColorToMask(), node.Args{"image": im, "color": int64(0x010203)})
+	require.Equal(t, []float32{1, 0, 0}, flat(t, got))
+}

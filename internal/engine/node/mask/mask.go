@@ -1,0 +1,119 @@
+// Package mask holds the native node classes that make and change masks. Their
+// definitions and results follow the node graph semantics; the pixel work is done
+// by package raster.
+package mask
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+const (
+	category   = "mask"
+	moduleMask = "comfy_extras.nodes_mask"
+)
+
+// Classes returns the family's classes in the order in which they are listed.
+func Classes() []*node.Class {
+	return []*node.Class{
+		MaskToImage(), ImageToMask(), ImageColorToMask(), SolidMask(), InvertMask(), CropMask(),
+		MaskComposite(), FeatherMask(), GrowMask(), ThresholdMask(), MaskPreview(),
+	}
+}
+
+// engine runs operations within the bounds of a call.
+func engine(call *node.Call) raster.Engine {
+	return raster.Engine{MaxPixels: call.MaxPixels}
+}
+
+// perPixel is a cost of so many nanoseconds a pixel on one slow core, twice what one
+// core of the reference machine takes.
+func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
+	return func(_ node.Args, pixels int64) time.Duration {
+		return time.Duration(pixels*nanoseconds) + time.Millisecond
+	}
+}
+
+func one(v node.Value, err error) (node.Result, error) {
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{v}}, nil
+}
+
+func maskOut() []node.Output { return []node.Output{{Type: node.Mask}} }
+
+func masks(name, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Mask, Tooltip: tooltip}
+}
+
+// MaskToImage shows a mask as a grey image.
+func MaskToImage() *node.Class {
+	return &node.Class{
+		Name: "MaskToImage", DisplayName: "Convert Mask to Image", Category: category, Module: moduleMask,
+		Description: "Turns a mask into a grey image.",
+		Inputs:      []node.Input{masks("mask", "The mask to show.")},
+		Outputs:     []node.Output{{Type: node.Image}},
+		Cost:        perPixel(12),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m := in.Mask("mask")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).MaskImage(ctx, m))
+		},
+	}
+}
+
+// channels are the names of an image's channels in their order.
+func channels() []string { return []string{"red", "green", "blue", "alpha"} }
+
+// ImageToMask takes one channel of an image.
+func ImageToMask() *node.Class {
+	return &node.Class{
+		Name: "ImageToMask", DisplayName: "Convert Image to Mask", Category: category, Module: moduleMask,
+		Description: "Uses one channel of an image as a mask.",
+		Inputs: []node.Input{
+			{Name: "image", Type: node.Image, Tooltip: "The image to take the channel from."},
+			{Name: "channel", Type: node.Combo, Options: channels(), Tooltip: "The channel to use."},
+		},
+		Outputs: maskOut(),
+		Cost:    perPixel(12),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im, channel := in.Image("image"), in.String("channel")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			for i, name := range channels() {
+				if name == channel {
+					return one(engine(call).Channel(ctx, im, i))
+				}
+			}
+			return one(engine(call).Channel(ctx, im, -1))
+		},
+	}
+}
+
+// InvertMask swaps what is selected and what is not.
+func InvertMask() *node.Class {
+	return &node.Class{
+		Name: "InvertMask", DisplayName: "Invert Mask", Category: category, Module: moduleMask,
+		Description: "Swaps the selected and the unselected area.",
+		Inputs:      []node.Input{masks("mask", "The mask to invert.")},
+		Outputs:     maskOut(),
+		Cost:        perPixel(6),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m := in.Mask("mask")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(engine(call).InvertMask(ctx, m))
+		},
+	}
+}

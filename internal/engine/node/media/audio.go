@@ -1,0 +1,198 @@
+package media
+
+import (
+	"context"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// EmptyAudio makes silence.
+func EmptyAudio() *node.Class {
+	return &node.Class{
+		Name: "EmptyAudio", DisplayName: "Empty Audio", Category: "audio", Module: moduleAudio,
+		Description: "Makes a silent sound.", SearchAliases: []string{"blank audio", "silence"},
+		Inputs: []node.Input{
+			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: maxSeconds, Step: 0.01, Tooltip: "The length in seconds."},
+			{Name: "sample_rate", Type: node.Int, Default: 44100, Min: 1, Max: 192000, Tooltip: "Samples per second."},
+			{Name: "channels", Type: node.Int, Default: 2, Min: 1, Max: 2, Tooltip: "1 is mono, 2 is stereo."},
+		},
+		Outputs: audioOut(),
+		Cost:    soundCost,
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			duration, rate, channels := in.Float("duration"), in.Int("sample_rate"), in.Int("channels")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			samples := math.RoundToEven(duration * float64(rate))
+			if !(samples >= 0) || samples*4*float64(channels) > float64(mostSound(call)) {
+				return node.Result{}, fault.New(fault.Exhausted, "sound_too_long", "%g seconds at %d Hz are more than a value may hold", duration, rate)
+			}
+			return one(media.Silence(rate, channels, int(samples)))
+		},
+	}
+}
+
+// TrimAudioDuration takes a part of a sound.
+func TrimAudioDuration() *node.Class {
+	return &node.Class{
+		Name: "TrimAudioDuration", DisplayName: "Trim Audio Duration", Category: "audio", Module: moduleAudio,
+		Description: "Takes a part of a sound.", SearchAliases: []string{"cut audio", "audio clip", "shorten audio"},
+		Inputs: []node.Input{
+			sounds("audio", "The sound."),
+			{
+				Name: "start_index", Type: node.Float, Default: 0.0, Min: -maxSeconds, Max: maxSeconds, Step: 0.01,
+				Tooltip: "Where the part begins, in seconds; a negative one counts from the end.",
+			},
+			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: maxSeconds, Step: 0.01, Tooltip: "The length of the part in seconds."},
+		},
+		Outputs: audioOut(),
+		Cost:    soundCost,
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			sound, start, length := in.Sound("audio"), in.Float("start_index"), in.Float("duration")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			from := samplesOf(start, sound.Rate())
+			if start < 0 {
+				from = max(0, sound.Samples()+from)
+			}
+			return one(sound.Cut(from, from+samplesOf(length, sound.Rate())))
+		},
+	}
+}
+
+// samplesOf is a time in samples, within bounds that sums of two do not leave.
+func samplesOf(seconds float64, rate int) int {
+	n := math.RoundToEven(seconds * float64(rate))
+	if math.IsNaN(n) {
+		return 0
+	}
+	return int(min(max(n, math.MinInt32), math.MaxInt32))
+}
+
+// SplitAudioChannels takes a stereo sound apart.
+func SplitAudioChannels() *node.Class {
+	return &node.Class{
+		Name: "SplitAudioChannels", DisplayName: "Split Audio Channels", Category: "audio", Module: moduleAudio,
+		Description: "Takes a stereo sound apart into its left and its right channel.", SearchAliases: []string{"stereo to mono"},
+		Inputs:  []node.Input{sounds("audio", "A sound of two channels.")},
+		Outputs: []node.Output{{Type: node.Audio, Name: "left"}, {Type: node.Audio, Name: "right"}},
+		Cost:    soundCost,
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			sound := in.Sound("audio")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if sound.Channels() != 2 {
+				return node.Result{}, fault.New(fault.Invalid, "sound_channels", "the sound has %d channels, not 2", sound.Channels())
+			}
+			return node.Result{Outputs: []node.Value{sound.Only(0), sound.Only(1)}}, nil
+		},
+	}
+}
+
+// JoinAudioChannels makes a stereo sound of two.
+func JoinAudioChannels() *node.Class {
+	return &node.Class{
+		Name: "JoinAudioChannels", DisplayName: "Join Audio Channels", Category: "audio", Module: moduleAudio,
+		Description: "Makes a stereo sound whose left and right are the first channels of two sounds. It is as long as the shorter.",
+		Inputs:      []node.Input{sounds("audio_left", "The sound for the left."), sounds("audio_right", "The sound for the right.")},
+		Outputs:     audioOut(),
+		Cost:        soundCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			left, right := in.Sound("audio_left"), in.Sound("audio_right")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(media.Join(ctx, left, right, mostSound(call)))
+		},
+	}
+}
+
+// AudioConcat puts a sound behind or before another.
+func AudioConcat() *node.Class {
+	return &node.Class{
+		Name: "AudioConcat", DisplayName: "Audio Concat", Category: "audio", Module: moduleAudio,
+		Description: "Puts the second sound behind or before the first. The higher rate of both is used, and mono becomes stereo.",
+		Inputs: []node.Input{
+			sounds("audio1", "The first sound."), sounds("audio2", "The second sound."),
+			{Name: "direction", Type: node.Combo, Options: []string{"after", "before"}, Default: "after", Tooltip: "Where the second goes."},
+		},
+		Outputs: audioOut(),
+		Cost:    soundCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			a, b, direction := in.Sound("audio1"), in.Sound("audio2"), in.String("direction")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if direction == "before" {
+				a, b = b, a
+			}
+			return one(media.Concat(ctx, a, b, mostSound(call)))
+		},
+	}
+}
+
+// mixes are the ways in which two sounds are put together.
+var mixes = map[string]func(x, y float32) float32{
+	"add":      func(x, y float32) float32 { return x + y },
+	"mean":     func(x, y float32) float32 { return (x + y) / 2 },
+	"subtract": func(x, y float32) float32 { return x - y },
+	"multiply": func(x, y float32) float32 { return x * y },
+}
+
+// AudioMerge lays a sound over another.
+func AudioMerge() *node.Class {
+	return &node.Class{
+		Name: "AudioMerge", DisplayName: "Audio Merge", Category: "audio", Module: moduleAudio,
+		Description: "Lays the second sound over the first, whose length stays. What would be louder than full scale is made softer as a whole.",
+		Inputs: []node.Input{
+			sounds("audio1", "The sound whose length the result has."), sounds("audio2", "The sound to lay over it."),
+			{Name: "merge_method", Type: node.Combo, Options: []string{"add", "mean", "subtract", "multiply"}, Tooltip: "How samples go together."},
+		},
+		Outputs: audioOut(),
+		Cost:    soundCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			a, b, method := in.Sound("audio1"), in.Sound("audio2"), in.String("merge_method")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			mix, ok := mixes[method]
+			if !ok { // a linked value is of no list
+				return node.Result{}, fault.New(fault.Invalid, "merge_method", "there is no method %q", method)
+			}
+			return one(media.Mix(ctx, a, b, mostSound(call), mix))
+		},
+	}
+}
+
+// AudioAdjustVolume makes a sound louder or softer.
+func AudioAdjustVolume() *node.Class {
+	return &node.Class{
+		Name: "AudioAdjustVolume", DisplayName: "Audio Adjust Volume", Category: "audio", Module: moduleAudio,
+		Description: "Makes a sound louder or softer.", SearchAliases: []string{"audio gain", "loudness", "audio level"},
+		Inputs: []node.Input{
+			sounds("audio", "The sound."),
+			{Name: "volume", Type: node.Int, Default: 1, Min: -100, Max: 100, Tooltip: "The change in decibels; 6 doubles, -6 halves."},
+		},
+		Outputs: audioOut(),
+		Cost:    soundCost,
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			sound, volume := in.Sound("audio"), in.Float("volume")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(sound.Gain(volume), nil)
+		},
+	}
+}

@@ -1,0 +1,159 @@
+package media
+
+import (
+	"context"
+	"io"
+
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// LoadAudio reads a file of sound, or the sound of a video.
+func (f family) LoadAudio() *node.Class {
+	return &node.Class{
+		Name: "LoadAudio", DisplayName: "Load Audio", Category: "audio", Module: moduleAudio,
+		Description: "Reads a file of sound, or the sound of a video.", SearchAliases: []string{"import audio", "open audio", "audio file"},
+		Inputs: []node.Input{{
+			Name: "audio", Type: node.Combo, Folder: node.FolderInput, Tooltip: "The uploaded file to read.",
+			Extra: map[string]any{"audio_upload": true},
+		}},
+		Outputs:     audioOut(),
+		Cost:        fileCost,
+		Check:       checkFile("audio", "audio"),
+		Checked:     []string{"audio"},
+		Fingerprint: fingerprintFile("audio"),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			name := in.String("audio")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			file, err := call.Files.Open(ctx, name)
+			if err != nil {
+				return node.Result{}, err
+			}
+			defer file.Close()
+			return one(f.tool.Sound(ctx, file, ffmpeg.Part{}, mostSound(call)))
+		},
+	}
+}
+
+// audioFormat is how a file of sound is written.
+type audioFormat struct {
+	suffix, contentType string
+	options             ffmpeg.Format
+}
+
+func flac() audioFormat {
+	return audioFormat{".flac", "audio/flac", ffmpeg.Format{Muxer: []string{"-f", "flac"}, Audio: []string{"-c:a", "flac", "-sample_fmt", "s16"}}}
+}
+
+// SaveAudio writes FLAC.
+func (f family) SaveAudio() *node.Class {
+	c := f.saving("SaveAudio", "Save Audio (FLAC)", func(string) (audioFormat, bool) { return flac(), true })
+	c.Description = "Writes the sound as a FLAC file into the output folder."
+	c.SearchAliases = []string{"export flac"}
+	return c
+}
+
+// SaveAudioMP3 writes MP3.
+func (f family) SaveAudioMP3() *node.Class {
+	rates := map[string][]string{"V0": {"-q:a", "0"}, "128k": {"-b:a", "128k"}, "320k": {"-b:a", "320k"}}
+	c := f.saving("SaveAudioMP3", "Save Audio (MP3)", func(quality string) (audioFormat, bool) {
+		rate, ok := rates[quality]
+		audio := append([]string{"-c:a", "libmp3lame"}, rate...)
+		return audioFormat{".mp3", "audio/mpeg", ffmpeg.Format{Muxer: []string{"-f", "mp3"}, Audio: audio}}, ok
+	}, "V0", "128k", "320k")
+	c.Description = "Writes the sound as an MP3 file into the output folder."
+	c.SearchAliases = []string{"export mp3"}
+	return c
+}
+
+// SaveAudioOpus writes Opus in Ogg.
+func (f family) SaveAudioOpus() *node.Class {
+	qualities := []string{"64k", "96k", "128k", "192k", "320k"}
+	c := f.saving("SaveAudioOpus", "Save Audio (Opus)", func(quality string) (audioFormat, bool) {
+		for _, q := range qualities {
+			if q == quality {
+				audio := []string{"-c:a", "libopus", "-b:a", quality}
+				return audioFormat{".opus", "audio/ogg", ffmpeg.Format{Muxer: []string{"-f", "opus"}, Audio: audio}}, true
+			}
+		}
+		return audioFormat{}, false
+	}, qualities...)
+	for i := range c.Inputs {
+		if c.Inputs[i].Name == "quality" {
+			c.Inputs[i].Default = "128k"
+		}
+	}
+	c.Description = "Writes the sound as an Opus file into the output folder."
+	c.SearchAliases = []string{"export opus"}
+	return c
+}
+
+// saving is a class that writes sound in a format that its quality, if it has one, decides on.
+func (f family) saving(name, display string, format func(quality string) (audioFormat, bool), qualities ...string) *node.Class {
+	inputs := []node.Input{sounds("audio", "The sound to write."), prefix("audio/ComfyUI")}
+	if len(qualities) > 0 {
+		inputs = append(inputs, node.Input{Name: "quality", Type: node.Combo, Options: qualities, Default: qualities[0], Tooltip: "How much of the sound is kept."})
+	}
+	return &node.Class{
+		Name: name, DisplayName: display, Category: "audio", Module: moduleAudio,
+		Inputs: append(inputs, image.HiddenMetadata()...), OutputNode: true, Cost: fileCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			prefix, quality := in.String("filename_prefix"), ""
+			if len(qualities) > 0 {
+				quality = in.String("quality")
+			}
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			how, ok := format(quality)
+			if !ok {
+				return node.Result{}, fault.New(fault.Invalid, "quality", "there is no quality %q", quality)
+			}
+			return f.save(ctx, call, node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
+		},
+	}
+}
+
+// PreviewAudio writes FLAC to the temporary folder.
+func (f family) PreviewAudio() *node.Class {
+	return &node.Class{
+		Name: "PreviewAudio", DisplayName: "Preview Audio", Category: "audio", Module: moduleAudio,
+		Description: "Shows the sound without keeping it in the output folder.", SearchAliases: []string{"play audio", "listen"},
+		Inputs:     append([]node.Input{sounds("audio", "The sound to show.")}, image.HiddenMetadata()...),
+		OutputNode: true,
+		Cost:       fileCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			return f.save(ctx, call, node.FolderTemp, image.TemporaryPrefix(call), flac())
+		},
+	}
+}
+
+// save writes the sound of the input "audio".
+func (f family) save(ctx context.Context, call *node.Call, folder node.Folder, prefix string, how audioFormat) (node.Result, error) {
+	in := call.Args.Reader()
+	sound := in.Sound("audio")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	if sound.Samples() == 0 {
+		return node.Result{}, fault.New(fault.Invalid, "sound_empty", "a sound of no length cannot be written")
+	}
+	texts, err := tags(call)
+	if err != nil {
+		return node.Result{}, err
+	}
+	save := node.Save{Folder: folder, Prefix: prefix, Suffix: how.suffix, ContentType: how.contentType}
+	file, err := call.Files.Save(ctx, save, func(w io.Writer) error {
+		return f.tool.WriteSound(ctx, w, sound, how.options, texts)
+	})
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{UI: map[string][]any{"audio": {file}}}, nil
+}

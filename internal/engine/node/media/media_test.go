@@ -1,0 +1,244 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	classes "github.com/millrace-dev/millrace/internal/engine/node/media"
+	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func registry(t testing.TB) *node.Registry {
+	t.Helper()
+	tool, err := ffmpeg.Find("")
+	require.NoError(t, err)
+	if tool == nil {
+		t.Skip("ffmpeg is not installed: apt-get install ffmpeg, or brew install ffmpeg")
+	}
+	r, err := node.NewRegistry(classes.Classes(tool)...)
+	require.NoError(t, err)
+	return r
+}
+
+func TestClassesConform(t *testing.T) {
+	t.Parallel()
+	nodetest.Conform(t, registry(t), nodetest.Example{
+		"EmptyAudio": {"duration": 0.5, "sample_rate": int64(8000), "channels": int64(2)},
+	})
+}
+
+// account is files and the classes that are run on them.
+type account struct {
+	t       *testing.T
+	classes *node.Registry
+	files   *nodetest.Files
+}
+
+func newAccount(t *testing.T) *account {
+	t.Helper()
+	return &account{t, registry(t), nodetest.NewFiles()}
+}
+
+func (a *account) try(name string, args node.Args) (node.Result, error) {
+	a.t.Helper()
+	class, ok := a.classes.Lookup(name)
+	require.True(a.t, ok, name)
+	return node.Invocation{Class: class, Inputs: args}.Run(a.t.Context(), node.Call{
+		NodeID: "7", Prompt: []byte(`{"7": {}}`), SubmittedAt: time.Unix(1_700_000_000, 0).UTC(), Files: a.files,
+	})
+}
+
+func (a *account) run(name string, args node.Args) node.Result {
+	a.t.Helper()
+	res, err := a.try(name, args)
+	require.NoError(a.t, err)
+	return res
+}
+
+// first is the only output of a class.
+func (a *account) first(name string, args node.Args) node.Value {
+	a.t.Helper()
+	return a.run(name, args).Outputs[0]
+}
+
+func TestASoundIsLoadedChangedAndSaved(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	loaded := a.first("LoadAudio", node.Args{"audio": nodetest.SoundName})
+	require.InDelta(t, -10000.0/32768, loaded.(*media.Sound).Channel(0)[0], 1e-6)
+	part := a.first("TrimAudioDuration", node.Args{"audio": loaded, "start_index": -0.25, "duration": 0.1})
+	require.Equal(t, 800, part.(*media.Sound).Samples())
+	require.Equal(t, loaded.(*media.Sound).Channel(1)[2000], part.(*media.Sound).Channel(1)[0])
+	_, err := a.try("TrimAudioDuration", node.Args{"audio": loaded, "start_index": 0.5, "duration": 1.0})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+
+	sides := a.run("SplitAudioChannels", node.Args{"audio": loaded}).Outputs
+	require.Equal(t, loaded, a.first("JoinAudioChannels", node.Args{"audio_left": sides[0], "audio_right": sides[1]}))
+	longer := a.first("AudioConcat", node.Args{"audio1": loaded, "audio2": sides[0], "direction": "before"}).(*media.Sound)
+	require.Equal(t, [2]int{2, 8000}, [2]int{longer.Channels(), longer.Samples()})
+	require.Equal(t, sides[0].(*media.Sound).Channel(0)[5], longer.Channel(1)[5])
+	silent := a.first("AudioMerge", node.Args{"audio1": loaded, "audio2": loaded, "merge_method": "subtract"}).(*media.Sound)
+	require.Zero(t, silent.Channel(0)[7])
+	require.InDelta(t, 10*loaded.(*media.Sound).Channel(0)[0], a.first("AudioAdjustVolume", node.Args{"audio": loaded, "volume": int64(20)}).(*media.Sound).Channel(0)[0], 1e-5)
+
+	for class, want := range map[string]struct{ name, begins, kind string }{
+		"SaveAudio":     {"x/a_00001.flac", "fLaC", "audio/flac"},
+		"SaveAudioMP3":  {"x/a_00001.mp3", "ID3", "audio/mpeg"},
+		"SaveAudioOpus": {"x/a_00001.opus", "OggS", "audio/ogg"},
+	} {
+		args := node.Args{"audio": loaded, "filename_prefix": "x/a", "quality": "128k"}
+		res := a.run(class, args)
+		require.Equal(t, []any{node.File{Filename: want.name[2:], Subfolder: "x", Folder: node.FolderOutput}}, res.UI["audio"], class)
+		require.True(t, bytes.HasPrefix(a.files.Saved[want.name], []byte(want.begins)), class)
+		require.Contains(t, string(a.files.Saved[want.name]), `{"7": {}}`, "the graph is in the file")
+		require.Equal(t, want.kind, a.files.Asked[len(a.files.Asked)-1].ContentType)
+		again := a.first("LoadAudio", node.Args{"audio": want.name}).(*media.Sound)
+		require.InDelta(t, 0.5, again.Seconds(), 0.2, class)
+	}
+	shown := a.run("PreviewAudio", node.Args{"audio": loaded})
+	require.Equal(t, node.FolderTemp, shown.UI["audio"][0].(node.File).Folder)
+}
+
+func TestAVideoIsTakenApartAndMade(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	loaded := a.first("LoadVideo", node.Args{"file": nodetest.VideoName})
+	parts := a.run("GetVideoComponents", node.Args{"video": loaded}).Outputs
+	frames := parts[0].(*raster.Image)
+	require.Equal(t, [3]int{5, 16, 12}, [3]int{frames.Frames(), frames.Width(), frames.Height()})
+	require.InDelta(t, 150.0/255, frames.At(3, 6, 8, 0), 0.02)
+	require.Zero(t, parts[1].(*media.Sound).Samples(), "a silent one")
+	require.Equal(t, 10.0, parts[2])
+
+	sound := a.first("EmptyAudio", node.Args{"duration": 0.5, "sample_rate": int64(44100), "channels": int64(2)})
+	made := a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0, "audio": sound})
+	saved := a.run("SaveVideo", node.Args{"video": made, "filename_prefix": "clip", "format": "auto", "codec": "auto"})
+	require.Equal(t, []any{true}, saved.UI["animated"])
+	require.Equal(t, node.File{Filename: "clip_00001_.mp4", Folder: node.FolderOutput}, saved.UI["images"][0])
+	require.Contains(t, string(a.files.Saved["clip_00001_.mp4"]), `{"7": {}}`)
+	again := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": "clip_00001_.mp4"})}).Outputs
+	require.Equal(t, 5, again[0].(*raster.Image).Frames())
+	require.InDelta(t, 150.0/255, again[0].(*raster.Image).At(3, 6, 8, 0), 0.05)
+	require.NotZero(t, again[1].(*media.Sound).Samples())
+
+	a.run("SaveWEBM", node.Args{"images": frames, "filename_prefix": "web", "codec": "vp9", "fps": 10.0, "crf": 32.0})
+	require.True(t, bytes.HasPrefix(a.files.Saved["web_00001_.webm"], []byte("\x1aE\xdf\xa3")))
+	a.run("SaveVideo", node.Args{"video": loaded, "filename_prefix": "from", "format": "mp4", "codec": "h264"})
+	require.Contains(t, string(a.files.Saved["from_00001_.mp4"][:32]), "ftyp")
+}
+
+// Pictures that already are as they are to be written are not encoded again; a part of them is.
+func TestASavedVideoLosesNothing(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	sound := a.first("EmptyAudio", node.Args{"duration": 0.5, "sample_rate": int64(44100), "channels": int64(2)})
+	frames := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": nodetest.VideoName})}).Outputs[0]
+	made := a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0, "audio": sound})
+	save := func(video node.Value, name string) {
+		a.run("SaveVideo", node.Args{"video": video, "filename_prefix": name, "format": "auto", "codec": "auto"})
+	}
+	pictures := func(name string) *raster.Image {
+		video := a.first("LoadVideo", node.Args{"file": name + "_00001_.mp4"})
+		return a.run("GetVideoComponents", node.Args{"video": video}).Outputs[0].(*raster.Image)
+	}
+	save(made, "one")
+	one := a.first("LoadVideo", node.Args{"file": "one_00001_.mp4"})
+	save(one, "two")
+	require.Equal(t, pictures("one"), pictures("two"))
+	require.Contains(t, string(a.files.Saved["two_00001_.mp4"]), `{"7": {}}`)
+	save(a.first("Video Slice", node.Args{"video": one, "start_time": 0.2, "duration": 0.2, "strict_duration": true}), "part")
+	require.Equal(t, 2, pictures("part").Frames())
+	require.Len(t, bytes.Split(a.files.Saved["two_00001_.mp4"], []byte("x264 - core")), 2, "written once")
+}
+
+// WebM has odd sizes, MP4 has not: there a row and a column are cut off.
+func TestOddSizes(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	frames, err := raster.NewImage8(2, 17, 33, 3, make([]byte, 2*17*33*3))
+	require.NoError(t, err)
+	a.run("SaveWEBM", node.Args{"images": frames, "filename_prefix": "odd", "codec": "vp9", "fps": 10.0, "crf": 32.0})
+	video := a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0})
+	a.run("SaveVideo", node.Args{"video": video, "filename_prefix": "odd", "format": "auto", "codec": "auto"})
+	for name, want := range map[string][2]int{"odd_00001_.webm": {33, 17}, "odd_00001_.mp4": {32, 16}} {
+		got := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": name})}).Outputs[0].(*raster.Image)
+		require.Equal(t, want, [2]int{got.Width(), got.Height()}, name)
+	}
+}
+
+// A silent video has a sound of no length, which goes into another one as it came.
+func TestASilentVideoStaysSilent(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	parts := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": nodetest.VideoName})}).Outputs
+	made := a.first("CreateVideo", node.Args{"images": parts[0], "fps": parts[2], "audio": parts[1]})
+	a.run("SaveVideo", node.Args{"video": made, "filename_prefix": "silent", "format": "auto", "codec": "auto"})
+	again := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": "silent_00001_.mp4"})}).Outputs
+	require.Equal(t, 5, again[0].(*raster.Image).Frames())
+	require.Zero(t, again[1].(*media.Sound).Samples())
+}
+
+// A part of a file and the same part of its frames show the same.
+func TestPartsOfAVideo(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	file := a.first("LoadVideo", node.Args{"file": nodetest.VideoName})
+	parts := a.run("GetVideoComponents", node.Args{"video": file}).Outputs
+	made := a.first("CreateVideo", node.Args{"images": parts[0], "fps": 10.0})
+	cases := map[string]struct {
+		start, duration float64
+		strict          bool
+		want            []float32 // brightness of the frames; none = refused
+	}{
+		"the middle":       {0.2, 0.2, true, []float32{100, 150}},
+		"to the end":       {0.3, 0, false, []float32{150, 200}},
+		"from the end":     {-0.1, 0, false, []float32{200}},
+		"more than is":     {0.3, 9, false, []float32{150, 200}},
+		"strictly more":    {0.3, 9, true, nil},
+		"behind the end":   {7, 0, false, nil},
+		"before its start": {-7, 0.1, false, []float32{0}},
+	}
+	for name, video := range map[string]node.Value{"file": file, "frames": made} {
+		for what, c := range cases {
+			res, err := a.try("Video Slice", node.Args{"video": video, "start_time": c.start, "duration": c.duration, "strict_duration": c.strict})
+			if c.want == nil {
+				require.Equal(t, fault.Invalid, fault.KindOf(err), "%s of the %s", what, name)
+				continue
+			}
+			require.NoError(t, err, "%s of the %s", what, name)
+			frames := a.first("GetVideoComponents", node.Args{"video": res.Outputs[0]}).(*raster.Image)
+			require.Equal(t, len(c.want), frames.Frames(), "%s of the %s", what, name)
+			for i, v := range c.want {
+				require.InDelta(t, v/255, frames.At(i, 6, 8, 0), 0.02, "%s of the %s", what, name)
+			}
+		}
+	}
+}
+
+func TestFilesAreCheckedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	for class, input := range map[string]string{"LoadAudio": "audio", "LoadVideo": "file"} {
+		c, _ := a.classes.Lookup(class)
+		check := func(v node.Value) error { return c.Check(context.Background(), a.files, node.Args{input: v}) }
+		require.NoError(t, check(nodetest.SoundName))
+		require.ErrorContains(t, check("nothing.mp3"), "file: nothing.mp3")
+		require.ErrorContains(t, check(int64(3)), "it is no name")
+		one, err := c.Fingerprint(t.Context(), a.files, node.Args{input: nodetest.SoundName})
+		require.NoError(t, err)
+		two, err := c.Fingerprint(t.Context(), a.files, node.Args{input: nodetest.VideoName})
+		require.NoError(t, err)
+		require.NotEqual(t, one, two, "what is in the file decides")
+	}
+	_, err := a.try("EmptyAudio", node.Args{"duration": 1e5, "sample_rate": int64(192000), "channels": int64(2)})
+	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+}

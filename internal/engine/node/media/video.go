@@ -1,0 +1,303 @@
+package media
+
+import (
+	"context"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// LoadVideo names a file; it is read by whoever needs what is in it.
+func (f family) LoadVideo() *node.Class {
+	return &node.Class{
+		Name: "LoadVideo", DisplayName: "Load Video", Category: "image/video", Module: moduleVideo,
+		Description: "Takes a video file.", SearchAliases: []string{"import video", "open video", "video file"},
+		Inputs: []node.Input{{
+			Name: "file", Type: node.Combo, Folder: node.FolderInput, Tooltip: "The uploaded file.",
+			Extra: map[string]any{"video_upload": true},
+		}},
+		Outputs:     []node.Output{{Type: node.Video}},
+		Cost:        soundCost,
+		Check:       checkFile("file", "video"),
+		Checked:     []string{"file"},
+		Fingerprint: fingerprintFile("file"),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			name := in.String("file")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if _, err := call.Files.Stat(ctx, name); err != nil {
+				return node.Result{}, err
+			}
+			return node.Result{Outputs: []node.Value{&media.Video{File: name}}}, nil
+		},
+	}
+}
+
+// CreateVideo makes a video of frames.
+func (f family) CreateVideo() *node.Class {
+	return &node.Class{
+		Name: "CreateVideo", DisplayName: "Create Video", Category: "image/video", Module: moduleVideo,
+		Description: "Makes a video of images, and a sound if one is given.", SearchAliases: []string{"images to video"},
+		Inputs: []node.Input{
+			{Name: "images", Type: node.Image, Tooltip: "The frames."},
+			{Name: "fps", Type: node.Float, Default: 30.0, Min: 1.0, Max: 120.0, Step: 1.0, Tooltip: "Frames per second."},
+			{Name: "audio", Type: node.Audio, Section: node.Optional, Tooltip: "The sound."},
+		},
+		Outputs: []node.Output{{Type: node.Video}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			video := &media.Video{Frames: in.Image("images"), FPS: in.Float("fps")}
+			if in.Has("audio") {
+				video.Sound = in.Sound("audio")
+			}
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if !(video.FPS >= 1 && video.FPS <= 120) { // linked values are in no range
+				return node.Result{}, fault.New(fault.Invalid, "frame_rate", "%g frames per second are not possible", video.FPS)
+			}
+			return node.Result{Outputs: []node.Value{video}}, nil
+		},
+	}
+}
+
+// GetVideoComponents takes a video apart.
+func (f family) GetVideoComponents() *node.Class {
+	return &node.Class{
+		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "image/video", Module: moduleVideo,
+		Description:   "Takes a video apart into its frames, its sound and its frame rate. A silent one has a sound of no length.",
+		SearchAliases: []string{"extract frames", "split video", "video to images", "demux"},
+		Inputs:        []node.Input{{Name: "video", Type: node.Video, Tooltip: "The video."}},
+		Outputs:       []node.Output{{Type: node.Image, Name: "images"}, {Type: node.Audio, Name: "audio"}, {Type: node.Float, Name: "fps"}},
+		Cost:          framesCost,
+		Pixels:        videoPixels,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			video, err := f.read(ctx, call)
+			if err != nil {
+				return node.Result{}, err
+			}
+			sound := video.Sound
+			if sound == nil {
+				if sound, err = media.Silence(44100, 2, 0); err != nil {
+					return node.Result{}, err
+				}
+			}
+			return node.Result{Outputs: []node.Value{video.Frames, sound, video.FPS}}, nil
+		},
+	}
+}
+
+// read returns the frames and the sound of the input "video".
+func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error) {
+	in := call.Args.Reader()
+	video := in.Video("video")
+	if err := in.Err(); err != nil || video.Frames != nil {
+		return video, err
+	}
+	file, err := call.Files.Open(ctx, video.File)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return f.tool.Video(ctx, file, ffmpeg.Part{Start: video.Start, Length: video.Length}, most(call))
+}
+
+// SaveVideo writes MP4.
+func (f family) SaveVideo() *node.Class {
+	return &node.Class{
+		Name: "SaveVideo", DisplayName: "Save Video", Category: "image/video", Module: moduleVideo,
+		Description:   "Writes the video as an MP4 file into the output folder. What already is H.264 in a whole MP4 file is kept as it is.",
+		SearchAliases: []string{"export video", "write video"},
+		Inputs: append([]node.Input{
+			{Name: "video", Type: node.Video, Tooltip: "The video to write."},
+			prefix("video/ComfyUI"),
+			{Name: "format", Type: node.Combo, Options: []string{"auto", "mp4"}, Default: "auto", Tooltip: "The kind of file."},
+			{Name: "codec", Type: node.Combo, Options: []string{"auto", "h264"}, Default: "auto", Tooltip: "How pictures are encoded."},
+		}, image.HiddenMetadata()...),
+		OutputNode: true,
+		Cost:       framesCost,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			video, prefix := in.Video("video"), in.String("filename_prefix")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			save := node.Save{Prefix: prefix, Suffix: "_.mp4", ContentType: "video/mp4"}
+			return f.saveVideo(ctx, call, video, save, ffmpeg.Format{
+				Muxer: mp4(), Video: h264(), Audio: []string{"-c:a", "aac", "-b:a", "192k"},
+				Container: "mp4", Keeps: []string{"h264", "aac", "mp3"},
+			})
+		},
+	}
+}
+
+func mp4() []string { return []string{"-f", "mp4", "-movflags", "use_metadata_tags+faststart"} }
+
+// h264 is what every player shows. It has only even sizes: an odd row or column is cut off.
+func h264() []string {
+	return []string{"-c:v", "libx264", "-pix_fmt", "yuv420p", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2"}
+}
+
+// saveVideo writes a video of either kind.
+func (f family) saveVideo(ctx context.Context, call *node.Call, video *media.Video, save node.Save, how ffmpeg.Format) (node.Result, error) {
+	texts, err := tags(call)
+	if err != nil {
+		return node.Result{}, err
+	}
+	width, height := 0, 0
+	if video.Frames != nil {
+		width, height = video.Frames.Width(), video.Frames.Height()
+	}
+	save.Folder, save.Prefix = node.FolderOutput, node.ExpandName(save.Prefix, width, height, call.SubmittedAt)
+	file, err := call.Files.Save(ctx, save, func(w io.Writer) error {
+		if video.Frames != nil {
+			return f.tool.WriteVideo(ctx, w, video, how, texts, progress(call.Live))
+		}
+		return f.rewrite(ctx, call, w, video, how, texts)
+	})
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{UI: map[string][]any{"images": {file}, "animated": {true}}}, nil
+}
+
+func (f family) rewrite(ctx context.Context, call *node.Call, w io.Writer, video *media.Video, how ffmpeg.Format, texts []ffmpeg.Tag) error {
+	file, err := call.Files.Open(ctx, video.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return f.tool.Rewrite(ctx, w, file, ffmpeg.Part{Start: video.Start, Length: video.Length}, how, texts)
+}
+
+func progress(live node.Live) func(done, total int) {
+	if live == nil {
+		return nil
+	}
+	return live.Progress
+}
+
+// SaveWEBM writes frames as WebM.
+func (f family) SaveWEBM() *node.Class {
+	return &node.Class{
+		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "image/video", Module: moduleVideo, Experimental: true,
+		Description: "Writes images as a WebM file without sound into the output folder.", SearchAliases: []string{"export webm"},
+		Inputs: append([]node.Input{
+			{Name: "images", Type: node.Image, Tooltip: "The frames."},
+			prefix("ComfyUI"),
+			{Name: "codec", Type: node.Combo, Options: []string{"vp9", "av1"}, Tooltip: "How pictures are encoded."},
+			{Name: "fps", Type: node.Float, Default: 24.0, Min: 0.01, Max: 1000.0, Step: 0.01, Tooltip: "Frames per second."},
+			{Name: "crf", Type: node.Float, Default: 32.0, Min: 0.0, Max: 63.0, Step: 1.0, Tooltip: "Higher is smaller and worse."},
+		}, image.HiddenMetadata()...),
+		OutputNode: true,
+		Cost:       func(c node.Args, pixels int64) time.Duration { return 4 * framesCost(c, pixels) },
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			video := &media.Video{Frames: in.Image("images"), FPS: in.Float("fps")}
+			prefix, codec, crf := in.String("filename_prefix"), in.String("codec"), in.Float("crf")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			encoder, ok := map[string][]string{
+				"vp9": {"-c:v", "libvpx-vp9", "-row-mt", "1"}, "av1": {"-c:v", "libaom-av1", "-cpu-used", "8"},
+			}[codec]
+			if !ok || !(crf >= 0 && crf <= 63) || !(video.FPS <= 1000) {
+				return node.Result{}, fault.New(fault.Invalid, "encoding", "codec %q at crf %g and %g frames per second is not possible", codec, crf, video.FPS)
+			}
+			how := ffmpeg.Format{
+				Muxer: []string{"-f", "webm"},
+				Video: append(encoder, "-b:v", "0", "-crf", strconv.Itoa(int(crf)), "-pix_fmt", "yuv420p"),
+			}
+			return f.saveVideo(ctx, call, video, node.Save{Prefix: prefix, Suffix: "_.webm", ContentType: "video/webm"}, how)
+		},
+	}
+}
+
+// VideoSlice takes a part of a video.
+func (f family) VideoSlice() *node.Class {
+	return &node.Class{
+		Name: "Video Slice", DisplayName: "Video Slice", Category: "image/video", Module: moduleVideo,
+		Description: "Takes a part of a video.", SearchAliases: []string{"trim video", "cut video", "video clip"},
+		Inputs: []node.Input{
+			{Name: "video", Type: node.Video, Tooltip: "The video."},
+			{Name: "start_time", Type: node.Float, Default: 0.0, Min: -maxSeconds, Max: maxSeconds, Step: 0.001, Tooltip: "Where the part begins, in seconds."},
+			{Name: "duration", Type: node.Float, Default: 0.0, Min: 0.0, Max: maxSeconds, Step: 0.001, Tooltip: "The length of the part in seconds; 0 is to the end."},
+			{Name: "strict_duration", Type: node.Boolean, Default: false, Tooltip: "Whether a part that is shorter than asked for is an error."},
+		},
+		Outputs: []node.Output{{Type: node.Video}},
+		Cost:    fileCost,
+		Run:     f.runVideoSlice,
+	}
+}
+
+func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	video, start, duration, strict := in.Video("video"), in.Float("start_time"), in.Float("duration"), in.Bool("strict_duration")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	whole, err := f.length(ctx, call, video)
+	if err != nil {
+		return node.Result{}, err
+	}
+	if start < 0 {
+		start = max(0, whole+start)
+	}
+	length := whole - start
+	if duration > 0 {
+		length = min(length, duration)
+	}
+	if !(length > 0) || strict && length < duration-1e-6 {
+		return node.Result{}, fault.New(fault.Invalid, "video_part", "a video of %.3f s has no %.3f s from %.3f s on", whole, duration, start)
+	}
+	part, err := cut(video, start, length)
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{part}}, nil
+}
+
+// length is that of a video in seconds.
+func (f family) length(ctx context.Context, call *node.Call, video *media.Video) (float64, error) {
+	switch {
+	case video.Frames != nil:
+		return float64(video.Frames.Frames()) / video.FPS, nil
+	case video.Length > 0:
+		return video.Length, nil
+	}
+	file, err := call.Files.Open(ctx, video.File)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	whole, err := f.tool.Length(ctx, file)
+	return whole - video.Start, err
+}
+
+// cut takes a part that the video has.
+func cut(video *media.Video, start, length float64) (*media.Video, error) {
+	if video.Frames == nil {
+		return &media.Video{File: video.File, Start: video.Start + start, Length: length}, nil
+	}
+	first := min(int(math.RoundToEven(start*video.FPS)), video.Frames.Frames()-1)
+	count := min(max(1, int(math.RoundToEven(length*video.FPS))), video.Frames.Frames()-first)
+	part := &media.Video{Frames: video.Frames.Slice(first, count), FPS: video.FPS}
+	if video.Sound != nil {
+		from := samplesOf(start, video.Sound.Rate())
+		sound, err := video.Sound.Cut(from, from+samplesOf(length, video.Sound.Rate()))
+		if err != nil && fault.CodeOf(err) != "sound_empty" { // it may be shorter than the pictures
+			return nil, err
+		}
+		part.Sound = sound
+	}
+	return part, nil
+}

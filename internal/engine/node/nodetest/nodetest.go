@@ -1,0 +1,389 @@
+// Package nodetest holds every node class to the promises of its port: what it
+// declares is sound, what it returns is what it declared, it does not change its
+// inputs, gives the same result twice, and answers bad arguments with an error of
+// the right kind. Families call Conform with their classes; what a class computes
+// is tested beside it.
+package nodetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Example says how a class is called where its defaults do not do.
+type Example map[string]node.Args
+
+// Conform exercises every class of the registry. Arguments are the defaults and small values of
+// each type; examples replace those of the named classes.
+func Conform(t *testing.T, registry *node.Registry, examples Example) {
+	t.Helper()
+	for _, class := range registry.Classes() {
+		t.Run(class.Name, func(t *testing.T) {
+			t.Parallel()
+			s := &suite{class: class, registry: registry, example: examples[class.Name]}
+			t.Run("declares itself fully", s.declaration)
+			t.Run("declares sound inputs", s.inputs)
+			t.Run("has a definition", s.definition)
+			t.Run("estimates soundly", s.estimates)
+			t.Run("keeps its promises when run", s.runs)
+			t.Run("refuses what it cannot use", s.refuses)
+		})
+	}
+}
+
+type suite struct {
+	class    *node.Class
+	registry *node.Registry
+	example  node.Args
+}
+
+func (s *suite) declaration(t *testing.T) {
+	c := s.class
+	for what, text := range map[string]string{
+		"display name": c.DisplayName, "description": c.Description, "category": c.Category, "module": c.Module,
+	} {
+		require.NotEmpty(t, text, what)
+	}
+	require.False(t, len(c.Outputs) == 0 && !c.OutputNode, "a class without outputs must be an output node")
+	require.Equal(t, len(c.Checked) > 0, c.Check != nil, "Checked names what Check looks at")
+	for _, name := range c.Checked {
+		_, ok := c.Input(name)
+		require.True(t, ok, name)
+	}
+	for _, out := range c.Outputs {
+		require.Equal(t, out.Type == "COMFY_MATCHTYPE_V3", out.MatchTemplate != "", "output %s", out.Name)
+		shares := func(in node.Input) bool { return in.MatchTemplate == out.MatchTemplate }
+		require.True(t, out.MatchTemplate == "" || slices.ContainsFunc(c.Inputs, shares), "no input has the template of output %s", out.Name)
+	}
+	lazy := slices.ContainsFunc(c.Inputs, func(in node.Input) bool { return in.Lazy })
+	require.False(t, c.LazyNeeds != nil && !lazy, "LazyNeeds without a lazy input")
+	if c.LazyNeeds != nil {
+		for _, name := range c.LazyNeeds(node.Args{}) {
+			in, ok := c.Input(name)
+			require.True(t, ok && in.Lazy, name)
+		}
+	}
+}
+
+func (s *suite) inputs(t *testing.T) {
+	for _, in := range s.class.Inputs {
+		if in.Section == node.Hidden {
+			continue
+		}
+		require.NotEmpty(t, in.Tooltip, in.Name)
+		if in.Type == node.Combo {
+			require.True(t, len(in.Options) > 0 || in.Folder != "", "%s offers nothing", in.Name)
+			require.True(t, in.Default == nil || slices.Contains(in.Options, fmt.Sprint(in.Default)), in.Name)
+		}
+		for _, value := range []any{in.Default, in.Min, in.Max, in.Step} {
+			requireType(t, in, value)
+		}
+		if low, ok := number(in.Min); ok {
+			require.LessOrEqual(t, low, orElse(in.Default, low), in.Name)
+		}
+		if high, ok := number(in.Max); ok {
+			require.GreaterOrEqual(t, high, orElse(in.Default, high), in.Name)
+		}
+	}
+}
+
+// requireType holds the values of a declaration to the types that Input allows.
+func requireType(t *testing.T, in node.Input, value any) {
+	t.Helper()
+	switch value.(type) {
+	case nil:
+	case int:
+		require.Contains(t, []node.Type{node.Int, node.Float}, in.Type, in.Name)
+	case float64:
+		require.Equal(t, node.Float, in.Type, in.Name)
+	case string:
+		require.Contains(t, []node.Type{node.String, node.Combo, node.Color}, in.Type, in.Name)
+	case bool:
+		require.Equal(t, node.Boolean, in.Type, in.Name)
+	default:
+		require.Contains(t, []node.Type{node.BoundingBox}, in.Type, "%s: a %T", in.Name, value)
+	}
+}
+
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+func orElse(value any, or float64) float64 {
+	if f, ok := number(value); ok {
+		return f
+	}
+	return or
+}
+
+func (s *suite) definition(t *testing.T) {
+	first, err := s.registry.Definitions(t.Context(), NewFiles(), s.class.Name)
+	require.NoError(t, err)
+	again, err := s.registry.Definitions(t.Context(), NewFiles(), s.class.Name)
+	require.NoError(t, err)
+	raw, err := json.Marshal(first)
+	require.NoError(t, err)
+	rawAgain, err := json.Marshal(again)
+	require.NoError(t, err)
+	require.Equal(t, string(raw), string(rawAgain))
+	var shown map[string]struct {
+		Input map[string]map[string]json.RawMessage `json:"input"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &shown))
+	require.Contains(t, shown[s.class.Name].Input, "required")
+}
+
+func (s *suite) estimates(t *testing.T) {
+	if s.class.Cost != nil {
+		last := time.Duration(0)
+		for _, pixels := range []int64{0, 1, 1 << 10, 1 << 20, 1 << 26} {
+			cost := s.class.Cost(s.constants(t), pixels)
+			require.LessOrEqual(t, cost, s.class.Cost(node.Args{}, pixels), "what is not known counts as the worst")
+			require.GreaterOrEqual(t, cost, last, "more pixels cost no less")
+			last = cost
+		}
+	}
+	if s.class.Pixels != nil {
+		require.GreaterOrEqual(t, s.class.Pixels(node.Args{}, 0), int64(0), "without constants")
+		require.GreaterOrEqual(t, s.class.Pixels(s.constants(t), 1<<20), int64(0))
+	}
+}
+
+func (s *suite) constants(t *testing.T) node.Args {
+	constants := node.Args{}
+	for name, value := range s.args(t) {
+		if _, isPicture := value.(io.WriterTo); !isPicture {
+			constants[name] = value
+		}
+	}
+	return constants
+}
+
+// args are the example's, else defaults and small values.
+func (s *suite) args(t *testing.T) node.Args {
+	if s.example != nil {
+		return s.example
+	}
+	args := node.Args{}
+	for _, in := range s.class.Declared(func(string) bool { return false }) {
+		if in.Section != node.Hidden {
+			args[in.Name] = sample(t, in)
+		}
+	}
+	return args
+}
+
+// sample returns a value for an input: its default, or a small one of its type.
+func sample(t *testing.T, in node.Input) node.Value {
+	t.Helper()
+	switch v := in.Default.(type) {
+	case int:
+		if in.Type == node.Float {
+			return float64(v)
+		}
+		return int64(v)
+	case nil:
+	default:
+		return v
+	}
+	switch in.Type {
+	case node.Image:
+		im, err := raster.NewImage(2, 20, 24, 3, ramp(2*20*24*3))
+		require.NoError(t, err)
+		return im
+	case node.Mask:
+		m, err := raster.NewMask(2, 20, 24, ramp(2*20*24))
+		require.NoError(t, err)
+		return m
+	case node.Audio:
+		return tone(t)
+	case node.Video:
+		return &media.Video{File: VideoName}
+	case node.Int:
+		return int64(1)
+	case node.Float:
+		return 1.0
+	case node.Boolean:
+		return true
+	case node.Combo:
+		switch {
+		case in.Extra["audio_upload"] == true:
+			return SoundName
+		case in.Extra["video_upload"] == true:
+			return VideoName
+		case in.Folder != "":
+			return PictureName
+		}
+		return in.Options[0]
+	case node.BoundingBox:
+		return map[string]any{"x": int64(1), "y": int64(2), "width": int64(5), "height": int64(6)}
+	default:
+		return "text"
+	}
+}
+
+// tone is half a second of stereo.
+func tone(t *testing.T) *media.Sound {
+	t.Helper()
+	s, err := media.NewSound(8000, [][]float32{ramp(4000), ramp(4000)})
+	require.NoError(t, err)
+	return s
+}
+
+func ramp(n int) []float32 {
+	pix := make([]float32, n)
+	for i := range pix {
+		pix[i] = float32(i%97) / 96
+	}
+	return pix
+}
+
+func (s *suite) invoke(t *testing.T, ctx context.Context, args node.Args, maxPixels int64) (node.Result, error) { //nolint:revive // t first, as everywhere
+	t.Helper()
+	return node.Invocation{Class: s.class, Inputs: args}.Run(ctx, node.Call{
+		NodeID: "7", Prompt: json.RawMessage(`{"7":{}}`), SubmittedAt: time.Unix(1_700_000_000, 0).UTC(),
+		MaxPixels: maxPixels, Files: NewFiles(), Live: quiet{},
+	})
+}
+
+func (s *suite) runs(t *testing.T) {
+	args := s.args(t)
+	before := contents(t, args)
+	res, err := s.invoke(t, t.Context(), args, 0)
+	require.NoError(t, err)
+	require.Equal(t, before, contents(t, args), "arguments are not changed")
+	if len(res.Calls) > 0 {
+		s.expands(t, args, res)
+		return
+	}
+	for i, out := range s.class.Outputs {
+		requireOutput(t, out, res.Outputs[i])
+	}
+	again, err := s.invoke(t, t.Context(), args, 0)
+	require.NoError(t, err)
+	require.Equal(t, content(t, node.List(res.Outputs)), content(t, node.List(again.Outputs)), "the same result twice")
+	require.Equal(t, res.UI, again.UI)
+	_, err = json.Marshal(res.UI)
+	require.NoError(t, err, "what is shown is JSON")
+	require.True(t, s.class.OutputNode || s.class.Intermediate || len(res.UI) == 0, "only output nodes show something")
+}
+
+// expands holds a result with expansions to its form: every link leads to a node that is there, and the
+// same arguments give the same graph.
+func (s *suite) expands(t *testing.T, args node.Args, res node.Result) {
+	t.Helper()
+	for _, call := range res.Calls {
+		require.Len(t, call.Outputs, len(s.class.Outputs))
+		links := slices.Clone(call.Outputs)
+		for _, n := range call.Expand.Nodes {
+			require.NotEmpty(t, n.Class)
+			links = slices.AppendSeq(links, maps.Values(n.Inputs))
+		}
+		for _, value := range links {
+			if from, ok := value.(node.From); ok {
+				require.Positive(t, from.Node)
+				require.LessOrEqual(t, from.Node, len(call.Expand.Nodes))
+			}
+		}
+	}
+	again, err := s.invoke(t, t.Context(), args, 0)
+	require.NoError(t, err)
+	require.Equal(t, res, again, "the same graph twice")
+}
+
+// requireOutput holds a value to its declared type, and to what can be stored.
+func requireOutput(t *testing.T, out node.Output, value node.Value) {
+	t.Helper()
+	require.NoError(t, node.EncodeValue(io.Discard, value))
+	if list, ok := value.(node.List); ok {
+		require.True(t, out.IsList)
+		for _, element := range list {
+			requireOutput(t, node.Output{Type: out.Type}, element)
+		}
+		return
+	}
+	want := map[node.Type]node.Value{
+		node.Image: &raster.Image{}, node.Mask: &raster.Mask{}, node.Int: int64(0), node.Float: 0.0,
+		node.Audio: &media.Sound{}, node.Video: &media.Video{},
+		node.String: "", node.Boolean: false, node.BoundingBox: map[string]any{},
+	}[out.Type]
+	if want != nil {
+		require.IsType(t, want, value)
+	}
+}
+
+func (s *suite) refuses(t *testing.T) {
+	_, err := s.invoke(t, t.Context(), node.Args{}, 0)
+	s.requireRefusal(t, err, "no arguments")
+	good := s.args(t)
+	wrong := []node.Value{struct{}{}, nil, "text", int64(math.MinInt64), int64(math.MaxInt64), -1e300, 1e300, 0.0, true, node.List{}, []any{}, map[string]any{}}
+	for name := range good {
+		for _, value := range wrong {
+			args := make(node.Args, len(good))
+			for n, v := range good {
+				args[n] = v
+			}
+			args[name] = value
+			_, err := s.invoke(t, t.Context(), args, 1<<20)
+			s.requireRefusal(t, err, "%s = %#v", name, value)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.invoke(t, ctx, good, 0); err != nil {
+		require.Equal(t, fault.Canceled, fault.KindOf(err), "a canceled call: %v", err)
+	}
+}
+
+// requireRefusal accepts success, since some classes take anything, and errors that blame the arguments.
+func (s *suite) requireRefusal(t *testing.T, err error, format string, args ...any) {
+	t.Helper()
+	if err != nil {
+		kinds := []fault.Kind{fault.Invalid, fault.NotFound, fault.Exhausted}
+		require.Contains(t, kinds, fault.KindOf(err), fmt.Sprintf(format, args...)+": "+err.Error())
+	}
+}
+
+func contents(t *testing.T, args node.Args) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for name, value := range args {
+		out[name] = content(t, value)
+	}
+	return out
+}
+
+// content is a value in a form that can be compared.
+func content(t *testing.T, value node.Value) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, node.EncodeValue(&b, value))
+	return b.String()
+}
+
+type quiet struct{}
+
+func (quiet) Progress(int, int)      {}
+func (quiet) Preview(string, []byte) {}
+func (quiet) Text(string)            {}

@@ -1,0 +1,165 @@
+package text
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The modes of CaseConverter and StringTrim.
+const (
+	upperCase  = "UPPERCASE"
+	lowerCase  = "lowercase"
+	capitalize = "Capitalize"
+	titleCase  = "Title Case"
+
+	trimBoth  = "Both"
+	trimLeft  = "Left"
+	trimRight = "Right"
+)
+
+// StringReplace replaces every occurrence of a text; an empty one stands between all characters.
+func StringReplace() *node.Class {
+	return &node.Class{
+		Name: "StringReplace", DisplayName: "Replace", Category: "utils/string", Module: moduleString,
+		Description: "Replaces every occurrence of a text by another one.",
+		Inputs: []node.Input{
+			multiline("string", "The text to change."),
+			multiline("find", "What is replaced."),
+			multiline("replace", "What stands there instead."),
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			s, find, by := in.String("string"), in.String("find"), in.String("replace")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if grown := strings.Count(s, find) * (len(by) - len(find)); len(s)+grown > maxLength {
+				return node.Result{}, tooLong()
+			}
+			return one(strings.ReplaceAll(s, find, by), nil)
+		},
+	}
+}
+
+// StringTrim removes white space at the ends.
+func StringTrim() *node.Class {
+	return &node.Class{
+		Name: "StringTrim", DisplayName: "Trim", Category: "utils/string", Module: moduleString,
+		Description: "Removes white space at the ends of a text.",
+		Inputs: []node.Input{
+			multiline("string", "The text to trim."),
+			{Name: "mode", Type: node.Combo, Options: []string{trimBoth, trimLeft, trimRight}, Tooltip: "At which end."},
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			s, mode := in.String("string"), in.String("mode")
+			switch mode {
+			case trimBoth:
+				s = strings.TrimFunc(s, isSpace)
+			case trimLeft:
+				s = strings.TrimLeftFunc(s, isSpace)
+			case trimRight:
+				s = strings.TrimRightFunc(s, isSpace)
+			default:
+				return one(nil, orUnknown(in, mode))
+			}
+			return one(s, in.Err())
+		},
+	}
+}
+
+// isSpace is what Python takes for white space: also the four separators of ASCII.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+// CaseConverter changes the case of letters.
+func CaseConverter() *node.Class {
+	return &node.Class{
+		Name: "CaseConverter", DisplayName: "Case Converter", Category: "utils/string", Module: moduleString,
+		Description: "Changes the case of a text's letters.",
+		Inputs: []node.Input{
+			multiline("string", "The text to change."),
+			{
+				Name: "mode", Type: node.Combo, Options: []string{upperCase, lowerCase, capitalize, titleCase},
+				Tooltip: "Which case the letters get.",
+			},
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			s, mode := in.String("string"), in.String("mode")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			switch mode {
+			case upperCase:
+				s = cases.Upper(language.Und).String(s)
+			case lowerCase:
+				s = lower(s)
+			case capitalize:
+				s = capitalized(s)
+			case titleCase:
+				s = titled(s)
+			default:
+				return one(nil, orUnknown(in, mode))
+			}
+			return bounded(s, nil)
+		},
+	}
+}
+
+func lower(s string) string { return cases.Lower(language.Und).String(s) }
+
+// capitalized has the first character in title case and the rest in lower case. The rest is
+// converted where it stands: a sigma at the end of a word differs from others.
+func capitalized(s string) string {
+	_, size := utf8.DecodeRuneInString(s)
+	return title(s[:size]) + strings.TrimPrefix(lower(s), lower(s[:size]))
+}
+
+// titled capitalizes every run of letters that have a case.
+func titled(s string) string {
+	var b strings.Builder
+	for s != "" {
+		end := strings.IndexFunc(s, func(r rune) bool { return !isCased(r) })
+		if end < 0 {
+			end = len(s)
+		}
+		b.WriteString(capitalized(s[:end]))
+		s = s[end:]
+		next := strings.IndexFunc(s, isCased)
+		if next < 0 {
+			next = len(s)
+		}
+		b.WriteString(s[:next])
+		s = s[next:]
+	}
+	return b.String()
+}
+
+func isCased(r rune) bool {
+	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase)
+}
+
+func title(char string) string { return cases.Title(language.Und).String(char) }
+
+// orUnknown is the first failure of a reader, else that the mode is none of the choices.
+func orUnknown(in *node.Reader, mode string) error {
+	if err := in.Err(); err != nil {
+		return err
+	}
+	return fault.New(fault.Invalid, "input_type", "there is no mode %.64q", mode)
+}
+
+func tooLong() error {
+	return fault.New(fault.Exhausted, "text_too_long", "the text would be longer than %d bytes", maxLength)
+}

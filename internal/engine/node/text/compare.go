@@ -1,0 +1,116 @@
+package text
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// The modes of StringCompare.
+const (
+	startsWith = "Starts With"
+	endsWith   = "Ends With"
+	equalTexts = "Equal"
+)
+
+// StringSubstring takes a part of a text, as a slice in Python does: negative places count from the end.
+func StringSubstring() *node.Class {
+	return &node.Class{
+		Name: "StringSubstring", DisplayName: "Substring", Category: "utils/string", Module: moduleString,
+		Description: "Takes a part of a text. Negative places count from its end.",
+		Inputs: []node.Input{
+			multiline("string", "The text."),
+			{Name: "start", Type: node.Int, Tooltip: "The first character of the part, from 0."},
+			{Name: "end", Type: node.Int, Tooltip: "The first character behind the part."},
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			chars, start, end := []rune(in.String("string")), in.Int("start"), in.Int("end")
+			from, to := place(start, len(chars)), place(end, len(chars))
+			return one(string(chars[min(from, to):to]), in.Err())
+		},
+	}
+}
+
+// place is where an index of a slice stands in a text of so many characters.
+func place(index, length int) int {
+	if index < 0 {
+		index = max(index+length, 0) // no overflow: their signs differ
+	}
+	return min(index, length)
+}
+
+// StringLength counts the characters of a text.
+func StringLength() *node.Class {
+	return &node.Class{
+		Name: "StringLength", DisplayName: "Length", Category: "utils/string", Module: moduleString,
+		Description: "Counts the characters of a text.",
+		Inputs:      []node.Input{multiline("string", "The text.")},
+		Outputs:     []node.Output{{Type: node.Int, Name: "length"}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			return one(int64(utf8.RuneCountInString(in.String("string"))), in.Err())
+		},
+	}
+}
+
+// StringContains looks for a text in another.
+func StringContains() *node.Class {
+	return &node.Class{
+		Name: "StringContains", DisplayName: "Contains", Category: "utils/string", Module: moduleString,
+		Description: "Tells whether a text contains another.",
+		Inputs: []node.Input{
+			multiline("string", "The text to look into."),
+			multiline("substring", "What is looked for."),
+			caseSensitive(),
+		},
+		Outputs: []node.Output{{Type: node.Boolean, Name: "contains"}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			s, part := in.String("string"), in.String("substring")
+			if !in.Bool("case_sensitive") {
+				s, part = lower(s), lower(part)
+			}
+			return one(strings.Contains(s, part), in.Err())
+		},
+	}
+}
+
+// StringCompare compares two texts.
+func StringCompare() *node.Class {
+	return &node.Class{
+		Name: "StringCompare", DisplayName: "Compare", Category: "utils/string", Module: moduleString,
+		Description: "Tells whether a text begins with another, ends with it, or equals it.",
+		Inputs: []node.Input{
+			multiline("string_a", "The text to look at."),
+			multiline("string_b", "The other text."),
+			{Name: "mode", Type: node.Combo, Options: []string{startsWith, endsWith, equalTexts}, Tooltip: "What is asked of the first."},
+			caseSensitive(),
+		},
+		Outputs: []node.Output{{Type: node.Boolean}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			a, b, mode := in.String("string_a"), in.String("string_b"), in.String("mode")
+			if !in.Bool("case_sensitive") {
+				a, b = lower(a), lower(b)
+			}
+			switch mode {
+			case startsWith:
+				return one(strings.HasPrefix(a, b), in.Err())
+			case endsWith:
+				return one(strings.HasSuffix(a, b), in.Err())
+			case equalTexts:
+				return one(a == b, in.Err())
+			default:
+				return one(nil, orUnknown(in, mode))
+			}
+		},
+	}
+}
+
+func caseSensitive() node.Input {
+	return node.Input{Name: "case_sensitive", Type: node.Boolean, Default: true, Tooltip: "Whether upper and lower case differ."}
+}

@@ -1,0 +1,123 @@
+package text
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
+)
+
+// JsonExtractString takes one value out of a JSON object, as text. What is no object, or has no such key, gives
+// the empty text.
+func JsonExtractString() *node.Class {
+	return &node.Class{
+		Name: "JsonExtractString", DisplayName: "Extract String from JSON", Category: "utils/string", Module: moduleString,
+		Description:   "Takes the value of a key out of a JSON object, as text.",
+		SearchAliases: []string{"json", "extract json", "parse json", "json value", "read json"},
+		Inputs: []node.Input{
+			multiline("json_string", "The JSON object."),
+			{Name: "key", Type: node.String, Tooltip: "The key."},
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			source, key := in.String("json_string"), in.String("key")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return bounded(member(source, key), nil)
+		},
+	}
+}
+
+// member is the value of a key as Python's str shows it.
+func member(source, key string) string {
+	d := json.NewDecoder(strings.NewReader(source))
+	d.UseNumber()
+	v, err := ordered(d, maxNested)
+	if _, more := d.Token(); err != nil || !errors.Is(more, io.EOF) {
+		return ""
+	}
+	o, _ := v.(object)
+	switch v := o.values[key].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return shownAs(v)
+	}
+}
+
+// object is a JSON object whose keys are in the order in which they first came.
+type object struct {
+	keys   []string
+	values map[string]any
+}
+
+// maxNested bounds objects and lists within each other.
+const maxNested = 900
+
+// ordered decodes one value.
+func ordered(d *json.Decoder, deep int) (any, error) {
+	if deep == 0 {
+		return nil, errors.New("too deep")
+	}
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t {
+	case json.Delim('{'):
+		o := object{values: map[string]any{}}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			name, _ := key.(string) // the decoder takes nothing else
+			if _, again := o.values[name]; !again {
+				o.keys = append(o.keys, name)
+			}
+			if o.values[name], err = ordered(d, deep-1); err != nil {
+				return nil, err
+			}
+		}
+		_, err = d.Token()
+		return o, err
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			v, err := ordered(d, deep-1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	return t, nil
+}
+
+func shownAs(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case object:
+		for _, key := range v.keys {
+			parts = append(parts, python.Quote(key)+": "+shownAs(v.values[key]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		for _, element := range v {
+			parts = append(parts, shownAs(element))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	default:
+		return python.Repr(v)
+	}
+}

@@ -1,0 +1,163 @@
+package text
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// maxSearch bounds how long one search may backtrack, and all searches of a call together.
+const maxSearch = 2 * time.Second
+
+// RegexReplace replaces what a pattern matches.
+func RegexReplace() *node.Class {
+	return &node.Class{
+		Name: "RegexReplace", DisplayName: "Regex Replace", Category: "utils/string", Module: moduleString,
+		Description: `Replaces what a regular expression matches. \1 or \g<name> in the replacement stand for groups.`,
+		Inputs: []node.Input{
+			multiline("string", "The text to change."),
+			multiline("regex_pattern", "The regular expression."),
+			multiline("replace", "What stands there instead."),
+			flag("case_insensitive", true, "Whether upper and lower case match each other."),
+			flag("multiline", false, "Whether ^ and $ match at every line."),
+			flag("dotall", false, "Whether the dot matches line ends, too."),
+			{
+				Name: "count", Type: node.Int, Section: node.Optional, Default: 0, Min: 0, Max: 100,
+				Tooltip: "How many matches are replaced at most; 0 = all.",
+			},
+		},
+		Outputs: textOut(),
+		Run:     runRegexReplace,
+	}
+}
+
+func flag(name string, def bool, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Boolean, Section: node.Optional, Default: def, Tooltip: tooltip}
+}
+
+func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	s, pattern, by := in.String("string"), in.String("regex_pattern"), in.String("replace")
+	options := regexOptions(in)
+	count := 0
+	if in.Has("count") {
+		count = in.Int("count")
+	}
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	re, err := compile(pattern, options)
+	if err != nil {
+		return node.Result{}, err
+	}
+	parts, err := re.template(by)
+	if err != nil {
+		return node.Result{}, err
+	}
+	return one(re.replace(ctx, s, parts, count))
+}
+
+func regexOptions(in *node.Reader) regexp2.RegexOptions {
+	var options regexp2.RegexOptions
+	for _, f := range []struct {
+		name   string
+		def    bool
+		option regexp2.RegexOptions
+	}{
+		{"case_insensitive", true, regexp2.IgnoreCase},
+		{"multiline", false, regexp2.Multiline},
+		{"dotall", false, regexp2.Singleline},
+	} {
+		on := f.def
+		if in.Has(f.name) {
+			on = in.Bool(f.name)
+		}
+		if on {
+			options |= f.option
+		}
+	}
+	return options
+}
+
+// expression is a compiled pattern with the names of its groups.
+type expression struct {
+	*regexp2.Regexp
+	advancing *regexp2.Regexp // matches the same, but nothing empty where the search begins
+	pattern
+}
+
+func compile(source string, options regexp2.RegexOptions) (*expression, error) {
+	p, err := translate(source)
+	if err != nil {
+		return nil, err
+	}
+	re := &expression{pattern: p}
+	for text, compiled := range map[string]**regexp2.Regexp{p.text: &re.Regexp, "(?:" + p.text + `)(?!\G)`: &re.advancing} {
+		if *compiled, err = regexp2.Compile(text, options); err != nil {
+			return nil, badPattern("%s", err)
+		}
+		(*compiled).MatchTimeout = maxSearch
+	}
+	return re, nil
+}
+
+// piece is a part of a replacement: literal text, or a group when text is empty.
+type piece struct {
+	text  string
+	group int
+}
+
+// replace replaces the first count matches, all when it is 0.
+func (re *expression) replace(ctx context.Context, s string, parts []piece, count int) (string, error) {
+	runes := []rune(s)
+	var b strings.Builder
+	end, deadline := 0, time.Now().Add(maxSearch)
+	match, err := re.FindRunesMatch(runes)
+	for n := 0; match != nil && err == nil && (count <= 0 || n < count); n++ {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		if time.Now().After(deadline) {
+			return "", tooSlow(nil)
+		}
+		b.WriteString(string(runes[end:match.Index]))
+		for _, p := range parts {
+			b.WriteString(p.text)
+			if g := match.GroupByNumber(p.group); p.text == "" && g != nil {
+				b.WriteString(g.String())
+			}
+		}
+		if b.Len() > maxLength {
+			return "", tooLong()
+		}
+		end = match.Index + match.Length
+		match, err = re.after(match, runes)
+	}
+	if err != nil {
+		return "", tooSlow(err)
+	}
+	b.WriteString(string(runes[end:]))
+	if b.Len() > maxLength {
+		return "", tooLong()
+	}
+	return b.String(), nil
+}
+
+// after finds the next match. Behind an empty one another may begin at the same place, if it is not
+// empty, too.
+func (re *expression) after(match *regexp2.Match, runes []rune) (*regexp2.Match, error) {
+	end := match.Index + match.Length
+	if match.Length == 0 {
+		return re.advancing.FindRunesMatchStartingAt(runes, end)
+	}
+	return re.FindRunesMatchStartingAt(runes, end)
+}
+
+func tooSlow(cause error) error {
+	return fault.Wrap(cause, fault.Exhausted, "regex_time", "the regular expression takes longer than %s on this text", maxSearch)
+}

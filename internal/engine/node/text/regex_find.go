@@ -1,0 +1,145 @@
+package text
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The modes of RegexExtract.
+const (
+	firstMatch = "First Match"
+	allMatches = "All Matches"
+	firstGroup = "First Group"
+	allGroups  = "All Groups"
+)
+
+// RegexMatch tells whether a pattern matches anywhere in a text. A pattern that is none matches nothing.
+func RegexMatch() *node.Class {
+	return &node.Class{
+		Name: "RegexMatch", DisplayName: "Regex Match", Category: "utils/string", Module: moduleString,
+		Description: "Tells whether a regular expression matches anywhere in a text.",
+		Inputs:      append([]node.Input{multiline("string", "The text to look into."), multiline("regex_pattern", "The regular expression.")}, regexFlags()...),
+		Outputs:     []node.Output{{Type: node.Boolean, Name: "matches"}},
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			s, pattern, options := in.String("string"), in.String("regex_pattern"), regexOptions(in)
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			re, err := compile(pattern, options)
+			if err != nil {
+				return one(false, unlessInvalid(err))
+			}
+			match, err := re.FindStringMatch(s)
+			if err != nil {
+				return node.Result{}, tooSlow(err)
+			}
+			return one(match != nil, nil)
+		},
+	}
+}
+
+// RegexExtract returns what a pattern matches, or a group of it. A pattern that is none gives nothing.
+func RegexExtract() *node.Class {
+	inputs := []node.Input{
+		multiline("string", "The text to look into."),
+		multiline("regex_pattern", "The regular expression."),
+		{Name: "mode", Type: node.Combo, Options: []string{firstMatch, allMatches, firstGroup, allGroups}, Tooltip: "What is taken; several are put on lines of their own."},
+	}
+	return &node.Class{
+		Name: "RegexExtract", DisplayName: "Regex Extract", Category: "utils/string", Module: moduleString,
+		Description: "Takes what a regular expression matches out of a text.",
+		Inputs: append(append(inputs, regexFlags()...), node.Input{
+			Name: "group_index", Type: node.Int, Default: 1, Min: 0, Max: 100, Tooltip: "Which group is taken.",
+		}),
+		Outputs: textOut(),
+		Run:     runRegexExtract,
+	}
+}
+
+func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	s, pattern, mode, group := in.String("string"), in.String("regex_pattern"), in.String("mode"), in.Int("group_index")
+	options := regexOptions(in)
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	if group < 0 {
+		return node.Result{}, fault.New(fault.Invalid, "regex", "there is no group %d", group)
+	}
+	re, err := compile(pattern, options)
+	if err != nil {
+		return one("", unlessInvalid(err))
+	}
+	most := 0
+	if mode == firstMatch || mode == firstGroup {
+		most = 1
+	}
+	switch mode {
+	case firstMatch:
+		group = 0
+	case allMatches: // as findall: the first group stands for the match where there is one
+		group = min(re.count, 1)
+	case firstGroup, allGroups:
+		if group > re.count || mode == allGroups && re.count == 0 {
+			return one("", nil)
+		}
+	default:
+		return one(nil, orUnknown(in, mode))
+	}
+	found, err := re.find(ctx, s, group, most)
+	return bounded(strings.Join(found, "\n"), err)
+}
+
+// find returns a group of the first most matches, of all when it is 0. One that took no part is empty.
+func (re *expression) find(ctx context.Context, s string, group, most int) ([]string, error) {
+	runes := []rune(s)
+	var found []string
+	deadline, size := time.Now().Add(maxSearch), 0
+	match, err := re.FindRunesMatch(runes)
+	for ; match != nil && err == nil && (most == 0 || len(found) < most); match, err = re.after(match, runes) {
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case time.Now().After(deadline):
+			return nil, tooSlow(nil)
+		}
+		text := ""
+		if g := match.GroupByNumber(group); g != nil {
+			text = g.String()
+		}
+		if size += len(text) + 1; size > maxLength {
+			return nil, tooLong()
+		}
+		found = append(found, text)
+	}
+	if err != nil {
+		return nil, tooSlow(err)
+	}
+	return found, nil
+}
+
+// unlessInvalid drops the failure of a pattern that is none, and keeps others.
+func unlessInvalid(err error) error {
+	if fault.Is(err, fault.Invalid) {
+		return nil
+	}
+	return err
+}
+
+// regexFlags are the flags of the classes that only look.
+func regexFlags() []node.Input {
+	flags := []node.Input{
+		flag("case_insensitive", true, "Whether upper and lower case match each other."),
+		flag("multiline", false, "Whether ^ and $ match at every line."),
+		flag("dotall", false, "Whether the dot matches line ends, too."),
+	}
+	for i := range flags {
+		flags[i].Section = node.Required
+	}
+	return flags
+}

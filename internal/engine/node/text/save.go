@@ -1,0 +1,88 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The formats of SaveText and their content types.
+const (
+	formatText     = "txt"
+	formatCSV      = "csv"
+	formatMarkdown = "md"
+	formatJSON     = "json"
+)
+
+func contentType(format string) (string, bool) {
+	t, ok := map[string]string{
+		formatText: "text/plain; charset=utf-8", formatCSV: "text/csv; charset=utf-8",
+		formatMarkdown: "text/markdown; charset=utf-8", formatJSON: "application/json",
+	}[format]
+	return t, ok
+}
+
+// SaveText writes a text to the account's output folder and passes it on.
+func SaveText() *node.Class {
+	return &node.Class{
+		Name: "SaveText", DisplayName: "Save Text", Category: "utils/string", Module: moduleString,
+		Description:   "Writes the text as a file into the output folder. JSON is indented if it is valid.",
+		SearchAliases: []string{"export text", "write text", "text output"},
+		Inputs: []node.Input{
+			{Name: "text", Type: node.String, ForceInput: true, Tooltip: "The text to write."},
+			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
+			{
+				Name: "format", Type: node.Combo, Options: []string{formatText, formatCSV, formatMarkdown, formatJSON},
+				Tooltip: "The kind of file.",
+			},
+		},
+		Outputs:    textOut(),
+		OutputNode: true,
+		Run:        runSaveText,
+	}
+}
+
+func runSaveText(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	text, prefix, format := in.String("text"), in.String("filename_prefix"), in.String("format")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	kind, known := contentType(format)
+	if !known {
+		return node.Result{}, fault.New(fault.Invalid, "input_type", "there is no format %.64q", format)
+	}
+	content := text
+	if format == formatJSON {
+		content = indented(text)
+	}
+	file, err := call.Files.Save(ctx, node.Save{
+		Folder: node.FolderOutput, Prefix: node.ExpandName(prefix, 0, 0, call.SubmittedAt), Suffix: "." + format, ContentType: kind,
+	}, func(w io.Writer) error {
+		_, err := io.WriteString(w, content)
+		return err
+	})
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{
+		Outputs: []node.Value{text}, UI: map[string][]any{"text": {text}, "files": {file}},
+	}, nil
+}
+
+// maxIndented bounds the JSON that is indented: the result can be much larger.
+const maxIndented = 1 << 20
+
+// indented is JSON with two spaces a level; anything else stays as it is.
+func indented(text string) string {
+	var b bytes.Buffer
+	if len(text) > maxIndented || strings.Count(text, "[")+strings.Count(text, "{") > maxIndented/64 || json.Indent(&b, []byte(text), "", "  ") != nil || b.Len() > maxLength {
+		return text
+	}
+	return b.String()
+}

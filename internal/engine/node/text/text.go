@@ -1,0 +1,95 @@
+// Package text holds the native node classes that make, join and show text. Their
+// definitions and results follow the node graph semantics, section 5.5.
+package text
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// The modules in which the original classes stand; clients group by them.
+const (
+	moduleString    = "comfy_extras.nodes_string"
+	modulePrimitive = "comfy_extras.nodes_primitive"
+	modulePreview   = "comfy_extras.nodes_preview_any"
+)
+
+// maxLength bounds the bytes of a text that a class makes; more is Exhausted.
+const maxLength = 16 << 20
+
+// Classes returns the family's classes in the order in which they are listed.
+func Classes() []*node.Class {
+	return []*node.Class{
+		PrimitiveString(), PrimitiveStringMultiline(), StringConcatenate(), StringReplace(), StringTrim(),
+		CaseConverter(), StringSubstring(), StringLength(), StringContains(), StringCompare(),
+		RegexMatch(), RegexExtract(), RegexReplace(), JsonExtractString(), StringFormat(), SaveText(), PreviewAny(),
+	}
+}
+
+// PrimitiveString yields the text it holds.
+func PrimitiveString() *node.Class {
+	return primitive("PrimitiveString", "String", false)
+}
+
+// PrimitiveStringMultiline yields the text it holds, edited over several lines.
+func PrimitiveStringMultiline() *node.Class {
+	return primitive("PrimitiveStringMultiline", "String (Multiline)", true)
+}
+
+func primitive(name, display string, multiline bool) *node.Class {
+	return &node.Class{
+		Name: name, DisplayName: display, Category: "utils/primitive", Module: modulePrimitive,
+		Description: "Yields the text it holds, for several inputs to share.",
+		Inputs:      []node.Input{{Name: "value", Type: node.String, Multiline: multiline, Tooltip: "The text."}},
+		Outputs:     textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			value := in.String("value")
+			return one(value, in.Err())
+		},
+	}
+}
+
+// StringConcatenate joins two texts with a delimiter between them.
+func StringConcatenate() *node.Class {
+	return &node.Class{
+		Name: "StringConcatenate", DisplayName: "Concatenate", Category: "utils/string", Module: moduleString,
+		Description:   "Joins two texts with a delimiter between them.",
+		SearchAliases: []string{"text concat", "join text", "merge text", "combine strings"},
+		Inputs: []node.Input{
+			multiline("string_a", "The first text."),
+			multiline("string_b", "The second text."),
+			{Name: "delimiter", Type: node.String, Default: "", Tooltip: "What stands between them."},
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			a, b, between := in.String("string_a"), in.String("string_b"), in.String("delimiter")
+			return bounded(a+between+b, in.Err())
+		},
+	}
+}
+
+// multiline declares a required text input of several lines.
+func multiline(name, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.String, Multiline: true, Tooltip: tooltip}
+}
+
+func textOut() []node.Output { return []node.Output{{Type: node.String}} }
+
+// one wraps a single output.
+func one(value node.Value, err error) (node.Result, error) {
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{value}}, nil
+}
+
+// bounded is one for a text that may have grown.
+func bounded(text string, err error) (node.Result, error) {
+	if err == nil && len(text) > maxLength {
+		err = tooLong()
+	}
+	return one(text, err)
+}

@@ -1,0 +1,68 @@
+package node
+
+import (
+	"encoding/json"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// bytesPerPixel is the memory of a pixel of the widest value: four floats.
+const bytesPerPixel = 16
+
+// weight adds up the memory of what the calls of one node give. A list of thousands of values, each within its own
+// bound, would fill any machine: together they may take what one value may.
+type weight struct {
+	most  int64 // pixels of any one value, as Call.MaxPixels
+	bytes int64
+}
+
+// add counts a result, or refuses it.
+func (w *weight) add(res Result) error {
+	for _, value := range res.Outputs {
+		w.bytes += bytesOf(value)
+	}
+	most := w.most
+	if most <= 0 {
+		most = raster.DefaultMaxPixels
+	}
+	if w.bytes/bytesPerPixel > most {
+		return fault.New(fault.Exhausted, "list_too_large", "the values of a list take more than %d bytes together", most*bytesPerPixel)
+	}
+	return nil
+}
+
+// samples are what images and masks have in common.
+type samples interface {
+	Pixels() int64
+	Channels() int
+	Is8Bit() bool
+}
+
+// bytesOf is about the memory of a value.
+func bytesOf(value Value) int64 {
+	switch v := value.(type) {
+	case samples:
+		size := v.Pixels() * int64(v.Channels())
+		if !v.Is8Bit() {
+			size *= 4
+		}
+		return size
+	case *media.Sound:
+		return v.Bytes()
+	case *media.Video:
+		return v.Bytes()
+	case string:
+		return int64(len(v))
+	case json.RawMessage:
+		return int64(len(v))
+	case List:
+		var size int64
+		for _, element := range v {
+			size += bytesOf(element)
+		}
+		return size
+	}
+	return 0
+}

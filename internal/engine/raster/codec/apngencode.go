@@ -1,0 +1,94 @@
+package codec
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+// Animation tunes EncodeAnimation.
+type Animation struct {
+	Level       int    // deflate level 0 to 9
+	FrameMillis int    // how long each frame shows, up to 65535
+	Metadata    []Text // private "comf" chunks, behind the pixels of the first frame
+}
+
+// EncodeAnimation writes all frames as one animated PNG that repeats for ever. A
+// single frame makes a still PNG.
+func EncodeAnimation(ctx context.Context, w io.Writer, im *raster.Image, o Animation) error {
+	if o.FrameMillis < 0 || o.FrameMillis > math.MaxUint16 {
+		return fmt.Errorf("frame time of %d ms is not 0 to %d", o.FrameMillis, math.MaxUint16)
+	}
+	if err := writeHead(w, im, nil); err != nil {
+		return err
+	}
+	a := animator{w: w, im: im, o: o}
+	if im.Frames() > 1 {
+		control := binary.BigEndian.AppendUint32(nil, uint32(im.Frames()))
+		if err := writeChunk(w, "acTL", binary.BigEndian.AppendUint32(control, 0)); err != nil {
+			return err
+		}
+	}
+	for i := range im.Frames() {
+		if err := a.frame(ctx, i); err != nil {
+			return err
+		}
+	}
+	return writeChunk(w, "IEND", nil)
+}
+
+// animator numbers the chunks of an animation.
+type animator struct {
+	w        io.Writer
+	im       *raster.Image
+	o        Animation
+	sequence uint32
+}
+
+func (a *animator) next() uint32 {
+	a.sequence++
+	return a.sequence - 1
+}
+
+func (a *animator) frame(ctx context.Context, i int) error {
+	if a.im.Frames() > 1 {
+		if err := writeChunk(a.w, "fcTL", a.control()); err != nil {
+			return err
+		}
+	}
+	if i > 0 {
+		return writePixels(ctx, a.w, a.im, i, a.o.Level, func(w io.Writer, data []byte) error {
+			return writeChunk(w, "fdAT", append(binary.BigEndian.AppendUint32(nil, a.next()), data...))
+		})
+	}
+	if err := writePixels(ctx, a.w, a.im, 0, a.o.Level, chunkIDAT); err != nil {
+		return err
+	}
+	for _, t := range a.o.Metadata {
+		data, err := t.latin1()
+		if err != nil {
+			return err
+		}
+		if err := writeChunk(a.w, "comf", data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// control is the frame control chunk of a full frame that replaces the one before.
+func (a *animator) control() []byte {
+	b := new(bytes.Buffer)
+	for _, v := range []uint32{a.next(), uint32(a.im.Width()), uint32(a.im.Height()), 0, 0} {
+		b.Write(binary.BigEndian.AppendUint32(nil, v))
+	}
+	b.Write(binary.BigEndian.AppendUint16(nil, uint16(a.o.FrameMillis)))
+	b.Write(binary.BigEndian.AppendUint16(nil, 1000))
+	b.Write([]byte{0, 0}) // dispose none, blend source
+	return b.Bytes()
+}

@@ -1,0 +1,86 @@
+package codec
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"io"
+
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+func scanJPEG(data []byte) (layout, error) {
+	c, err := jpeg.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return layout{}, fmt.Errorf("jpeg header: %w", err)
+	}
+	return layout{c.Width, c.Height, 1, jpegOrientation(data)}, nil
+}
+
+func decodeJPEG(ctx context.Context, data []byte, l layout) (*frames, error) {
+	im, err := jpeg.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("jpeg: %w", err)
+	}
+	if y, ok := im.(*image.YCbCr); ok {
+		out := newFrames(l, false)
+		return out, chromaJPEG.convert(ctx, y, out.rgb)
+	}
+	return convert(ctx, im, l, false)
+}
+
+// previewSide and previewQuality bound live previews: 512² at 80 is about 20 KB and 4 ms.
+const (
+	previewSide    = 512
+	previewQuality = 80
+)
+
+// EncodePreview writes one frame as a JPEG of at most 512 pixels a side. Of a large one only some pixels
+// are looked at, so that a preview costs about the same whatever it is of.
+func EncodePreview(ctx context.Context, e raster.Engine, w io.Writer, im *raster.Image, frame int) error {
+	coarse := im.Frame(frame)
+	if long := max(coarse.Width(), coarse.Height()); long > 4*previewSide {
+		width, height := max(1, coarse.Width()*2*previewSide/long), max(1, coarse.Height()*2*previewSide/long)
+		var err error
+		if coarse, err = e.Resize(ctx, coarse, width, height, raster.NearestExact); err != nil {
+			return err
+		}
+	}
+	return EncodeThumbnail(ctx, e, w, coarse, 0, previewSide, previewQuality)
+}
+
+// EncodeThumbnail writes one frame as a JPEG of at most side pixels a side; smaller
+// frames keep their size. Alpha is dropped.
+func EncodeThumbnail(ctx context.Context, e raster.Engine, w io.Writer, im *raster.Image, frame, side, quality int) error {
+	small := im.Frame(frame)
+	if long := max(small.Width(), small.Height()); long > side {
+		width := max(1, (small.Width()*side+long/2)/long)
+		height := max(1, (small.Height()*side+long/2)/long)
+		var err error
+		if small, err = e.Resize(ctx, small, width, height, raster.Lanczos); err != nil {
+			return err
+		}
+	}
+	if err := jpeg.Encode(w, opaque(small), &jpeg.Options{Quality: quality}); err != nil {
+		return fmt.Errorf("encode preview: %w", err)
+	}
+	return ctx.Err()
+}
+
+// opaque returns frame 0 as a standard image without alpha.
+func opaque(im *raster.Image) image.Image {
+	c := im.Channels()
+	out := image.NewRGBA(image.Rect(0, 0, im.Width(), im.Height()))
+	buf := make([]uint8, im.Width()*c)
+	for y := range im.Height() {
+		row := im.Row8(buf, 0, y)
+		dst := out.Pix[y*out.Stride:][:4*im.Width()]
+		for x := range im.Width() {
+			s, d := row[x*c:][:c], dst[4*x:][:4]
+			d[0], d[1], d[2], d[3] = s[0], s[min(1, c-1)], s[min(2, c-1)], 255
+		}
+	}
+	return out
+}

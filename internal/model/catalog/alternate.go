@@ -1,0 +1,255 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+)
+
+// Alternate is another server of a model (router contract, model_provider): an entry of its own
+// says how that server is spoken to, and expressions translate between the two.
+type Alternate struct {
+	Server string // as model_provider names it
+	Model  *Model // how the server is spoken to, what it takes and what it costs
+
+	id       string // of Model
+	line     int    // in the file
+	request  map[string]Expr
+	used     map[string]bool // fields of the native body that the request reads; nil = all
+	lossy    map[string]Expr // field -> when something of it is lost
+	response Expr
+	fallback Expr
+}
+
+// Servers returns the names that model_provider takes for servers other than a model's own.
+func Servers() []string { return []string{"fal", "wavespeed", "runware", "higgsfield"} }
+
+// Alternate returns the model's alternate of that name.
+func (m *Model) Alternate(server string) (*Alternate, bool) {
+	for _, a := range m.Alternates {
+		if a.Server == server {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// PriceAt is Price at the server that a call names; one that does not serve the model, as the names of
+// the model's own, gives the model's own price. strict says that the body is that server's already.
+func (m *Model) PriceAt(server string, strict bool, body []byte) Estimate {
+	a, ok := m.Alternate(server)
+	if !ok {
+		return m.Price(body)
+	}
+	if !strict {
+		translated, _, err := a.Request(body)
+		if err != nil {
+			return Estimate{Source: PriceUnknown, Reason: "the body cannot be translated for " + server}
+		}
+		body = translated
+	}
+	return a.Model.Price(body)
+}
+
+// StandsIn reports whether the alternate may serve this body in the place of a server that is away.
+func (a *Alternate) StandsIn(body []byte) bool {
+	return !a.fallback.Set() || a.fallback.Holds(Scope{Input: decodeBounded(body)})
+}
+
+// Request translates a body of the model into one of the alternate's, and names the top-level fields
+// of which something is lost, sorted. body is one JSON object. A number beyond 64 bits is rounded.
+func (a *Alternate) Request(body []byte) (translated []byte, dropped []string, err error) {
+	if a.request == nil {
+		return body, nil, nil
+	}
+	input, err := jsondoc.Whole(body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the body: %w", err)
+	}
+	scope, out := Scope{Input: input}, map[string]any{}
+	for name, e := range a.request {
+		if value := e.Eval(scope); value != nil {
+			out[name] = value
+		}
+	}
+	if translated, err = encode(out); err != nil {
+		return nil, nil, fmt.Errorf("write the body for %s: %w", a.Server, err)
+	}
+	return translated, a.lost(scope), nil
+}
+
+// lost names the fields that have a value and do not come through whole.
+func (a *Alternate) lost(s Scope) []string {
+	lost := map[string]bool{}
+	object, _ := s.Input.(map[string]any)
+	for name, value := range object {
+		if value != nil && a.used != nil && !a.used[name] {
+			lost[name] = true
+		}
+	}
+	for name, when := range a.lossy {
+		if when.Holds(s) {
+			lost[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(lost))
+}
+
+// Translates reports whether answers of the alternate have another shape than the model's.
+func (a *Alternate) Translates() bool { return a.response.Set() }
+
+// Response translates an answer of the alternate into one of the model m, whose output schema it
+// then keeps to. input is the caller's body; handle is empty for a synchronous alternate.
+func (a *Alternate) Response(m *Model, input, answer []byte, handle string) ([]byte, error) {
+	caller, err := jsondoc.Whole(input)
+	if err != nil {
+		return nil, fmt.Errorf("read the body: %w", err)
+	}
+	document, err := jsondoc.Whole(answer)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	object, ok := a.response.Eval(Scope{Status: 200, Input: caller, Body: document, Handle: handle}).(map[string]any)
+	if !ok {
+		return nil, errors.New("the answer has not what its translation needs")
+	}
+	translated, err := encode(object)
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	if m.output != nil {
+		if broken := m.output.violations(translated); len(broken) > 0 {
+			return nil, fmt.Errorf("the translated answer breaks the output schema of %s at %v: %s", m.ID, broken[0].path, broken[0].msg)
+		}
+	}
+	return translated, nil
+}
+
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	w := json.NewEncoder(&b)
+	w.SetEscapeHTML(false)
+	if err := w.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// alternate is an Alternate as written.
+type alternate struct {
+	Server, Model      string
+	Request, Lossy     map[string]Expr
+	Response, Fallback Expr
+	node               *yaml.Node
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler; it keeps where the alternate stands.
+func (a *alternate) UnmarshalYAML(n *yaml.Node) error {
+	type plain alternate
+	if err := n.Decode((*plain)(a)); err != nil {
+		return err
+	}
+	a.node = n
+	return nil
+}
+
+func (a *alternate) compile() (*Alternate, error) {
+	used, err := inputsOf(a.Request)
+	if err != nil {
+		return nil, &problem{a.node, err.Error()}
+	}
+	return &Alternate{
+		Server: a.Server, id: a.Model, line: a.node.Line, request: a.Request, used: used, lossy: a.Lossy,
+		response: a.Response, fallback: a.Fallback,
+	}, nil
+}
+
+// inputsOf returns the top-level fields of the caller's body that expressions read; nil when one
+// reads all of it.
+func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
+	found := inputs{fields: map[string]bool{}}
+	for _, e := range expressions {
+		tree, err := parser.Parse(e.source)
+		if err != nil {
+			return nil, err
+		}
+		ast.Walk(&tree.Node, &found)
+	}
+	if found.whole > found.members {
+		return nil, nil
+	}
+	return found.fields, nil
+}
+
+// inputs collects members of "input". Each of them holds one mention of it; a mention more is of
+// the whole.
+type inputs struct {
+	fields         map[string]bool
+	members, whole int
+}
+
+// Visit implements ast.Visitor.
+func (i *inputs) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if n.Value == "input" {
+			i.whole++
+		}
+	case *ast.MemberNode:
+		of, named := n.Node.(*ast.IdentifierNode)
+		field, plain := n.Property.(*ast.StringNode)
+		if named && plain && of.Value == "input" {
+			i.fields[field.Value] = true
+			i.members++
+		}
+	}
+}
+
+// joinAlternates finds the entries of the model's alternates and tries the translation on its example.
+func (m *Model) joinAlternates(models map[string]*Model) []error {
+	var problems []error
+	seen := map[string]bool{}
+	for _, a := range m.Alternates {
+		a.Model = models[a.id]
+		var problem string
+		switch {
+		case seen[a.Server]:
+			problem = fmt.Sprintf("the server %s stands twice", a.Server)
+		case a.Model == nil:
+			problem = fmt.Sprintf("there is no model %s", a.id)
+		case a.Model == m:
+			problem = "a model is no alternate of itself"
+		default:
+			problem = a.tried(m)
+		}
+		seen[a.Server] = true
+		if problem != "" {
+			problems = append(problems, fmt.Errorf("%d: alternates of %s: %s", a.line, m.ID, problem))
+		}
+	}
+	return problems
+}
+
+// tried translates the model's example and returns what the alternate would refuse of it.
+func (a *Alternate) tried(m *Model) string {
+	if m.Example == nil {
+		return ""
+	}
+	body, _, err := a.Request(m.Example)
+	if err != nil {
+		return err.Error()
+	}
+	if broken := a.Model.Validate(body); len(broken) > 0 {
+		return fmt.Sprintf("the example, translated, breaks the input schema of %s at %v: %s", a.id, broken[0].Loc, broken[0].Msg)
+	}
+	return ""
+}

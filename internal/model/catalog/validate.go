@@ -1,0 +1,195 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+)
+
+// maxEcho bounds a rejected value that is repeated in a violation; a longer one is left out.
+const maxEcho = 8 << 10
+
+// maxViolations bounds how many fields one answer names.
+const maxViolations = 100
+
+// IsObject reports whether body is one JSON object, the only body the run route takes (checklist
+//
+func IsObject(body []byte) bool { return jsondoc.IsObject(body) }
+
+// Validate checks a body, which is one JSON object, against the input schema and the rules of the
+// entry. nil means accepted; a model without an input schema accepts every object. The result
+// follows the order of the document's paths.
+func (m *Model) Validate(body []byte) []Violation {
+	var found []violation
+	if m.input != nil {
+		found = m.input.violations(body)
+	}
+	if len(found) == 0 {
+		found = append(m.brokenRules(body), m.usurped(body)...)
+	}
+	return render(body, found)
+}
+
+// UnknownFields returns a violation for every top-level member of the body that the input schema
+// does not declare (reject_unknown_fields). A schema that is open on purpose, or absent, refuses
+// nothing.
+func (m *Model) UnknownFields(body []byte) []Violation {
+	if m.input == nil {
+		return nil
+	}
+	top := resolved(m.input.compiled)
+	if open, ok := top.AdditionalProperties.(bool); len(top.Properties) == 0 || top.AdditionalProperties != nil && (!ok || open) {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	var found []violation
+	for name := range object {
+		if top.Properties[name] == nil {
+			found = append(found, extraField(nil, name))
+		}
+	}
+	return render(body, found)
+}
+
+func resolved(s *jsonschema.Schema) *jsonschema.Schema {
+	for s.Ref != nil && len(s.Properties) == 0 {
+		s = s.Ref
+	}
+	return s
+}
+
+// violation is a Violation before the rejected value is looked up.
+type violation struct {
+	path  []string // in the document
+	loc   []any    // of a rule; nil = from path
+	field string   // a missing member below path
+	msg   string
+	kind  string
+	ctx   map[string]any
+}
+
+func (s *schema) violations(body []byte) []violation {
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return []violation{{msg: "Invalid JSON", kind: "json_invalid"}}
+	}
+	var invalid *jsonschema.ValidationError
+	if !errors.As(s.compiled.Validate(instance), &invalid) {
+		return nil
+	}
+	var found []violation
+	for _, leaf := range innermost(invalid) {
+		found = append(found, describe(leaf)...)
+	}
+	return found
+}
+
+func (m *Model) brokenRules(body []byte) []violation {
+	if len(m.rules) == 0 {
+		return nil
+	}
+	scope := Scope{Input: decodeBounded(body)}
+	var found []violation
+	for _, r := range m.rules {
+		if !r.refuse.Holds(scope) {
+			continue
+		}
+		path := make([]string, len(r.loc))
+		for i, step := range r.loc {
+			path[i] = fmt.Sprint(step)
+		}
+		found = append(found, violation{path: path, loc: r.loc, msg: r.msg, kind: r.kind})
+	}
+	return found
+}
+
+func decodeBounded(body []byte) any {
+	value, err := jsondoc.Skeleton(bytes.NewReader(body))
+	if err != nil { // expressions of a body that is no JSON see nothing
+		return nil
+	}
+	return value
+}
+
+// render gives violations the contract's shape, with the rejected values as the caller wrote them.
+func render(body []byte, found []violation) []Violation {
+	if len(found) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(found, func(a, b violation) int {
+		return cmp.Or(slices.Compare(a.path, b.path), strings.Compare(a.field, b.field), strings.Compare(a.kind, b.kind))
+	})
+	found = found[:min(len(found), maxViolations)]
+	values := jsondoc.Raw(body, lookups(found)...)
+	violations := make([]Violation, 0, len(found))
+	for _, v := range found {
+		rendered := Violation{Loc: v.location(values), Msg: v.msg, Type: v.kind}
+		if input := values[pointerTo(v.path)]; len(input) <= maxEcho {
+			rendered.Input = input
+		}
+		if ctx, err := json.Marshal(v.ctx); err == nil && len(v.ctx) > 0 {
+			rendered.Ctx = ctx
+		}
+		violations = append(violations, rendered)
+	}
+	return violations
+}
+
+// lookups are the places of the body that violations need: the rejected values, and the parents of
+// steps that may be positions in an array.
+func lookups(found []violation) []string {
+	var pointers []string
+	for _, v := range found {
+		pointers = append(pointers, pointerTo(v.path))
+		for i, step := range v.path {
+			if _, err := strconv.Atoi(step); err == nil {
+				pointers = append(pointers, pointerTo(v.path[:i]))
+			}
+		}
+	}
+	slices.Sort(pointers)
+	return slices.Compact(pointers)
+}
+
+// location is the path of the offending field, "body" first; positions in arrays are numbers.
+func (v violation) location(values map[string]json.RawMessage) []any {
+	loc := []any{"body"}
+	if v.loc != nil {
+		return append(loc, v.loc...)
+	}
+	for i, step := range v.path {
+		index, err := strconv.Atoi(step)
+		if parent := values[pointerTo(v.path[:i])]; err == nil && len(parent) > 0 && parent[0] == '[' {
+			loc = append(loc, index)
+			continue
+		}
+		loc = append(loc, step)
+	}
+	if v.field != "" {
+		loc = append(loc, v.field)
+	}
+	return loc
+}
+
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+func pointerTo(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteByte('/')
+		b.WriteString(escapePointer.Replace(step))
+	}
+	return b.String()
+}

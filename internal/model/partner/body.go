@@ -1,0 +1,152 @@
+package partner
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// CodeInput is the code of an argument that no body can be made of.
+const CodeInput = "input_type"
+
+// body writes the model's request. Equal arguments give equal bytes: a repeated run is known by them.
+func (p *model) body(ctx context.Context, args node.Args) ([]byte, error) {
+	if len(p.fields) == 0 {
+		return wholeBody(args)
+	}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for _, f := range p.fields {
+		value, given := args[f.input.Name]
+		if !given || value == nil {
+			continue
+		}
+		raw, err := f.encode(ctx, value)
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil {
+			continue
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		name, err := json.Marshal(f.input.Name)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(raw)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+func wholeBody(args node.Args) ([]byte, error) {
+	text, ok := args[bodyInput].(string)
+	raw := []byte(strings.TrimSpace(text))
+	if !ok || len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
+		return nil, fault.New(fault.Invalid, CodeInput, "input %s is not a JSON object", bodyInput)
+	}
+	return raw, nil
+}
+
+// encode returns one member's JSON; nil leaves it out.
+func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, error) {
+	if f.wire == asPicture {
+		return f.picture(ctx, value)
+	}
+	if text, ok := value.(string); ok && text == "" && f.input.Section == node.Optional && f.leavesOut() {
+		return nil, nil
+	}
+	if f.values != nil {
+		return f.option(value)
+	}
+	if f.wire == asJSON {
+		return f.json(value)
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not of its type", f.input.Name)
+	}
+	return raw, nil
+}
+
+// leavesOut reports whether an empty text stands for "not given": it does where it is what widgets hold
+// at first.
+func (f *field) leavesOut() bool {
+	_, offered := f.values[""]
+	return !offered && (f.input.Default == nil || f.input.Default == "" || f.wire == asJSON)
+}
+
+func (f *field) option(value node.Value) (json.RawMessage, error) {
+	text, ok := value.(string)
+	if !ok {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is none of its choices", f.input.Name)
+		}
+		text = string(raw)
+	}
+	raw, ok := f.values[text]
+	if !ok {
+		return nil, fault.New(fault.Invalid, CodeInput, "input %s is none of its choices: %.100q", f.input.Name, text)
+	}
+	return raw, nil
+}
+
+func (f *field) json(value node.Value) (json.RawMessage, error) {
+	text, ok := value.(string)
+	if !ok {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not JSON", f.input.Name)
+		}
+		return raw, nil
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, []byte(text)); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not JSON: quote texts, brace objects, bracket lists", f.input.Name)
+	}
+	return out.Bytes(), nil
+}
+
+const (
+	// pictureLevel is the deflate level of a sent picture: what is saved in transfer is worth the time.
+	pictureLevel = 6
+	// maxPicture bounds an encoded picture: providers take far less.
+	maxPicture = 48 << 20
+)
+
+// picture writes the first frame of an image as PNG, the way the provider takes it.
+func (f *field) picture(ctx context.Context, value node.Value) (json.RawMessage, error) {
+	im, ok := value.(*raster.Image)
+	if !ok {
+		return nil, fault.New(fault.Invalid, CodeInput, "input %s is not an image", f.input.Name)
+	}
+	if im.Frames() > 1 {
+		return nil, fault.New(fault.Invalid, CodeInput, "input %s takes one image, not a batch of %d", f.input.Name, im.Frames())
+	}
+	var file bytes.Buffer
+	if err := codec.EncodePNG(ctx, &file, im, 0, codec.PNGOptions{Level: pictureLevel}); err != nil {
+		return nil, fmt.Errorf("encode input %s: %w", f.input.Name, err)
+	}
+	if file.Len() > maxPicture {
+		return nil, fault.New(fault.Exhausted, "picture_limit", "input %s has %d bytes as PNG; at most %d are sent", f.input.Name, file.Len(), maxPicture)
+	}
+	text := base64.StdEncoding.EncodeToString(file.Bytes())
+	if f.media == catalog.MediaData {
+		text = "data:image/png;base64," + text
+	}
+	return json.RawMessage(`"` + text + `"`), nil
+}

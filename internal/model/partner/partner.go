@@ -1,0 +1,113 @@
+// Package partner makes node classes of the catalog's models: inputs from a model's input schema, outputs
+// from what its entry says of the answer. A class writes the body and reads the answer; the call itself, with
+// everything that makes it paid for once, is behind node.Models.
+package partner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// prefix begins the names of all classes of models, so that none collides with a native one.
+const prefix = "Partner_"
+
+// Name is the class of a model: "bfl/flux-2-pro" is Partner_bfl_flux-2-pro. It depends on nothing but the id.
+func Name(model string) string {
+	provider, name, _ := strings.Cut(model, "/")
+	return prefix + provider + "_" + name
+}
+
+// Classes returns the classes of all models of a snapshot, in the order of their ids.
+func Classes(s *catalog.Snapshot) ([]*node.Class, error) {
+	classes := make([]*node.Class, 0, len(s.Models()))
+	for _, m := range s.Models() {
+		c, err := Class(m)
+		if err != nil {
+			return nil, err
+		}
+		classes = append(classes, c)
+	}
+	return classes, nil
+}
+
+// Class returns the class of one model. It keeps the model as it is: a class of an older catalog goes on
+// to write the body that its graph was checked against.
+func Class(m *catalog.Model) (*node.Class, error) {
+	list, err := fields(m)
+	if err != nil {
+		return nil, fmt.Errorf("inputs of the node of %s: %w", m.ID, err)
+	}
+	p := &model{entry: m, fields: list}
+	c := &node.Class{
+		Name: Name(m.ID), DisplayName: m.Title, Category: "api node/" + m.Provider, Module: "comfy_api_nodes.nodes_" + strings.ReplaceAll(m.Provider, "-", "_"),
+		Description: describe(m), Partner: true, Uncached: m.Node.Uncached,
+		Inputs: p.inputs(), SearchAliases: []string{m.ID},
+		Cost:   func(node.Args, int64) time.Duration { return m.Limits.Total },
+		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, answerPixels) },
+		Run:    p.run,
+	}
+	for _, o := range m.NodeOutputs() {
+		out := node.Output{Name: o.Name, Type: node.String, IsList: o.Several()}
+		if o.Type == catalog.NodeImage {
+			out.Type, out.IsList = node.Image, false // several pictures are one batch
+		} else {
+			c.OutputNode = true // a file or a text is a result in itself
+		}
+		c.Outputs = append(c.Outputs, out)
+	}
+	return c, nil
+}
+
+// answerPixels is what a model's picture is taken for while a job is planned: four megapixels, four at once.
+const answerPixels = 16 << 20
+
+func describe(m *catalog.Model) string {
+	text := "Runs the model " + m.ID + " at its provider, and is charged for once."
+	if m.Docs != "" {
+		text += " What the inputs mean: " + m.Docs
+	}
+	return text
+}
+
+// model is the run side of one class.
+type model struct {
+	entry  *catalog.Model
+	fields []field
+}
+
+// bodyInput is the one input of a model without a schema.
+const bodyInput = "body"
+
+func (p *model) inputs() []node.Input {
+	if len(p.fields) == 0 {
+		return []node.Input{{
+			Name: bodyInput, Type: node.String, Default: "{}", Multiline: true, Tooltip: "The request, a JSON object, as the provider documents it.",
+		}}
+	}
+	inputs := make([]node.Input, len(p.fields))
+	for i, f := range p.fields {
+		inputs[i] = f.input
+	}
+	return inputs
+}
+
+func (p *model) run(ctx context.Context, call *node.Call) (node.Result, error) {
+	if call.Models == nil {
+		return node.Result{}, fmt.Errorf("node %s runs where no model can be called", call.NodeID)
+	}
+	body, err := p.body(ctx, call.Args)
+	if err != nil {
+		return node.Result{}, err
+	}
+	answer, err := call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
+	if err != nil {
+		return node.Result{}, err
+	}
+	defer answer.Content.Close()
+	return p.result(ctx, call, answer)
+}

@@ -1,0 +1,273 @@
+package partner
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// wireType says how an argument is written into the body.
+type wireType uint8
+
+// The ways to write an argument.
+const (
+	asText    wireType = iota // a JSON string
+	asNumber                  // a JSON number
+	asBool                    // true or false
+	asJSON                    // the argument is JSON text, put in as it stands
+	asPicture                 // a linked picture, as its media rule says
+)
+
+// field is one member of a model's body and the input that gives it.
+type field struct {
+	input  node.Input
+	wire   wireType
+	media  string                     // of asPicture
+	values map[string]json.RawMessage // of a choice: what each option stands for
+}
+
+// property is the part of a JSON Schema that inputs are made of.
+type property struct {
+	Type        json.RawMessage   `json:"type"`
+	Title       string            `json:"title"`
+	Description string            `json:"description"`
+	Default     json.RawMessage   `json:"default"`
+	Const       json.RawMessage   `json:"const"`
+	Enum        []json.RawMessage `json:"enum"`
+	Minimum     *json.Number      `json:"minimum"`
+	Maximum     *json.Number      `json:"maximum"`
+	MultipleOf  *json.Number      `json:"multipleOf"`
+	MaxLength   *int              `json:"maxLength"`
+}
+
+// member is one name of an object and its value, in the object's order.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns the members of a JSON object in their order.
+func members(raw json.RawMessage) ([]member, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	var list []member
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.(string)} //nolint:forcetypeassert // a key of a JSON object is a string
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// fields returns the members that a model's body may have; none without an input schema or where the
+// schema names no properties.
+func fields(m *catalog.Model) ([]field, error) {
+	var schema struct {
+		Required   []string        `json:"required"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	if !m.InputAuthored() {
+		return nil, nil
+	}
+	if err := json.Unmarshal(m.InputSchema(), &schema); err != nil {
+		return nil, err
+	}
+	if len(schema.Properties) == 0 {
+		return nil, nil
+	}
+	properties, err := members(schema.Properties)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]field, 0, len(properties))
+	for _, p := range properties {
+		f, err := fieldOf(p, slices.Contains(schema.Required, p.name), m.InputMedia[p.name])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	// Clients show required inputs first; the body keeps the same order, which no provider minds.
+	slices.SortStableFunc(list, func(a, b field) int { return int(a.input.Section) - int(b.input.Section) })
+	return list, nil
+}
+
+func fieldOf(m member, required bool, media string) (field, error) {
+	var p property
+	if string(m.value) != "true" { // "anything"
+		if err := json.Unmarshal(m.value, &p); err != nil {
+			return field{}, err
+		}
+	}
+	f := field{input: node.Input{Name: m.name, Section: node.Optional, Tooltip: p.Description}}
+	if required {
+		f.input.Section = node.Required
+	}
+	if media != "" {
+		f.input.Type, f.wire, f.media = node.Image, asPicture, media
+		return f, nil
+	}
+	if p.Const != nil {
+		p.Enum = []json.RawMessage{p.Const}
+	}
+	if len(p.Enum) > 0 {
+		f.choose(p)
+		return f, nil
+	}
+	f.typed(p)
+	f.input.Default = orNil(f.input.Default, defaultOf(p, f.wire))
+	f.unset()
+	return f, nil
+}
+
+func orNil(a, b any) any {
+	if b != nil {
+		return b
+	}
+	return a
+}
+
+// typed gives the input the type that its property's type asks for.
+func (f *field) typed(p property) {
+	switch p.kind() {
+	case "string":
+		f.input.Type, f.wire = node.String, asText
+		f.input.Multiline = f.input.Name == "prompt" || strings.HasSuffix(f.input.Name, "_prompt") || p.MaxLength != nil && *p.MaxLength > longText
+	case "integer":
+		f.input.Type, f.wire = node.Int, asNumber
+		f.input.Min, f.input.Max, f.input.Step = whole(p.Minimum), whole(p.Maximum), whole(p.MultipleOf)
+		if f.input.Name == "seed" {
+			f.input.Control = true
+			f.input.Default = orNil(0, f.input.Min)
+		}
+	case "number":
+		f.input.Type, f.wire = node.Float, asNumber
+		f.input.Min, f.input.Max, f.input.Step = broken(p.Minimum), broken(p.Maximum), broken(p.MultipleOf)
+	case "boolean":
+		f.input.Type, f.wire = node.Boolean, asBool
+	default: // lists, objects, several types: the widget takes JSON
+		f.input.Type, f.wire, f.input.Multiline = node.String, asJSON, true
+		f.input.Placeholder = "JSON"
+	}
+}
+
+// longText is the length from which a text is written in a large widget.
+const longText = 200
+
+// unset makes an input that need not be given one that nobody gives by accident: clients send the value
+// of every widget, so a number or switch without a default of its own has none until it is wanted.
+func (f *field) unset() {
+	if f.input.Section != node.Optional || f.input.Default != nil {
+		return
+	}
+	switch f.wire {
+	case asNumber, asBool:
+		f.input.ForceInput = true
+	case asText, asJSON:
+		f.input.Default = ""
+	case asPicture:
+	}
+}
+
+// kind is the property's one type beside null, "" when it has several or none.
+func (p property) kind() string {
+	var one string
+	if json.Unmarshal(p.Type, &one) == nil {
+		return one
+	}
+	var several []string
+	if json.Unmarshal(p.Type, &several) != nil {
+		return ""
+	}
+	several = slices.DeleteFunc(several, func(t string) bool { return t == "null" })
+	if len(several) != 1 {
+		return ""
+	}
+	return several[0]
+}
+
+// choose makes the input a choice of the property's values. One that need not be given and has no default
+// offers to leave it out first.
+func (f *field) choose(p property) {
+	f.input.Type, f.wire, f.values = node.Combo, asText, map[string]json.RawMessage{}
+	if f.input.Section == node.Optional && p.Default == nil {
+		f.input.Options = []string{""}
+	}
+	for _, value := range p.Enum {
+		if string(value) == "null" {
+			continue
+		}
+		option := shown(value)
+		f.input.Options = append(f.input.Options, option)
+		f.values[option] = value
+	}
+	if p.Default != nil && string(p.Default) != "null" {
+		f.input.Default = shown(p.Default)
+	}
+}
+
+// shown is a value as a widget shows it: a string without its quotes.
+func shown(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+func defaultOf(p property, wire wireType) any {
+	if p.Default == nil || string(p.Default) == "null" {
+		return nil
+	}
+	switch wire {
+	case asNumber:
+		n := json.Number(p.Default)
+		if p.kind() == "integer" {
+			return whole(&n)
+		}
+		return broken(&n)
+	case asBool:
+		return string(p.Default) == "true"
+	case asText:
+		return shown(p.Default)
+	case asJSON:
+		return string(p.Default)
+	case asPicture:
+	}
+	return nil
+}
+
+func whole(n *json.Number) any {
+	if n == nil {
+		return nil
+	}
+	if v, err := n.Int64(); err == nil {
+		return int(v)
+	}
+	if v, err := n.Float64(); err == nil {
+		return int(v)
+	}
+	return nil
+}
+
+func broken(n *json.Number) any {
+	if n == nil {
+		return nil
+	}
+	if v, err := n.Float64(); err == nil {
+		return v
+	}
+	return nil
+}

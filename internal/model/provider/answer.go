@@ -1,0 +1,185 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// answer is a provider's response whose body is still to be read.
+type answer struct {
+	status      int
+	headers     map[string]string
+	contentType string
+	retryAfter  time.Duration
+	body        io.ReadCloser
+	watch       *outbound.Watcher
+	left        int64 // bytes it may still have
+	problem     error // why reading ended, when not at its end
+}
+
+// maxErrorBody bounds what is read of an answer that is no result.
+const maxErrorBody = 256 << 10
+
+// errTooLarge reports an answer above the entry's limit.
+var errTooLarge = errors.New("the answer is larger than the entry allows")
+
+func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64) *answer {
+	a := &answer{
+		status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), headers: map[string]string{},
+		body: resp.Body, watch: watch, left: limit, retryAfter: seconds(resp.Header.Get("Retry-After")),
+	}
+	for name := range resp.Header {
+		a.headers[strings.ToLower(name)] = resp.Header.Get(name)
+	}
+	if resp.Header.Get("Content-Encoding") != "" { // none was asked for
+		a.problem = errors.New("the answer is compressed")
+	}
+	return a
+}
+
+// maxRetryAfter bounds how long a provider can put us off at once.
+const maxRetryAfter = 5 * time.Minute
+
+func seconds(header string) time.Duration {
+	n, err := strconv.Atoi(header)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(time.Duration(n)*time.Second, maxRetryAfter)
+}
+
+func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+
+func (a *answer) json() bool {
+	media, _, err := mime.ParseMediaType(a.contentType)
+	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
+}
+
+// Read implements io.Reader under the bounds of the entry.
+func (a *answer) Read(p []byte) (int, error) {
+	if a.problem != nil {
+		return 0, a.problem
+	}
+	if int64(len(p)) > a.left+1 {
+		p = p[:a.left+1]
+	}
+	n, err := a.body.Read(p)
+	a.watch.Progress()
+	if a.left -= int64(n); a.left < 0 {
+		a.problem = errTooLarge
+		return 0, errTooLarge
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		a.problem = a.watch.Cause(err)
+		return n, a.problem
+	}
+	return n, err
+}
+
+func (a *answer) close() {
+	a.watch.Stop()
+	a.body.Close() //nolint:errcheck // what matters was read
+}
+
+// document reads a JSON answer to its end, writing its bytes to s as they come.
+func (a *answer) document(s *spool) (any, error) {
+	document, err := jsondoc.Skeleton(io.TeeReader(a, s))
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(s, a) // white space behind the document
+	return document, err
+}
+
+// stream passes an answer of bytes to the sink.
+func (a *answer) stream(sink io.Writer) (Outcome, error) {
+	s := &spool{sink: sink, through: true}
+	_, err := io.Copy(s, a)
+	switch {
+	case err != nil:
+		return a.unreadable(s, err)
+	case s.size == 0:
+		return a.unreadable(s, errors.New("the answer is empty"))
+	}
+	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: s.size, Headers: a.headers}, nil
+}
+
+// unreadable is the outcome of a good status whose body is no result: broken, cut off, endless,
+// late. The provider worked, so nobody knows whether it charges.
+func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
+	if s.err != nil {
+		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, s.err)
+	}
+	if failure := timedOut(a.problem); failure != nil {
+		failure.UpstreamStatus = a.status
+		return Outcome{Phase: Failed, Status: a.status, Failure: failure}, nil
+	}
+	failure := failureOf("provider_error", catalog.ChargesUnknown)
+	failure.UpstreamStatus, failure.Detail, failure.Cause = a.status, "The provider's answer cannot be read as a result.", err.Error()
+	return Outcome{Phase: Failed, Status: a.status, Failure: failure}, nil
+}
+
+// scope is what expressions see of this answer.
+func (a *answer) scope(s catalog.Scope, document any) catalog.Scope {
+	s.Status, s.Headers, s.Body = a.status, a.headers, document
+	return s
+}
+
+// spool keeps the beginning of an answer until it is known to be one, and passes the rest on.
+type spool struct {
+	sink    io.Writer
+	through bool // pass everything on at once
+	held    []byte
+	size    int64
+	err     error // of the sink
+}
+
+// maxHeld is how much of an answer is kept in memory; status documents and failures fit.
+const maxHeld = 256 << 10
+
+// Write implements io.Writer.
+func (s *spool) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
+	if !s.through && len(s.held)+len(p) <= maxHeld {
+		s.held = append(s.held, p...)
+		return len(p), nil
+	}
+	if err := s.flush(); err != nil {
+		return 0, err
+	}
+	return s.pass(p)
+}
+
+// flush hands what was kept to the sink; from then on everything passes through.
+func (s *spool) flush() error {
+	s.through = true
+	held := s.held
+	s.held = nil
+	_, err := s.pass(held)
+	return err
+}
+
+func (s *spool) pass(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.sink.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	s.err = err
+	return n, err
+}
+
+// kept returns the whole answer while it is small enough to be kept, otherwise nil.
+func (s *spool) kept() []byte { return s.held }

@@ -1,0 +1,192 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// Client talks to providers. It is safe for concurrent use.
+type Client struct {
+	http   *outbound.Client
+	lookup func(string) (string, bool)
+	log    *slog.Logger
+	tokens tokens
+}
+
+// New returns a client. lookup reads the environment (os.LookupEnv), where credentials are; they
+// are read for every request. Access tokens made of them are kept in memory while they are good.
+func New(http *outbound.Client, lookup func(string) (string, bool), log *slog.Logger) *Client {
+	return &Client{http: http, lookup: lookup, log: log, tokens: tokens{http: http}}
+}
+
+// maxHandle bounds what a provider may give as a handle: addresses fit.
+const maxHandle = 2048
+
+// Dispatch sends one call. The provider's final answer, if there is one now, is written to sink
+// as it comes; it counts only when the outcome is Answered. The error, if any, wraps ErrNotSent
+// or ErrUnknown. A failure whose Charged is unknown is an outcome that nobody knows, too: the
+// provider may have worked and been lost.
+func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outcome, error) {
+	m := r.Model
+	scope, body, err := c.prepare(r)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%w: %w", ErrNotSent, err)
+	}
+	out := message{endpoint: m.Submit, body: body, scope: scope}
+	if m.Idempotency != "" {
+		out.idempotency = r.CallID
+	}
+	answer, err := c.exchange(ctx, m, out)
+	if err != nil {
+		if failure := timedOut(err); failure != nil {
+			return Outcome{Phase: Failed, Failure: failure}, nil
+		}
+		return Outcome{}, err
+	}
+	defer answer.close()
+	if !answer.ok() {
+		return answer.failed(c, m), nil
+	}
+	if m.Protocol == catalog.Bytes && !answer.json() {
+		return c.bytes(m, answer, scope, sink)
+	}
+	return c.read(m, answer, scope, sink)
+}
+
+// bytes passes an answer of bytes on, unless its headers say that it is no result.
+func (c *Client) bytes(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
+	if scope = a.scope(scope, nil); m.Done.Set() && !m.Done.Holds(scope) {
+		return c.refused(m, a, scope, &spool{}), nil
+	}
+	return a.stream(sink)
+}
+
+// prepare decodes the caller's body for expressions, where the entry needs them, and encodes it
+// the way the provider takes it.
+func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
+	scope := catalog.Scope{Settings: c.settings(r.Model)}
+	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
+		return scope, payload{}, fmt.Errorf("read the body: %w", err)
+	}
+	form := catalog.IsForm(r.ContentType)
+	if r.Model.Protocol == catalog.SubmitPoll { // a handle may need the input
+		input, err := inputOf(r, form)
+		if err != nil {
+			return scope, payload{}, fmt.Errorf("read the body: %w", err)
+		}
+		scope.Input = input
+	}
+	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
+		return scope, payload{}, fmt.Errorf("read the body: %w", err)
+	}
+	if form { // as it came, with the boundary that it came with
+		return scope, payload{reader: r.Body, size: r.Size, contentType: r.ContentType}, nil
+	}
+	if r.Model.TakesForms() {
+		body, err := multipartBody(r.Body, r.Size)
+		return scope, body, err
+	}
+	if r.Model.Encoding == catalog.EncodingTasks {
+		body, err := tasksBody(r.Model, r.CallID, r.Body, r.Size)
+		return scope, body, err
+	}
+	return scope, payload{reader: r.Body, size: r.Size, contentType: "application/json"}, nil
+}
+
+// inputOf decodes the caller's body for expressions, its long strings cut.
+func inputOf(r Request, form bool) (any, error) {
+	if !form {
+		return jsondoc.Skeleton(r.Body)
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, r.Size))
+	if err != nil {
+		return nil, err
+	}
+	object, err := r.Model.FormInput(r.ContentType, raw)
+	if err != nil {
+		return nil, err
+	}
+	return jsondoc.Skeleton(bytes.NewReader(object))
+}
+
+func (c *Client) settings(m *catalog.Model) map[string]string {
+	values := make(map[string]string, len(m.Settings))
+	for name, env := range m.Settings {
+		values[name], _ = c.lookup(env)
+	}
+	return values
+}
+
+// read takes a JSON answer to a dispatch: the result of a synchronous model, or the handle of a
+// submission.
+func (c *Client) read(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
+	spool := &spool{sink: sink}
+	document, err := a.document(spool)
+	if err != nil {
+		return a.unreadable(spool, err)
+	}
+	scope = a.scope(scope, document)
+	if m.Protocol == catalog.SubmitPoll {
+		return c.accepted(m, a, scope, spool), nil
+	}
+	if m.Done.Set() && !m.Done.Holds(scope) {
+		return c.refused(m, a, scope, spool), nil
+	}
+	if err := spool.flush(); err != nil {
+		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, err)
+	}
+	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: spool.size, Headers: a.headers, Document: document}, nil
+}
+
+func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
+	if m.Accepted.Set() && !m.Accepted.Holds(scope) {
+		return c.refused(m, a, scope, s)
+	}
+	handle := m.Handle.Text(scope)
+	if handle == "" || len(handle) > maxHandle {
+		return c.refused(m, a, scope, s)
+	}
+	return Outcome{
+		Phase: Accepted, Status: a.status, ContentType: a.contentType, Handle: handle,
+		PollAfter: m.Limits.PollFirst, Document: scope.Body,
+	}
+}
+
+// refused sorts an answer that came with a good status and is no result.
+func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
+}
+
+// ErrCannotCancel reports a provider that has no way to cancel.
+var ErrCannotCancel = errors.New("the provider cannot cancel a generation")
+
+// Cancel asks the provider to stop a submitted generation. It is best effort: nil means that the
+// provider took the request or knows the generation no longer. One that refuses, as when the generation
+// is beyond being stopped, is ErrCannotCancel: it finishes, and is charged.
+func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) error {
+	if !m.Cancel.URL.Set() {
+		return ErrCannotCancel
+	}
+	scope := catalog.Scope{Handle: handle, Settings: c.settings(m)}
+	a, err := c.exchange(ctx, m, message{endpoint: m.Cancel, scope: scope, again: true})
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	switch {
+	case a.status >= http.StatusInternalServerError, a.status == http.StatusTooManyRequests, a.status == http.StatusRequestTimeout:
+		return fmt.Errorf("%w: the provider answered %d to a cancel", ErrUnknown, a.status)
+	case a.ok(), a.status == http.StatusNotFound, a.status == http.StatusGone:
+		return nil
+	}
+	return fmt.Errorf("%w: it answered %d", ErrCannotCancel, a.status)
+}

@@ -1,0 +1,137 @@
+package provider
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// details are the sentences of the error types, safe for an end user.
+var details = map[string]string{
+	"invalid_input":            "The provider refused the input.",
+	"content_policy_violation": "The provider refused the request on content-policy grounds.",
+	"provider_error":           "The provider failed.",
+	"provider_timeout":         "The provider did not answer in time.",
+	"service_unavailable":      "The provider is not available for now; try again later.",
+}
+
+// subjects are the values of refusal_subject.
+var subjects = map[string]bool{
+	"input": true, "output": true, "input_text": true, "input_image": true, "input_video": true, "input_audio": true,
+	"output_text": true, "output_image": true, "output_video": true, "output_audio": true,
+}
+
+func failureOf(errorType string, charged catalog.Charges) *Failure {
+	return &Failure{Type: errorType, Detail: details[errorType], Charged: charged}
+}
+
+// timedOut is the failure of an exchange that a time bound ended after it was sent, or nil.
+func timedOut(err error) *Failure {
+	if errors.Is(err, ErrNotSent) || (!errors.Is(err, outbound.ErrSlow) && !errors.Is(err, outbound.ErrStalled)) {
+		return nil
+	}
+	return failureOf("provider_timeout", catalog.ChargesUnknown)
+}
+
+// failed reads an answer with a status that is no success and sorts it.
+func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
+	raw, err := io.ReadAll(io.LimitReader(a, maxErrorBody))
+	if err != nil {
+		raw = nil // the status alone decides
+	}
+	document, err := jsondoc.Skeleton(bytes.NewReader(raw))
+	if err != nil {
+		document = nil
+	}
+	scope := a.scope(catalog.Scope{Settings: c.settings(m)}, document)
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
+}
+
+// sort maps an answer that is no result to the terms of the router contract: the entry's rules
+// first, then those that all providers share, then provider_error.
+func (c *Client) sort(m *catalog.Model, s catalog.Scope, raw []byte, after time.Duration) *Failure {
+	for _, rule := range m.Errors {
+		if !rule.When.Holds(s) {
+			continue
+		}
+		f := failureOf(rule.Type, charged(m, rule.Type, s.Status))
+		if rule.Detail != "" {
+			f.Detail = rule.Detail
+		}
+		f.UpstreamStatus, f.Retryable, f.RetryAfter = s.Status, rule.Retryable, after
+		if subject := rule.Subject.Text(s); subjects[subject] {
+			f.RefusalSubject = subject
+		}
+		if rule.Validation != "" {
+			f.Validation = jsondoc.Raw(raw, rule.Validation)[rule.Validation]
+		}
+		if rule.Type == "invalid_input" {
+			f.UpstreamDetail = c.said(m, s)
+		}
+		return f
+	}
+	f := failureOf("provider_error", charged(m, "provider_error", s.Status))
+	f.UpstreamStatus = s.Status
+	return f
+}
+
+// charged says whether a failed call costs money: a refusal on policy grounds as the entry says,
+// a failure of the provider's own perhaps, everything that it refused no.
+func charged(m *catalog.Model, errorType string, status int) catalog.Charges {
+	switch {
+	case errorType == "content_policy_violation":
+		return m.Billing.ChargesOnPolicyRejection
+	case errorType == "provider_timeout", status >= 500 && errorType == "provider_error":
+		return catalog.ChargesUnknown
+	default:
+		return catalog.ChargesNo
+	}
+}
+
+// maxSaid bounds a provider's own words.
+const maxSaid = 500
+
+// said returns what the provider said is wrong with the input, without secrets and control
+// characters.
+func (c *Client) said(m *catalog.Model, s catalog.Scope) string {
+	for _, e := range m.Messages {
+		if text, ok := e.Eval(s).(string); ok && strings.TrimSpace(text) != "" {
+			return c.clean(m, text)
+		}
+	}
+	return ""
+}
+
+// accountName matches keys and the names of accounts as providers write them into messages.
+var accountName = regexp.MustCompile(`\b(sk|pk|key|org|proj|acct|user|api|r8|fal)[-_][A-Za-z0-9_*-]{6,}`)
+
+func (c *Client) clean(m *catalog.Model, text string) string {
+	for _, name := range append(slices.Clone(m.Auth.Env), settingNames(m)...) {
+		if secret, ok := c.lookup(name); ok && len(secret) >= 4 {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+	}
+	text = accountName.ReplaceAllString(text, "***")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
+	if runes := []rune(text); len(runes) > maxSaid {
+		return string(runes[:maxSaid]) + "…"
+	}
+	return text
+}
+
+func settingNames(m *catalog.Model) []string {
+	names := make([]string, 0, len(m.Settings))
+	for _, env := range m.Settings {
+		names = append(names, env)
+	}
+	return names
+}

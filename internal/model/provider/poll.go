@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// Poll asks once how a submitted generation stands. When it is finished, the result is written to
+// sink and the outcome is Answered. Errors wrap ErrNotSent or ErrUnknown and mean only that this
+// question was not answered: poll again. The caller bounds the whole by Limits.Total.
+func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink io.Writer) (Outcome, error) {
+	scope := catalog.Scope{Handle: handle, Settings: c.settings(m)}
+	a, err := c.exchange(ctx, m, message{endpoint: m.Poll, scope: scope, again: true})
+	if err != nil {
+		return lost(err)
+	}
+	defer a.close()
+	if !a.ok() {
+		return c.pollRefused(m, a), nil
+	}
+	kept := &spool{sink: sink}
+	if m.Result.URL.Set() {
+		kept.sink = errTooLong{}
+	}
+	document, err := a.document(kept)
+	if err != nil {
+		return c.pollUnreadable(m, a, kept, err)
+	}
+	scope = a.scope(scope, document)
+	switch {
+	case m.Done.Holds(scope) && m.Result.URL.Set():
+		return c.result(ctx, m, scope, sink)
+	case m.Done.Holds(scope):
+		return finished(a, kept, document)
+	case m.Failed.Holds(scope):
+		out := c.refused(m, a, scope, kept)
+		out.Failure.Retryable = false // a generation that ended is not asked again
+		return out, nil
+	default:
+		return Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter), Document: document}, nil
+	}
+}
+
+// lost keeps an address that can never be asked from being asked for ever.
+func lost(err error) (Outcome, error) {
+	if errors.Is(err, errForeignHost) {
+		failure := failureOf("provider_error", catalog.ChargesUnknown)
+		failure.Cause = err.Error()
+		return Outcome{Phase: Failed, Failure: failure}, nil
+	}
+	return Outcome{}, err
+}
+
+// errTooLong is the sink of a status answer that is not the result.
+type errTooLong struct{}
+
+// Write implements io.Writer.
+func (errTooLong) Write([]byte) (int, error) {
+	return 0, fmt.Errorf("a status answer has more than %d bytes", maxHeld)
+}
+
+func finished(a *answer, kept *spool, document any) (Outcome, error) {
+	if err := kept.flush(); err != nil {
+		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, err)
+	}
+	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: kept.size, Headers: a.headers, Document: document}, nil
+}
+
+// quietly is how long to leave a provider alone that refuses the router itself: an operator
+// changes the key meanwhile.
+const quietly = 30 * time.Second
+
+// pollRefused sorts a status answer with a bad status. What may pass is pending: the generation
+// goes on, whatever its status route says.
+func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
+	pending := Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter)}
+	switch {
+	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
+		c.log.Warn("the provider refuses a status request", "provider", m.Provider, "model", m.ID, "status", a.status)
+		pending.PollAfter = max(quietly, a.retryAfter)
+		return pending
+	case a.status == http.StatusTooManyRequests, a.status == http.StatusRequestTimeout, a.status >= 500:
+		return pending
+	}
+	out := a.failed(c, m)
+	if out.Failure.Type == "invalid_input" { // what is wrong with a status request is not the caller's
+		out.Failure = failureOf("provider_error", catalog.ChargesUnknown)
+		out.Failure.UpstreamStatus = a.status
+		out.Failure.Detail = "The provider no longer knows this generation."
+	}
+	return out
+}
+
+// pollUnreadable: a broken status answer is asked for again; one that is too large never gets
+// better.
+func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err error) (Outcome, error) {
+	passes := timedOut(a.problem) == nil || errors.Is(a.problem, outbound.ErrStalled)
+	if kept.err == nil && !errors.Is(a.problem, errTooLarge) && passes {
+		c.log.Warn("a status answer cannot be read", "provider", m.Provider, "model", m.ID, "error", err)
+		return Outcome{Phase: Pending, Status: a.status, PollAfter: m.Limits.PollEvery}, nil
+	}
+	return a.unreadable(kept, err)
+}
+
+// result fetches the finished document from where the provider keeps it. What it keeps may be an
+// error, which is the generation's own and final.
+func (c *Client) result(ctx context.Context, m *catalog.Model, scope catalog.Scope, sink io.Writer) (Outcome, error) {
+	a, err := c.exchange(ctx, m, message{endpoint: m.Result, scope: scope, again: true})
+	if err != nil {
+		return lost(err)
+	}
+	defer a.close()
+	switch {
+	case a.status == http.StatusTooManyRequests, a.status > http.StatusInternalServerError:
+		return Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter)}, nil
+	case !a.ok():
+		return a.failed(c, m), nil
+	}
+	if !a.json() {
+		return a.stream(sink)
+	}
+	kept := &spool{sink: sink}
+	document, err := a.document(kept)
+	if err != nil {
+		return c.pollUnreadable(m, a, kept, err)
+	}
+	return finished(a, kept, document)
+}

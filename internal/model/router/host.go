@@ -1,0 +1,217 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/provider"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Fetcher gets what an address of the open internet holds.
+type Fetcher interface {
+	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
+}
+
+// Assets records assets.
+type Assets interface {
+	Create(ctx context.Context, n asset.New) (asset.Made, error)
+	Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error)
+}
+
+// Signer makes links to assets that live at most for ttl.
+type Signer interface {
+	SignFor(ttl time.Duration, asset, hash, filename, contentType string) (path string, expires time.Time)
+}
+
+// Hosting copies assets of answers to our storage and links to the copies. It implements
+// activities.Hosts.
+type Hosting struct {
+	Catalog *catalog.Catalog
+	Fetch   Fetcher
+	Blobs   blob.Store
+	Assets  Assets
+	Signer  Signer
+	Base    string // public address of the service; "" = what the call came in by
+	Kick    func([]outbox.Intent)
+	Beat    func(ctx context.Context) // called as copying goes on; may be nil
+	Log     *slog.Logger
+}
+
+// maxRewritten bounds an answer that is read whole to replace addresses in it.
+const maxRewritten = 32 << 20
+
+// Host copies what the model's rule names. A copy that fails leaves the provider's reference; the
+// answer is then returned with fewer copies, never refused.
+func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) {
+	out := call.HostedV1{Answer: *c.Answer, Assets: []call.HostedAsset{}}
+	w, unknown := wireOf(h.Catalog, "", c.Model, c.Server, c.Options.Strict && c.Fallback == "")
+	base := h.base(c)
+	if unknown != nil || base == "" || c.Answer.Size > maxRewritten {
+		h.Log.Warn("an answer's assets are not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)
+		out.Failed = 1
+		return out, nil
+	}
+	document, err := h.document(ctx, *c.Answer)
+	if err != nil {
+		return out, err
+	}
+	refs, err := provider.Assets(w.result(), document)
+	if err != nil { // the provider's answer is not what its kind says: it goes out as it is
+		h.Log.Warn("an answer's assets are not found", "call_id", c.ID, "error", err)
+		out.Failed = 1
+		return out, nil
+	}
+	urls := map[string]string{}
+	for i, ref := range refs {
+		copied, link, err := h.copy(ctx, c, w, i, ref)
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		if err != nil {
+			h.Log.Warn("an asset is not copied", "call_id", c.ID, "pointer", ref.Pointer, "error", err)
+			out.Failed++
+			continue
+		}
+		urls[ref.Pointer] = base + link
+		out.Assets = append(out.Assets, copied)
+	}
+	if len(urls) == 0 {
+		return out, nil
+	}
+	out.Answer, err = h.rewrite(ctx, *c.Answer, document, urls)
+	return out, err
+}
+
+func (h *Hosting) base(c call.Call) string {
+	if h.Base != "" {
+		return strings.TrimSuffix(h.Base, "/")
+	}
+	return c.Base
+}
+
+func (h *Hosting) document(ctx context.Context, answer call.Body) ([]byte, error) {
+	r, err := h.Blobs.Open(ctx, answer.Ref)
+	if err != nil {
+		return nil, fmt.Errorf("read an answer: %w", err)
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+func (h *Hosting) rewrite(ctx context.Context, answer call.Body, document []byte, urls map[string]string) (call.Body, error) {
+	rewritten, err := provider.Rewrite(document, urls)
+	if err != nil {
+		return answer, err
+	}
+	ref, err := blob.PutBytes(ctx, h.Blobs, rewritten)
+	if err != nil {
+		return answer, fmt.Errorf("store a rewritten answer: %w", err)
+	}
+	return call.Body{Ref: ref, Size: int64(len(rewritten)), ContentType: answer.ContentType}, nil
+}
+
+// copy stores one asset and returns the path of a link to it.
+func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref provider.AssetRef) (call.HostedAsset, string, error) {
+	content, err := h.Fetch.Fetch(ctx, ref.URL, outbound.Bounds{}, w.entry.Allow)
+	if err != nil {
+		return call.HostedAsset{}, "", err
+	}
+	defer content.Close()
+	stored, err := blob.Put(ctx, h.Blobs, blob.Durable, h.beating(ctx, content))
+	if err != nil {
+		return call.HostedAsset{}, "", err
+	}
+	name := filename(ref.URL, index, content.ContentType)
+	filePath := fmt.Sprintf("calls/%s/%s", c.ID, name)
+	deadline := time.Now().UTC().Add(w.result().Hosting.Lifetime).Truncate(time.Millisecond)
+	made, err := h.record(ctx, asset.New{
+		Account: c.Account, Origin: asset.Hosted, Hash: stored.Ref, Size: stored.Size,
+		ContentType: mediaType(content.ContentType), FilePath: &filePath, Deadline: &deadline, RequestID: string(c.ID),
+	})
+	if err != nil {
+		return call.HostedAsset{}, "", err
+	}
+	link, _ := h.Signer.SignFor(w.result().Hosting.Lifetime, string(made.ID), stored.Ref.String(), name, made.ContentType)
+	return call.HostedAsset{Pointer: ref.Pointer, Asset: string(made.ID), Ref: stored.Ref, Size: stored.Size}, link, nil
+}
+
+// record makes the asset, once for each path: an attempt that copied before finds its asset again.
+func (h *Hosting) record(ctx context.Context, n asset.New) (asset.Asset, error) {
+	made, _, err := h.Assets.Reference(ctx, n)
+	if fault.Is(err, fault.NotFound) {
+		made, err = h.Assets.Create(ctx, n)
+	}
+	if err != nil {
+		return asset.Asset{}, fmt.Errorf("record a copied asset: %w", err)
+	}
+	h.Kick(made.Intents)
+	return made.Asset, nil
+}
+
+// beating tells that copying goes on.
+func (h *Hosting) beating(ctx context.Context, r io.Reader) io.Reader {
+	if h.Beat == nil {
+		return r
+	}
+	return beats{r, func() { h.Beat(ctx) }}
+}
+
+type beats struct {
+	io.Reader
+	beat func()
+}
+
+func (b beats) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.beat()
+	return n, err
+}
+
+func mediaType(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil || !bytes.ContainsRune([]byte(media), '/') {
+		return "application/octet-stream"
+	}
+	return media
+}
+
+// filename names a copy after its origin where that is a plain name, and after its place otherwise.
+func filename(address string, index int, contentType string) string {
+	u, err := url.Parse(address)
+	if err == nil {
+		if name := path.Base(u.Path); plain(name) {
+			return fmt.Sprintf("%d-%s", index, name)
+		}
+	}
+	extension := ""
+	if known, err := mime.ExtensionsByType(mediaType(contentType)); err == nil && len(known) > 0 {
+		extension = known[len(known)-1]
+	}
+	return fmt.Sprintf("%d%s", index, extension)
+}
+
+// plain reports a short name of letters, digits, dots, dashes and underscores.
+func plain(name string) bool {
+	const most = 100
+	if name == "" || len(name) > most || name[0] == '.' || name == "/" {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	}) < 0
+}

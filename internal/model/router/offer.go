@@ -1,0 +1,172 @@
+// Package router joins the catalog and the providers to calls: what a call would cost and whether its
+// body will do, the exchange with the provider in the terms of package call, and the copying of
+// result assets. It keeps no state.
+package router
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+)
+
+// Offers checks invocations against the catalog. It implements call.Models.
+type Offers struct {
+	Catalog *catalog.Catalog
+	Lookup  func(string) (string, bool) // environment: a model without its credential is not enabled
+}
+
+var _ call.Models = Offers{}
+
+// Offer implements call.Models: 404 for an unknown model, then 403, 400 and 422.
+func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
+	snapshot := o.Catalog.At(inv.Catalog)
+	m, err := find(snapshot, inv.Model, inv.Access)
+	if err != nil {
+		return call.Offer{}, err
+	}
+	other, err := alternate(m, inv.Options)
+	if err != nil {
+		return call.Offer{}, err
+	}
+	server := m
+	if other != nil {
+		server = other.Model
+	}
+	if !server.Enabled(o.Lookup) {
+		return call.Offer{}, call.Refuse(403, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
+	}
+	offer := call.Offer{Model: m.ID, Provider: server.Provider, Catalog: snapshot.Hash()}
+	if inv, err = readable(m, other, inv); err != nil {
+		return offer, err
+	}
+	if other != nil {
+		return o.through(offer, m, other, inv)
+	}
+	if err := acceptable(m, inv); err != nil {
+		return call.Offer{}, err
+	}
+	if offer.Hold, err = hold(m, inv.Body); err != nil {
+		return call.Offer{}, err
+	}
+	return o.standIn(offer, m, inv), nil
+}
+
+// hold is the most that a call with this body may cost. A body that an entry has a price for and that hides it is
+// refused: it would run for nothing.
+func hold(m *catalog.Model, body []byte) (int64, error) {
+	price := m.Price(body)
+	if price.Source == catalog.PriceUnknown && m.Priced() {
+		return 0, call.Refuse(422, call.InvalidInput, "the price of this body cannot be told, and it is not run without one")
+	}
+	return price.Max, nil
+}
+
+// Snapshot returns the catalog as it is now.
+func (o Offers) Snapshot() *catalog.Snapshot { return o.Catalog.Snapshot() }
+
+// Runnable reports whether the operator has given the model's credential.
+func (o Offers) Runnable(m *catalog.Model) bool { return m.Enabled(o.Lookup) }
+
+// Find returns a model that the caller may use: 404 for one that is not in the catalog, 403 for one that
+// the account is not entitled to.
+func (o Offers) Find(id string, access account.Access) (*catalog.Model, error) {
+	return find(o.Catalog.Snapshot(), id, access)
+}
+
+func find(s *catalog.Snapshot, id string, access account.Access) (*catalog.Model, error) {
+	m, ok := s.Find(id)
+	switch {
+	case !ok:
+		return nil, notFound(s, id, access)
+	case !access.Allows(id):
+		return nil, call.Refuse(403, call.Forbidden, "this account is not entitled to the model %s", id)
+	}
+	return m, nil
+}
+
+// notFound is the refusal for a model that the catalog does not have, with what may have been meant
+// among the models that the caller may see (checklist R-35).
+func notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refusal {
+	detail := "there is no model " + shorten(id)
+	for i, other := range s.Suggest(id, func(m *catalog.Model) bool { return access.Allows(m.ID) }) {
+		if i == 0 {
+			detail += "; did you mean "
+		} else {
+			detail += ", "
+		}
+		detail += other
+	}
+	return call.Refuse(404, call.ModelNotFound, "%s", detail)
+}
+
+// shorten keeps a caller's word from filling an answer.
+func shorten(s string) string {
+	const most = 200
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// acceptable checks the body: 400 unless it is one JSON object, 422 when the model's schema refuses it.
+func acceptable(m *catalog.Model, inv call.Invocation) error {
+	if err := object(inv.Body); err != nil {
+		return err
+	}
+	violations := m.Validate(inv.Body)
+	if inv.Options.RejectUnknown {
+		violations = append(violations, m.UnknownFields(inv.Body)...)
+	}
+	return refused(violations)
+}
+
+// refused is the refusal of a body with violations, nil without any.
+func refused(violations []catalog.Violation) error {
+	if len(violations) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(violations)
+	if err != nil {
+		return err
+	}
+	r := call.Refuse(422, call.InvalidInput, "the model's schema does not accept the body")
+	r.Validation = raw
+	return r
+}
+
+// readable is the invocation with a form replaced by the object that it stands for. A form is taken by the
+// models whose providers take them, and by no other server of theirs.
+func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (call.Invocation, error) {
+	if !catalog.IsForm(inv.ContentType) {
+		return inv, nil
+	}
+	if other != nil || !m.TakesForms() {
+		return inv, call.Refuse(400, call.InvalidInput, "the model %s takes a JSON object; forms are not taken", m.ID)
+	}
+	body, err := m.FormInput(inv.ContentType, inv.Body)
+	if err != nil {
+		return inv, call.Refuse(400, call.InvalidInput, "%s", err.Error())
+	}
+	inv.Body = body
+	return inv, nil
+}
+
+// object refuses a body that is not one JSON object, and one with two members of a name: its provider could read
+// another one than was checked and priced.
+func object(body []byte) error {
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
+		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
+	}
+	if !jsondoc.Readable(body) {
+		return call.Refuse(400, call.InvalidInput, "the body is nested deeper than %d", jsondoc.MaxDepth)
+	}
+	if !jsondoc.Unambiguous(body) {
+		return call.Refuse(400, call.InvalidInput, "an object of the body has two members of one name")
+	}
+	return nil
+}

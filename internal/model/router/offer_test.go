@@ -1,0 +1,141 @@
+package router_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/router"
+)
+
+// What a call may cost must not depend on bytes that the provider passes over: a body that expressions cannot
+// read would be free.
+func TestNoBodyHidesItsPrice(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	page, _ := all.Snapshot().After("", 1000, func(*catalog.Model) bool { return true })
+	require.Greater(t, len(page), 20)
+	for _, m := range page {
+		if m.Example == nil {
+			continue
+		}
+		plain, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: m.Example})
+		require.NoError(t, err, m.ID)
+		var fields map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(m.Example, &fields), m.ID)
+		for name, extra := range map[string]string{
+			"deep":  strings.Repeat("[", 300) + strings.Repeat("]", 300),
+			"large": "1e999",
+		} {
+			fields["zzz_unknown"] = json.RawMessage(extra)
+			body, err := json.Marshal(fields)
+			require.NoError(t, err)
+			offer, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body})
+			if err != nil {
+				require.Contains(t, []int{400, 422}, call.RefusalOf(err).Status, "%s %s", m.ID, name)
+				continue
+			}
+			require.Equal(t, plain.Hold, offer.Hold, "%s %s", m.ID, name)
+		}
+	}
+}
+
+// Readers of JSON differ on which of two members of one name counts, so what is checked and priced could be another
+// one than the provider runs. Such a body goes nowhere.
+func TestABodyWithTwoMembersOfOneNameIsRefused(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	const model = "elevenlabs/text-to-dialogue"
+	text := func(members string) []byte { return []byte(`{"inputs":[{"voice_id":"v",` + members + `}]}`) }
+	_, err = offers.Offer(t.Context(), call.Invocation{Model: model, Body: text(`"text":"x"`)})
+	require.NoError(t, err)
+	for name, body := range map[string][]byte{
+		"at the top": []byte(`{"inputs":[{"voice_id":"v","text":"xxxx"}],"inputs":[{"voice_id":"v","text":"x"}]}`),
+		"further in": text(`"text":"xxxx","text":"x"`),
+		"escaped":    text(`"text":"xxxx","te\u0078t":"x"`),
+	} {
+		_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: body})
+		require.Error(t, err, name)
+		refusal := call.RefusalOf(err)
+		require.Equal(t, 400, refusal.Status, name)
+		require.Equal(t, call.InvalidInput, refusal.Type, name)
+	}
+}
+
+// Expressions see the beginning of long texts only; what is paid by its length is counted whole all the same.
+func TestALongTextIsPaidByItsWholeLength(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	hold := func(length int) int64 {
+		body := `{"inputs":[{"voice_id":"v","text":"` + strings.Repeat("x", length) + `"}]}`
+		offer, err := offers.Offer(t.Context(), call.Invocation{Model: "elevenlabs/text-to-dialogue", Body: []byte(body)})
+		require.NoError(t, err)
+		return offer.Hold
+	}
+	require.EqualValues(t, 100*4_000, hold(4_000))
+	require.EqualValues(t, 100*100_000, hold(100_000))
+}
+
+// A body whose price cannot be told is not run for nothing, also where it goes to another server as it is.
+func TestABodyWithoutAPriceIsRefused(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	tried := 0
+	page, _ := all.Snapshot().After("", 1000, func(*catalog.Model) bool { return true })
+	for _, m := range page {
+		for _, a := range m.Alternates {
+			for _, field := range []string{"num_images", "n", "image_size", "duration"} {
+				body := []byte(`{"prompt":"x","` + field + `":{"width":"wide","height":[]}}`)
+				if a.Model.Price(body).Source != catalog.PriceUnknown {
+					continue
+				}
+				tried++
+				_, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body, Options: call.Options{ModelProvider: a.Server, Strict: true}})
+				require.Equal(t, 422, call.RefusalOf(err).Status, "%s at %s: %s", m.ID, a.Server, field)
+			}
+		}
+	}
+	require.NotZero(t, tried)
+}
+
+// At an address that several models share, the body says which is run: a caller of one cannot name another, nor the task
+// of somebody else, although a strict body is otherwise not looked at.
+func TestABodyNamesNoOtherTask(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
+	strict := call.Options{ModelProvider: "runware", Strict: true}
+	const size = `"width":1024,"height":1024`
+	for body, want := range map[string]int{
+		`{"positivePrompt":"xx",` + size + `}`: 0,
+		`{"positivePrompt":"xx","taskType":"image\u0049nference","model":"runware:100@1",` + size + `}`: 0,
+		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  422,
+		`{"model":"runware:101@1","model":"runware:100@1",` + size + `}`:                                400,
+		`{"taskType":"accountManagement",` + size + `}`:                                                 422,
+		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     422,
+		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      422,
+	} {
+		for model, options := range map[string]call.Options{"fal/flux-schnell": strict, "runware/flux-schnell": {}} {
+			_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: []byte(body), Options: options})
+			if want == 0 {
+				require.NoError(t, err, "%s %s", model, body)
+				continue
+			}
+			require.Error(t, err, "%s %s", model, body)
+			require.Equal(t, want, call.RefusalOf(err).Status, "%s %s", model, body)
+		}
+	}
+}

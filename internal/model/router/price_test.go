@@ -1,0 +1,92 @@
+package router_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/provider"
+	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/sim"
+)
+
+// served is the router's way to all providers, each of which is simulated.
+func served(t *testing.T) *router.Provider {
+	t.Helper()
+	server := sim.New(sim.Options{Delay: time.Millisecond})
+	t.Cleanup(server.Close)
+	listener := httptest.NewServer(server)
+	t.Cleanup(listener.Close)
+	all, err := catalog.Load(catalog.Options{Bases: sim.Bases(listener.URL), Simulator: listener.URL})
+	require.NoError(t, err)
+	http := outbound.New(outbound.Options{})
+	t.Cleanup(http.Close)
+	credential := func(string) (string, bool) { return "k", true }
+	return &router.Provider{Catalog: all, Client: provider.New(http, credential, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler)}
+}
+
+// converse takes a conversation to its end, keeping between its exchanges what a call keeps.
+func converse(t *testing.T, p *router.Provider, model, body string, held int64) call.Exchange {
+	t.Helper()
+	c := call.Conversation{Call: call.NewID(), Model: model, Body: bytes.NewReader([]byte(body)), Size: int64(len(body)), Held: held}
+	x, err := p.Dispatch(t.Context(), c, io.Discard)
+	require.NoError(t, err)
+	c.Handle, c.Quoted = x.Handle, x.Price
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for x.Phase == call.PhaseAccepted || x.Phase == call.PhasePending {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			require.NoError(t, context.Cause(t.Context()))
+		}
+		x, err = p.Poll(t.Context(), c, io.Discard)
+		require.NoError(t, err)
+	}
+	return x
+}
+
+func TestACallCostsWhatItsProviderSays(t *testing.T) {
+	t.Parallel()
+	p := served(t)
+	const held = 900_000
+	for name, tc := range map[string]struct {
+		model, body string
+		phase       call.Phase
+		price       int64
+	}{
+		"as it takes the call":                   {"bfl/flux-2-pro", `{"prompt":"x"}`, call.PhaseAnswered, 30_000},
+		"in its answer":                          {"google/gemini-3.1-flash-image", `{"contents":[{"parts":[{"text":"x"}]}]}`, call.PhaseAnswered, 67_894},
+		"in a header of it":                      {"elevenlabs/sound-generation", `{"text":"x"}`, call.PhaseAnswered, 1_200},
+		"in units":                               {"kling/kling-v3-text2video", `{"model_name":"kling-v3","prompt":"x","mode":"pro","duration":"3"}`, call.PhaseAnswered, 336_000},
+		"by what it made":                        {"fal/flux-schnell", `{"prompt":"x","num_images":4}`, call.PhaseAnswered, 3_000},
+		"of a refusal that it charges for":       {"xai/grok-imagine-video", `{"model":"grok-imagine-video","prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 250_000},
+		"of such a refusal that names no amount": {"xai/grok-imagine-image", `{"model":"grok-imagine-image","prompt":"x [sim:policy]"}`, call.PhaseFailed, held},
+		"of a refusal that it does not":          {"bfl/flux-2-pro", `{"prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 0},
+		"of a generation that fails":             {"kling/kling-v3-text2video", `{"model_name":"kling-v3","prompt":"x [sim:fail]"}`, call.PhaseFailed, 0},
+		"of a picture that it blurred":           {"stability/stable-image-core", `{"prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := converse(t, p, tc.model, tc.body, held)
+			require.Equal(t, tc.phase, x.Phase, "%+v", x.Failure)
+			require.Equal(t, tc.price, x.Price)
+		})
+	}
+}
+
+func TestABlurredPictureIsARefusal(t *testing.T) {
+	t.Parallel()
+	x := converse(t, served(t), "stability/stable-image-core", `{"prompt":"x [sim:late-policy]"}`, 30_000)
+	require.Equal(t, call.PolicyViolation, x.Failure.Type)
+	require.Equal(t, "output_image", x.Failure.RefusalSubject)
+}

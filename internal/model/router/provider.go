@@ -1,0 +1,218 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/provider"
+)
+
+// Provider exchanges with providers as the catalog describes them. It implements call.Provider.
+type Provider struct {
+	Catalog *catalog.Catalog
+	Client  *provider.Client
+	Log     *slog.Logger
+}
+
+var _ call.Provider = (*Provider)(nil)
+
+// Dispatch implements call.Provider. A model that left the catalog meanwhile is not sent.
+func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	w, err := p.wire(c)
+	if err != nil {
+		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
+	}
+	body, size, dropped, err := w.request(c)
+	if err != nil {
+		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
+	}
+	answer := w.sink(sink)
+	out, err := p.Client.Dispatch(ctx, provider.Request{Model: w.entry, CallID: string(c.Call), Body: body, Size: size, ContentType: c.ContentType}, answer)
+	switch {
+	case errors.Is(err, provider.ErrNotSent):
+		return call.Exchange{}, fmt.Errorf("%w: %w", call.ErrNotSent, err)
+	case err != nil:
+		return call.Exchange{}, err
+	}
+	x, err := p.exchange(w, c, out, answer, sink)
+	if len(dropped) > 0 {
+		x.Dropped = call.KeptDropped(dropped)
+	}
+	return x, err
+}
+
+// Poll implements call.Provider.
+func (p *Provider) Poll(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	w, err := p.wire(c)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	answer := w.sink(sink)
+	out, err := p.Client.Poll(ctx, w.entry, c.Handle, answer)
+	if err != nil {
+		return call.Exchange{}, err
+	}
+	return p.exchange(w, c, out, answer, sink)
+}
+
+// Cancel implements call.Provider.
+func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
+	w, err := p.wire(c)
+	if err != nil {
+		return call.ErrNoCancel
+	}
+	err = p.Client.Cancel(ctx, w.entry, c.Handle)
+	if errors.Is(err, provider.ErrCannotCancel) {
+		return call.ErrNoCancel
+	}
+	return err
+}
+
+// fallbackTotal bounds a generation whose model left the catalog.
+const fallbackTotal = time.Hour
+
+// Total implements call.Provider: of a model with several servers, the slowest one's.
+func (p *Provider) Total(model string) time.Duration {
+	m, ok := p.Catalog.Find(model, "")
+	if !ok || m.Limits.Total <= 0 {
+		return fallbackTotal
+	}
+	total := m.Limits.Total
+	for _, a := range m.Alternates {
+		total = max(total, a.Model.Limits.Total)
+	}
+	return total
+}
+
+func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer) (call.Exchange, error) {
+	x := call.Exchange{ContentType: out.ContentType, Handle: out.Handle, PollAfter: out.PollAfter}
+	switch out.Phase {
+	case provider.Answered:
+		return p.answered(w, c, out, answer, sink, x)
+	case provider.Accepted:
+		x.Phase = call.PhaseAccepted
+		x.Price = p.quoted(w, c, out)
+	case provider.Pending:
+		x.Phase = call.PhasePending
+	case provider.Failed:
+		p.failed(&x, w, c, out)
+	default:
+		return x, fmt.Errorf("a provider's outcome %q", out.Phase)
+	}
+	return x, nil
+}
+
+func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
+	if a, err := settlement(w, c, out); err != nil {
+		p.Log.Error("a call is settled for what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+		x.Price = c.Held
+	} else {
+		x.Price = w.entry.Settled(a)
+	}
+	x.Phase, x.Host = call.PhaseAnswered, w.result().Hosted()
+	written, err := w.deliver(c, answer, sink)
+	switch {
+	case errors.Is(err, errUntranslatable):
+		p.Log.Error("the answer of another server has not the model's shape", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
+		return call.Exchange{Phase: call.PhaseFailed, Failure: &call.Failure{
+			Type: call.ProviderError, Status: http.StatusBadGateway, Detail: "The answer of the other server cannot be translated.", UpstreamStatus: out.Status,
+		}}, nil
+	case err != nil:
+		return x, err
+	case written:
+		x.ContentType = "application/json"
+	}
+	return x, nil
+}
+
+// settlement is what a call is settled by after an exchange.
+func settlement(w wire, c call.Conversation, out provider.Outcome) (catalog.Answer, error) {
+	body, err := w.sent(c)
+	return catalog.Answer{Body: body, Document: out.Document, Headers: out.Headers, Quoted: c.Quoted}, err
+}
+
+// quoted is the price that the provider named as it took a submission.
+func (p *Provider) quoted(w wire, c call.Conversation, out provider.Outcome) int64 {
+	body, err := w.sent(c)
+	if err != nil {
+		p.Log.Error("what a provider named for a call is not known: its request cannot be read again", "call_id", c.Call, "error", err)
+		return 0
+	}
+	return w.entry.Quoted(body, out.Document)
+}
+
+// input reads the caller's body, which prices and translations depend on.
+func input(c call.Conversation) ([]byte, error) {
+	if _, err := c.Body.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(c.Body, c.Size))
+}
+
+func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out provider.Outcome) {
+	f := out.Failure
+	if f.Cause != "" {
+		p.Log.Warn("a provider's answer is no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
+	}
+	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
+	x.Declined = f.Type == call.ProviderError && f.Charged == catalog.ChargesNo && closed(f.UpstreamStatus)
+	// A provider that answered has failed, whatever it takes for that; one that fell silent may go on.
+	x.Unknown = f.Charged == catalog.ChargesUnknown && f.UpstreamStatus == 0
+	x.Failure = &call.Failure{
+		Type: f.Type, Status: statusOf(f), Detail: f.Detail, Validation: string(f.Validation),
+		UpstreamStatus: f.UpstreamStatus, UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
+	}
+	if f.Charged == catalog.ChargesYes {
+		x.Price = p.charge(w, c, out)
+	}
+}
+
+// charge is what a failure costs that its provider charges for: what its answer says, or what was named before, and
+// otherwise what was held.
+func (p *Provider) charge(w wire, c call.Conversation, out provider.Outcome) int64 {
+	a, err := settlement(w, c, out)
+	if err != nil {
+		p.Log.Error("a failure is charged with what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+		return c.Held
+	}
+	if told, ok := w.entry.Told(a); ok {
+		return told
+	}
+	if c.Quoted > 0 {
+		return c.Quoted
+	}
+	return c.Held
+}
+
+// statusOf is the status of an error type that came from a provider (router facts, section 1).
+func statusOf(f *provider.Failure) int {
+	switch {
+	case len(f.Validation) > 0:
+		return http.StatusUnprocessableEntity
+	case f.Type == call.InvalidInput, f.Type == call.PolicyViolation:
+		return http.StatusBadRequest
+	case f.Type == call.ProviderTimeout:
+		return http.StatusGatewayTimeout
+	case f.Type == call.ServiceUnavailable:
+		return http.StatusServiceUnavailable
+	case f.Type == call.RateLimited, f.Type == call.ConcurrencyLimit:
+		return http.StatusTooManyRequests
+	case f.Type == call.InternalError:
+		return http.StatusInternalServerError
+	default:
+		return http.StatusBadGateway
+	}
+}
+
+// closed reports the statuses with which a provider turns the router itself away: a credential it does
+// not take, an account without funds. Nothing is run behind them.
+func closed(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusPaymentRequired || status == http.StatusForbidden
+}

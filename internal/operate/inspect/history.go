@@ -1,0 +1,165 @@
+// Package inspect turns recorded facts into answers for an operator: of a job, call or asset what was
+// recorded and why, the state at any version or time, where the time went, and how two of them
+// differ; of the log as a whole what it says, fact by fact. It promises to be pure (facts in, values and
+// text out) and to show no secret; reading the log and the workflow engine is left to its callers.
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Fact is one recorded event of a job, with who and what led to it and the state that it led to.
+type Fact struct {
+	Version   int64           `json:"version"`
+	Position  int64           `json:"position"`
+	ID        uuid.UUID       `json:"id"`
+	Type      string          `json:"type"`
+	At        time.Time       `json:"recorded_at"`
+	State     string          `json:"state,omitempty"` // of the job, the call or the asset, after it
+	Actor     string          `json:"actor,omitempty"`
+	RequestID string          `json:"request_id,omitempty"`
+	Cause     string          `json:"cause,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Data      json.RawMessage `json:"data"` // without secrets
+
+	recorded eventlog.Recorded
+	decoded  any // nil for a type of a newer program
+}
+
+// History is the facts of one job, from the first, without gaps.
+type History struct {
+	Job     job.ID  `json:"id"`
+	Account string  `json:"account"`
+	Facts   []Fact  `json:"facts"`
+	final   job.Job // folded from all of Facts
+}
+
+// Read folds a job's stream. Types that registry does not know stay as they are stored; a stream
+// that does not begin with version 1 or has gaps is an error.
+func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, error) {
+	h := History{Facts: make([]Fact, 0, len(recorded))}
+	for i, rec := range recorded {
+		if rec.Version != int64(i+1) {
+			return History{}, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+		}
+		decoded, err := registry.Decode(rec.Type, rec.Data)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return History{}, err
+		}
+		h.final = job.Fold(h.final, rec, decoded)
+		h.Facts = append(h.Facts, factOf(rec, decoded, string(h.final.State)))
+	}
+	h.Job, h.Account = h.final.ID, h.final.Account
+	return h, nil
+}
+
+// factOf is a recorded event as it is shown.
+func factOf(rec eventlog.Recorded, decoded any, state string) Fact {
+	return Fact{
+		Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
+		State: state, Actor: rec.Meta.Actor, RequestID: rec.Meta.RequestID, Cause: rec.Meta.Cause,
+		Reason: rec.Meta.Reason, Data: Redact(rec.Data), recorded: rec, decoded: decoded,
+	}
+}
+
+// Fold returns the state after the last fact.
+func (h History) Fold() job.Job { return h.final }
+
+// Document returns where the submission is kept.
+func (h History) Document() (job.Document, bool) {
+	if len(h.Facts) == 0 {
+		return job.Document{}, false
+	}
+	submitted, ok := h.Facts[0].decoded.(job.SubmittedV1)
+	return submitted.Document, ok
+}
+
+// Executions returns the workflow executions of the job: our run number and the id of the first
+// execution, "" for a run that no worker began.
+func (h History) Executions() []Execution {
+	var runs []Execution
+	for _, f := range h.Facts {
+		switch e := f.decoded.(type) {
+		case job.AdmittedV1:
+			runs = append(runs, Execution{Run: e.Run})
+		case job.StartedV1:
+			if n := len(runs); n > 0 && runs[n-1].Run == e.Run {
+				runs[n-1].ID = e.Execution
+			}
+		}
+	}
+	return runs
+}
+
+// Execution names a run of a job in the workflow engine.
+type Execution struct {
+	Run int
+	ID  string
+}
+
+// Point is a moment in a history: a version, or a time.
+type Point struct {
+	Version int64
+	Time    time.Time
+}
+
+// timeLayouts are the ways to write a time; without a zone it is UTC.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04"}
+
+// ParsePoint reads a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC); anything else is Invalid.
+func ParsePoint(text string) (Point, error) {
+	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
+		if n < 1 {
+			return Point{}, fault.New(fault.Invalid, "invalid_request", "versions begin with 1, not %d", n)
+		}
+		return Point{Version: n}, nil
+	}
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return Point{Time: at}, nil
+		}
+	}
+	return Point{}, fault.New(fault.Invalid, "invalid_request", "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", Clean(text))
+}
+
+// At returns the history as it was at p. A version that the stream does not have, and a time
+// before the first fact, are NotFound.
+func (h History) At(p Point) (History, error) {
+	n, err := cut(h.Facts, p)
+	if err != nil {
+		return History{}, fmt.Errorf("job %s: %w", h.Job, err)
+	}
+	past := History{Job: h.Job, Account: h.Account, Facts: h.Facts[:n]}
+	for _, f := range past.Facts {
+		past.final = job.Fold(past.final, f.recorded, f.decoded)
+	}
+	return past, nil
+}
+
+// codeNoPoint says that a history does not reach to a version or a time.
+const codeNoPoint = "version_not_found"
+
+// cut counts the facts up to p.
+func cut(facts []Fact, p Point) (int, error) {
+	n := 0
+	for n < len(facts) && (p.Version > 0 && facts[n].Version <= p.Version || p.Version == 0 && !facts[n].At.After(p.Time)) {
+		n++
+	}
+	if n == 0 {
+		return 0, fault.New(fault.NotFound, codeNoPoint, "there was nothing yet: its first fact is of %s", stamp(facts[0].At))
+	}
+	if p.Version > facts[n-1].Version {
+		return 0, fault.New(fault.NotFound, codeNoPoint, "it has %d versions, not %d", len(facts), p.Version)
+	}
+	return n, nil
+}

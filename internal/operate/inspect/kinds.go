@@ -1,0 +1,147 @@
+package inspect
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+)
+
+// Calls reads the streams of model calls.
+var Calls = Kind[call.Call]{
+	Noun: "call", Fold: call.Fold, Phase: callPhase,
+	Standing: func(c call.Call) (string, bool) {
+		return string(c.State), c.State.Final() && (c.State != call.Unknown || c.Charged != nil)
+	},
+}
+
+// Assets reads the streams of assets.
+var Assets = Kind[asset.Asset]{
+	Noun: "asset", Fold: asset.Fold, Phase: assetPhase,
+	Standing: func(a asset.Asset) (string, bool) { return string(a.State), a.State.Gone() },
+}
+
+func callPhase(fact any) Phase {
+	switch e := fact.(type) {
+	case call.AcceptedV1:
+		return Phase{Name: "waits for a place", Wait: true}
+	case call.AdmittedV1:
+		return Phase{Name: "waits for a worker", Wait: true}
+	case call.RequeuedV1:
+		return Phase{Name: "waits for a worker", Wait: true, Attempt: e.Run, Detail: "its workflow was gone"}
+	case call.DispatchingV1:
+		return Phase{Name: "sent to the provider", Attempt: 1, Worker: e.Worker}
+	case call.ReroutedV1:
+		return Phase{Name: "sent to the provider", Attempt: 2, Detail: e.Server + ", the one before was " + e.Cause}
+	case call.ProviderAcceptedV1:
+		return Phase{Name: "the provider works"}
+	case call.AnsweredV1:
+		return Phase{Name: "copies its assets and settles"}
+	case call.OutcomeUnknownV1:
+		return Phase{Name: "waits for an operator", Wait: true, Detail: "nobody knows what became of it"}
+	}
+	return Phase{}
+}
+
+func assetPhase(fact any) Phase {
+	switch e := fact.(type) {
+	case asset.CreatedV1:
+		if e.Producer != nil {
+			return Phase{Name: "in service", Detail: "saved by a node, hashed while it was written"}
+		}
+		return Phase{Name: "waits and is verified"}
+	case asset.RequeuedV1:
+		return Phase{Name: "is looked into again", Attempt: 2, Detail: "nothing was looking into it"}
+	case asset.VerifiedV1:
+		if !e.OK {
+			return Phase{Name: "damaged"}
+		}
+		return Phase{Name: "is scanned"}
+	case asset.ScannedV1:
+		if e.Scan.Verdict == asset.Rejects {
+			return Phase{Name: "rejected"}
+		}
+		return Phase{Name: "in service"}
+	}
+	return Phase{}
+}
+
+// of says in one line what a fact of a call or an asset holds.
+func (f Fact) of() string {
+	switch e := f.decoded.(type) {
+	case call.AcceptedV1:
+		return fmt.Sprintf("%s, %s, %s, $%s held", e.Model, e.API, e.Mode, credit.Dollars(e.Held))
+	case call.AdmittedV1:
+		return fmt.Sprintf("run %d", e.Run)
+	case call.RequeuedV1:
+		return fmt.Sprintf("run %d", e.Run)
+	case call.DispatchingV1:
+		return "worker " + e.Worker
+	case call.ReroutedV1:
+		return e.Server + ", the one before was " + e.Cause
+	case call.ProviderAcceptedV1:
+		return "handle " + e.Handle
+	case call.AnsweredV1:
+		return fmt.Sprintf("%d bytes, $%s", e.Answer.Size, credit.Dollars(e.Price))
+	case call.HostedV1:
+		return fmt.Sprintf("%d copied, %d not", len(e.Assets), e.Failed)
+	case call.SucceededV1:
+		return fmt.Sprintf("%d bytes, charged $%s", e.Answer.Size, credit.Dollars(e.Charged))
+	case call.FailedV1:
+		return fmt.Sprintf("%s, charged $%s", callFailure(e.Failure), credit.Dollars(e.Charged))
+	case call.CanceledV1:
+		return "charged $" + credit.Dollars(e.Charged)
+	case call.OutcomeUnknownV1:
+		return callFailure(e.Failure)
+	case call.ReconciledV1:
+		return "charged $" + credit.Dollars(e.Charged)
+	}
+	return f.ofAsset()
+}
+
+func callFailure(f call.Failure) string {
+	return fmt.Sprintf("%s (%d): %s", f.Type, f.Status, f.Detail)
+}
+
+func (f Fact) ofAsset() string {
+	switch e := f.decoded.(type) {
+	case asset.CreatedV1:
+		return fmt.Sprintf("%s, %d bytes, %s", e.Origin, e.Size, e.ContentType)
+	case asset.VerifiedV1:
+		if e.OK {
+			return fmt.Sprintf("%d bytes, as they were uploaded", e.Size)
+		}
+		return "the stored bytes are not those that were uploaded"
+	case asset.ScannedV1:
+		return strings.TrimSpace(string(e.Scan.Verdict) + " " + e.Scan.Reason)
+	case asset.RetentionExtendedV1:
+		if e.ExpiresAt == nil {
+			return "for good"
+		}
+		return "until " + e.ExpiresAt.UTC().Format(time.DateTime)
+	}
+	return f.ofChange()
+}
+
+// ofChange says what the owner of an asset changed. Metadata are the owner's and may be long.
+func (f Fact) ofChange() string {
+	switch e := f.decoded.(type) {
+	case asset.RenamedV1:
+		return strconv.Quote(e.Name)
+	case asset.RetypedV1:
+		return e.ContentType
+	case asset.TagsAddedV1:
+		return strings.Join(e.Tags, ", ")
+	case asset.TagsRemovedV1:
+		return strings.Join(e.Tags, ", ")
+	case asset.DescribedV1:
+		return fmt.Sprintf("%d bytes of metadata", len(e.Metadata))
+	case asset.PreviewChosenV1:
+		return string(e.Preview)
+	}
+	return ""
+}

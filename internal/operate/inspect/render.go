@@ -1,0 +1,173 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+)
+
+// Jobs writes a listing. names maps accounts to what operators call them, where they differ.
+func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
+	if len(jobs) == 0 {
+		p.Line("no job matches", Faint)
+		return
+	}
+	rows := make([][]Cell, len(jobs))
+	for i, j := range jobs {
+		name := names[j.Account]
+		if name == "" {
+			name = j.Account
+		}
+		rows[i] = []Cell{
+			{Text: string(j.ID)},
+			{Text: string(j.State), Style: styleOf(string(j.State))},
+			{Text: clip(Clean(name), 14)},
+			{Text: j.SubmittedAt.UTC().Format("01-02 15:04:05")},
+			{Text: took(j, now), Right: true},
+			{Text: fmt.Sprintf("%d/%d", j.NodesDone, j.NodesTotal), Right: true},
+			{Text: remark(j)},
+		}
+	}
+	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
+}
+
+// took is the time from the start of a job to its end, or its wait so far in brackets.
+func took(j job.Job, now time.Time) string {
+	switch {
+	case j.StartedAt != nil && j.EndedAt != nil:
+		return Span(j.EndedAt.Sub(*j.StartedAt))
+	case j.StartedAt != nil:
+		return Span(now.Sub(*j.StartedAt))
+	case j.EndedAt == nil:
+		return "(" + Span(now.Sub(j.SubmittedAt)) + ")"
+	}
+	return "-"
+}
+
+func remark(j job.Job) string {
+	if j.Error != nil {
+		return failure(*j.Error)
+	}
+	var at []string
+	for _, node := range slices.Sorted(maps.Keys(j.Running)) {
+		at = append(at, node+" "+j.Running[node])
+	}
+	return strings.Join(at, ", ")
+}
+
+// State writes the folded state of a job; of is the number of versions that the stream has.
+func (p *Printer) State(h History, of int) {
+	j := h.final
+	p.Field("job", string(j.ID), Bold)
+	p.Field("state", string(j.State), styleOf(string(j.State)))
+	version := fmt.Sprintf("%d of %d", j.Version, of)
+	if int(j.Version) < of {
+		version += ", as it was at " + stamp(h.Facts[len(h.Facts)-1].At)
+	}
+	p.Field("version", version, Plain)
+	p.Field("account", j.Account, Plain)
+	p.Field("surface", string(j.Surface), Plain)
+	p.Field("number", fmt.Sprintf("%g", j.Number), Plain)
+	p.Field("submitted", stamp(j.SubmittedAt), Plain)
+	p.moment("admitted", j.AdmittedAt, j.SubmittedAt)
+	p.moment("started", j.StartedAt, j.SubmittedAt)
+	p.moment("ended", j.EndedAt, j.SubmittedAt)
+	if j.Run > 0 {
+		p.Field("run", strings.TrimSpace(fmt.Sprintf("%d %s", j.Run, j.Execution)), Plain)
+	}
+	p.Field("nodes", fmt.Sprintf("%d of %d done, outputs %s", j.NodesDone, j.NodesTotal, list(j.Targets)), Plain)
+	p.Field("cached", strings.Join(j.Cached, " "), Plain)
+	if !j.State.Final() {
+		p.Field("at", remark(j), Notice)
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.Metadata)) {
+		value := j.Metadata[key]
+		if secretName.MatchString(key) {
+			value = "[redacted]"
+		}
+		p.Field("metadata", key+" = "+value, Plain)
+	}
+	p.outputs(j)
+	p.failed(j)
+}
+
+func (p *Printer) moment(name string, at *time.Time, from time.Time) {
+	if at != nil {
+		p.Field(name, fmt.Sprintf("%s  +%s", stamp(*at), Span(at.Sub(from))), Plain)
+	}
+}
+
+func (p *Printer) outputs(j job.Job) {
+	for _, out := range j.Outputs {
+		if len(out.Files) == 0 {
+			p.Field("output", out.Node+" "+out.Class+"  "+string(Redact(out.UI)), Plain)
+		}
+		for _, f := range out.Files {
+			name := strings.TrimPrefix(f.Subfolder+"/"+f.Filename, "/")
+			p.Field("output", fmt.Sprintf("%s %s  %s/%s  %s, %d bytes", out.Node, out.Class, f.Folder, name, f.ContentType, f.Size), Plain)
+			p.Field("", "asset "+f.Asset, Faint)
+		}
+	}
+}
+
+func (p *Printer) failed(j job.Job) {
+	if j.Interrupted != nil {
+		p.Field("stopped at", j.Interrupted.Node+" "+j.Interrupted.Class, Notice)
+	}
+	if j.Error == nil {
+		return
+	}
+	p.Field("error", failure(*j.Error), Bad)
+	p.Field("exception", j.Error.ExceptionType, Plain)
+	for _, line := range j.Error.Traceback {
+		p.Field("", strings.TrimRight(line, "\n"), Faint)
+	}
+}
+
+// Events writes every fact with its time, its position, the state after it and what led to it.
+func (p *Printer) Events(h History) {
+	if len(h.Facts) == 0 {
+		return
+	}
+	p.facts("job "+string(h.Job), h.Account, h.Facts)
+}
+
+// facts writes the facts of one stream.
+func (p *Printer) facts(whose, account string, facts []Fact) {
+	p.Line(fmt.Sprintf("%s, account %s, times in UTC from %s", whose, account, facts[0].At.Format("2006-01-02")), Faint)
+	rows := make([][]Cell, 0, len(facts))
+	said := ""
+	for _, f := range facts {
+		rows = append(rows, []Cell{
+			{Text: fmt.Sprint(f.Version), Right: true},
+			{Text: fmt.Sprint(f.Position), Right: true},
+			{Text: f.At.Format("15:04:05.000")},
+			{Text: f.State, Style: styleOf(f.State)},
+			{Text: shortType(f.Type), Style: Bold},
+			{Text: f.summary()},
+		})
+		if cause := f.because(); cause != said {
+			said = cause
+			rows = append(rows, []Cell{{Text: strings.Repeat(" ", 6) + "└ " + cause, Style: Faint}})
+		}
+	}
+	p.Table([]string{"VER", "POSITION", "TIME", "STATE", "FACT", "WHAT"}, rows)
+}
+
+// because says who caused a fact and why.
+func (f Fact) because() string {
+	parts := []string{"by " + f.Actor}
+	if f.Actor == "" {
+		parts[0] = "by nobody named"
+	}
+	for _, part := range [][2]string{{"request ", f.RequestID}, {"cause ", f.Cause}, {"reason: ", f.Reason}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+part[1])
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,222 @@
+package inspect
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+)
+
+// Timeline says where a job's time went. Durations are nanoseconds in Go and milliseconds in JSON.
+type Timeline struct {
+	Job         job.ID     `json:"id"`
+	Account     string     `json:"account"`
+	State       job.State  `json:"state"`
+	SubmittedAt time.Time  `json:"submitted_at"`
+	Until       time.Time  `json:"until"`       // the end of the job, or the time of asking
+	WaitedSlot  Millis     `json:"waited_slot"` // from the submission to the last admission
+	WaitedStart Millis     `json:"waited_start"`
+	Ran         Millis     `json:"ran"`
+	InNodes     Millis     `json:"in_nodes"` // at least one node was at work
+	Total       Millis     `json:"total"`
+	Worker      string     `json:"worker,omitempty"` // that began the last run
+	Run         int        `json:"run"`
+	Executed    int        `json:"executed"`   // nodes of the last run that ran to their end
+	CacheHits   int        `json:"cache_hits"` // nodes of the last run whose result was kept from an earlier one
+	Nodes       []NodeSpan `json:"nodes"`
+}
+
+// Millis is a duration that JSON shows in milliseconds.
+type Millis time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (m Millis) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
+}
+
+// What became of a node.
+const (
+	NodeExecuted    = "executed"
+	NodeCached      = "cached"
+	NodeFailed      = "failed"
+	NodeRunning     = "running"
+	NodeInterrupted = "interrupted" // the job ended around it
+)
+
+// NodeSpan is one node in one run.
+type NodeSpan struct {
+	Run     int       `json:"run"`
+	Node    string    `json:"node"`
+	Class   string    `json:"class,omitempty"`
+	State   string    `json:"state"`
+	Began   time.Time `json:"began"` // of the attempt that ended it
+	Ended   time.Time `json:"ended"`
+	Took    Millis    `json:"took"` // as its worker measured; otherwise between its facts
+	Attempt int       `json:"attempt,omitempty"`
+	Worker  string    `json:"worker,omitempty"`
+	Retried bool      `json:"retried,omitempty"` // ended by another worker than the one that began it
+	Files   int       `json:"files,omitempty"`
+}
+
+// Timeline measures the history; now ends what has not ended.
+func (h History) Timeline(now time.Time) Timeline {
+	j := h.final
+	t := Timeline{Job: h.Job, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
+	if j.EndedAt != nil {
+		t.Until = *j.EndedAt
+	}
+	admitted, started := t.Until, t.Until
+	if j.AdmittedAt != nil {
+		admitted = *j.AdmittedAt
+	}
+	if j.StartedAt != nil {
+		started = *j.StartedAt
+	}
+	t.WaitedSlot = Millis(admitted.Sub(j.SubmittedAt))
+	t.WaitedStart = Millis(max(0, started.Sub(admitted)))
+	t.Ran, t.Total = Millis(t.Until.Sub(started)), Millis(t.Until.Sub(j.SubmittedAt))
+	t.Nodes = h.spans(t.Until)
+	t.InNodes = Millis(covered(t.Nodes, started))
+	for _, n := range t.Nodes {
+		switch {
+		case n.Run != j.Run:
+		case n.State == NodeExecuted:
+			t.Executed++
+		case n.State == NodeCached:
+			t.CacheHits++
+		}
+	}
+	for _, f := range h.Facts {
+		if e, ok := f.decoded.(job.StartedV1); ok && e.Run == j.Run {
+			t.Worker = e.Worker
+		}
+	}
+	return t
+}
+
+type spanKey struct {
+	run  int
+	node string
+}
+
+// spans returns the nodes in order of their beginning.
+func (h History) spans(until time.Time) []NodeSpan {
+	c := spanCollector{at: map[spanKey]int{}}
+	for _, f := range h.Facts {
+		c.see(f)
+	}
+	for i := range c.spans {
+		s := &c.spans[i]
+		if s.State != NodeRunning {
+			continue
+		}
+		if h.final.State.Final() || s.Run != h.final.Run {
+			s.State = NodeInterrupted
+		}
+		s.Ended, s.Took = until, Millis(max(0, until.Sub(s.Began)))
+	}
+	slices.SortStableFunc(c.spans, func(a, b NodeSpan) int {
+		return cmp.Or(cmp.Compare(a.Run, b.Run), a.Began.Compare(b.Began))
+	})
+	return c.spans
+}
+
+type spanCollector struct {
+	spans []NodeSpan
+	at    map[spanKey]int
+}
+
+// of returns the span of a node, a new one where its start was not recorded.
+func (c *spanCollector) of(run int, node string, at time.Time) *NodeSpan {
+	key := spanKey{run, node}
+	i, ok := c.at[key]
+	if !ok {
+		i = len(c.spans)
+		c.at[key] = i
+		c.spans = append(c.spans, NodeSpan{Run: run, Node: node, State: NodeRunning, Began: at})
+	}
+	return &c.spans[i]
+}
+
+func (c *spanCollector) see(f Fact) {
+	switch e := f.decoded.(type) {
+	case job.NodesCachedV1:
+		for _, node := range e.Nodes {
+			s := c.of(e.Run, node, f.At)
+			s.State, s.Ended, s.Worker = NodeCached, f.At, f.Actor
+		}
+	case job.NodeStartedV1:
+		c.of(e.Run, e.Node, f.At).start(f, e)
+	case job.NodeExecutedV1:
+		s := c.of(e.Run, e.Node, f.At)
+		s.Class, s.Files = e.Class, len(e.Files)
+		s.end(f, NodeExecuted)
+		if s.Took = Millis(time.Duration(e.Millis) * time.Millisecond); e.Cached {
+			s.State = NodeCached
+		}
+		// The facts of quick nodes are recorded together, and not every retry records a second start.
+		if measured := f.At.Add(-time.Duration(s.Took)); s.Retried || measured.Before(s.Began) {
+			s.Began = measured
+		}
+	case job.NodeFailedV1:
+		s := c.of(e.Run, cmp.Or(e.Inner, e.Failure.Node), f.At)
+		s.Class = cmp.Or(s.Class, e.Failure.Class)
+		s.end(f, NodeFailed)
+	}
+}
+
+// start begins the span, or its next attempt. A node whose end is recorded stays as it is: when it runs again, as after
+// the loss of what it had made in memory, that is recorded once more by nobody.
+func (s *NodeSpan) start(f Fact, e job.NodeStartedV1) {
+	if s.State != NodeRunning {
+		return
+	}
+	s.Retried = s.Retried || s.Worker != "" && s.Worker != f.Actor
+	s.Class, s.Attempt, s.Worker, s.Began = e.Class, e.Attempt, f.Actor, f.At
+}
+
+func (s *NodeSpan) end(f Fact, state string) {
+	s.Retried = s.Retried || s.Worker != "" && s.Worker != f.Actor
+	s.State, s.Worker, s.Ended = state, f.Actor, f.At
+	s.Took = Millis(f.At.Sub(s.Began))
+}
+
+// covered is how long at least one node was at work after from.
+func covered(spans []NodeSpan, from time.Time) time.Duration {
+	var sum time.Duration
+	ordered := slices.Clone(spans)
+	slices.SortFunc(ordered, func(a, b NodeSpan) int { return a.Began.Compare(b.Began) })
+	for _, s := range ordered {
+		began, ended := s.Began, s.Began.Add(time.Duration(s.Took))
+		if began.Before(from) {
+			began = from
+		}
+		if ended.After(began) {
+			sum += ended.Sub(began)
+			from = ended
+		}
+	}
+	return sum
+}
+
+// NameClasses fills in the classes of nodes whose facts do not name them, which are those from the cache. A nil
+// source names none.
+func (t *Timeline) NameClasses(source *job.Source) error {
+	if source == nil {
+		return nil
+	}
+	var graph map[string]graphNode
+	if err := json.Unmarshal(source.Prompt, &graph); err != nil {
+		return fmt.Errorf("read a graph: %w", err)
+	}
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; n.Class == "" {
+			n.Class = graph[n.Node].Class
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+// Package metrics turns what happens into Prometheus metrics. It keeps two promises: the number of series
+// is bounded whatever clients send, and no label holds a secret, an id of a job or a text of a client's.
+// Durations and outcomes are folded from the event log, so they say what the log says; depths and lags are
+// read when they are asked for. Serving them, and to whom, is left to the caller.
+package metrics
+
+import (
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Metrics is one process's registry.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	mu      sync.Mutex
+	begun   map[string]time.Time // job or call stream → when its run, or its dispatch, began
+	offered map[string]offer     // call stream → what was asked for
+
+	events   *prometheus.CounterVec
+	jobs     *prometheus.HistogramVec
+	waits    prometheus.Histogram
+	nodes    *prometheus.HistogramVec
+	cached   *prometheus.CounterVec
+	provider *prometheus.HistogramVec
+	cost     *prometheus.CounterVec
+	failures *prometheus.CounterVec
+	known    map[string]bool // values of labels that have series
+}
+
+// offer is the provider and model of a call.
+type offer struct{ provider, model string }
+
+// most bounds what is remembered of unfinished jobs and calls, and the classes, providers and models that
+// get series of their own: later ones count as "other".
+const (
+	mostOpen   = 100_000
+	mostLabels = 500
+)
+
+// New returns empty metrics, with those of the Go runtime and the process.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), begun: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{},
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Facts recorded, by type."}, []string{"type"}),
+		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "millrace_job_duration_seconds", Help: "From the start of a run to its end, by outcome.", Buckets: longBuckets,
+		}, []string{"outcome"}),
+		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "millrace_job_wait_seconds", Help: "From submission to admission.", Buckets: longBuckets,
+		}),
+		nodes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "millrace_node_duration_seconds", Help: "Of nodes that ran, by class.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"class"}),
+		cached: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_node_results_total", Help: "Nodes done, by where the result came from: run or cache.",
+		}, []string{"source"}),
+		provider: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "millrace_provider_duration_seconds", Help: "From the dispatch of a call to its end.", Buckets: longBuckets,
+		}, []string{"provider", "model", "outcome"}),
+		cost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_provider_cost_usd_total", Help: "Charged for calls, in US dollars.",
+		}, []string{"provider", "model"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_job_failures_total", Help: "Jobs that failed, by code.",
+		}, []string{"code"}),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures)
+	return m
+}
+
+// longBuckets reach from ten milliseconds to half an hour.
+var longBuckets = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 20 * time.Second})
+}
+
+// Gauge adds a number that is read when it is asked for.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+// Counters adds numbers that only grow, one for each value of a label; read is asked for them. The values
+// are few and fixed.
+func (m *Metrics) Counters(name, help, label string, read func() map[string]int64) {
+	for value := range read() {
+		m.registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{label: value}},
+			func() float64 { return float64(read()[value]) },
+		))
+	}
+}
+
+// See takes recorded events into the metrics. decode gives an event's data; what it cannot decode only counts.
+func (m *Metrics) See(events []eventlog.Recorded, decode func(eventlog.Recorded) (any, error)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, rec := range events {
+		data, err := decode(rec)
+		if err != nil {
+			m.events.WithLabelValues("other").Inc()
+			continue
+		}
+		m.events.WithLabelValues(rec.Type).Inc()
+		m.job(rec, data)
+		m.call(rec, data)
+	}
+}
+
+func (m *Metrics) job(rec eventlog.Recorded, data any) {
+	switch e := data.(type) {
+	case job.SubmittedV1:
+		m.begin(rec.Stream, rec.RecordedAt)
+	case job.AdmittedV1:
+		if since, ok := m.since(rec); ok {
+			m.waits.Observe(since.Seconds())
+		}
+	case job.StartedV1:
+		m.begin(rec.Stream, rec.RecordedAt)
+	case job.NodesCachedV1:
+		m.cached.WithLabelValues("cache").Add(float64(len(e.Nodes)))
+	case job.NodeExecutedV1:
+		m.node(e)
+	case job.SucceededV1:
+		m.end(rec, "succeeded")
+	case job.FailedV1:
+		m.failures.WithLabelValues(m.label(e.Failure.Code)).Inc()
+		m.end(rec, "failed")
+	case job.CanceledV1:
+		m.end(rec, "canceled")
+	case job.ExpiredV1:
+		delete(m.begun, rec.Stream)
+	}
+}
+
+func (m *Metrics) node(e job.NodeExecutedV1) {
+	if e.Cached {
+		if e.Within != nil {
+			m.cached.WithLabelValues("cache").Inc()
+		}
+		return // those of the prompt are counted with the list of cached nodes
+	}
+	m.cached.WithLabelValues("run").Inc()
+	m.nodes.WithLabelValues(m.label(e.Class)).Observe(float64(e.Millis) / 1000)
+}
+
+func (m *Metrics) call(rec eventlog.Recorded, data any) {
+	switch e := data.(type) {
+	case call.AcceptedV1:
+		if len(m.offered) < mostOpen {
+			m.offered[rec.Stream] = offer{m.label(e.Provider), m.label(e.Model)}
+		}
+	case call.DispatchingV1:
+		m.begin(rec.Stream, rec.RecordedAt)
+	case call.SucceededV1:
+		m.settle(rec, "succeeded", e.Charged)
+	case call.FailedV1:
+		m.settle(rec, "failed", e.Charged)
+	case call.CanceledV1:
+		m.settle(rec, "canceled", e.Charged)
+	case call.OutcomeUnknownV1:
+		m.settle(rec, "unknown", 0)
+	}
+}
+
+// settle observes the end of a call.
+func (m *Metrics) settle(rec eventlog.Recorded, outcome string, micros int64) {
+	o, ok := m.offered[rec.Stream]
+	if !ok {
+		o = offer{"unknown", "unknown"} // accepted before this process began
+	}
+	delete(m.offered, rec.Stream)
+	m.cost.WithLabelValues(o.provider, o.model).Add(float64(micros) / 1e6)
+	if since, ok := m.since(rec); ok {
+		m.provider.WithLabelValues(o.provider, o.model, outcome).Observe(since.Seconds())
+	}
+	delete(m.begun, rec.Stream)
+}
+
+func (m *Metrics) begin(stream string, at time.Time) {
+	if _, ok := m.begun[stream]; ok || len(m.begun) < mostOpen {
+		m.begun[stream] = at
+	}
+}
+
+func (m *Metrics) since(rec eventlog.Recorded) (time.Duration, bool) {
+	at, ok := m.begun[rec.Stream]
+	return max(0, rec.RecordedAt.Sub(at)), ok
+}
+
+func (m *Metrics) end(rec eventlog.Recorded, outcome string) {
+	if since, ok := m.since(rec); ok {
+		m.jobs.WithLabelValues(outcome).Observe(since.Seconds())
+	}
+	delete(m.begun, rec.Stream)
+}
+
+// label bounds the values that get series of their own.
+func (m *Metrics) label(value string) string {
+	if value == "" {
+		return "none"
+	}
+	if !m.known[value] {
+		if len(m.known) >= mostLabels {
+			return "other"
+		}
+		m.known[value] = true
+	}
+	return value
+}
+
+// Names returns the name of every metric that may be served.
+func (m *Metrics) Names() []string {
+	ch := make(chan *prometheus.Desc)
+	go func() {
+		defer close(ch)
+		m.registry.Describe(ch)
+	}()
+	var names []string
+	for d := range ch {
+		if found := nameOf.FindStringSubmatch(d.String()); found != nil {
+			names = append(names, found[1])
+		}
+	}
+	return names
+}
+
+// nameOf reads a metric's name off its description, which tells it in no other way.
+var nameOf = regexp.MustCompile(`fqName: "([^"]+)"`)

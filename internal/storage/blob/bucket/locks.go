@@ -1,0 +1,30 @@
+package bucket
+
+import (
+	"context"
+	"sync"
+
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// localLocks are Locks within one process: a blob's first byte picks its lock.
+type localLocks struct{ stripes [256]sync.RWMutex }
+
+// NewLocks returns locks for a bucket that only this process writes to.
+func NewLocks() Locks { return &localLocks{} }
+
+// Shared implements Locks.
+func (l *localLocks) Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
+	m := &l.stripes[ref[0]]
+	m.RLock()
+	defer m.RUnlock()
+	return fn(ctx)
+}
+
+// Exclusive implements Locks.
+func (l *localLocks) Exclusive(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
+	m := &l.stripes[ref[0]]
+	m.Lock()
+	defer m.Unlock()
+	return fn(ctx)
+}

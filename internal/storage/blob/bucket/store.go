@@ -1,0 +1,258 @@
+// Package bucket keeps blobs in a bucket of an S3-compatible service: <prefix>blobs/ab/cd/<hash>.
+// Bytes are spooled to a local file first, since their name is known when the last one is hashed. It
+// keeps one promise: an object under blobs/ has all its bytes, as a bucket shows no half upload.
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Options locate a bucket. Endpoint, Bucket and Spool are required.
+type Options struct {
+	Endpoint  string // host[:port] of the service
+	Region    string // "" = asked of the service
+	Bucket    string // must exist
+	Prefix    string // of every key, "" or ending in "/"
+	AccessKey string // "" = AWS_* variables, then the machine's role
+	SecretKey string
+	Insecure  bool         // plain HTTP
+	Spool     string       // local folder for uploads under way
+	Locks     Locks        // nil = of this process: then no other process may write to the bucket
+	Log       *slog.Logger // where damaged blobs are reported; nil = slog.Default()
+}
+
+// Locks keep removers and touchers of one blob apart, over all processes that use the bucket. The context that fn is
+// given ends before the lock can be lost.
+type Locks interface {
+	// Shared runs fn together with other shared holders of the blob's lock.
+	Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
+	// Exclusive runs fn alone.
+	Exclusive(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
+}
+
+// Store keeps blobs in one bucket. It implements blob.Store and blob.Presigner.
+type Store struct {
+	client *minio.Client
+	opts   Options
+	locks  Locks
+}
+
+var (
+	_ blob.Store     = (*Store)(nil)
+	_ blob.Presigner = (*Store)(nil)
+)
+
+// Open returns the store in a bucket that exists.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	if opts.Endpoint == "" || opts.Bucket == "" || opts.Spool == "" {
+		return nil, errors.New("a bucket store needs an endpoint, a bucket and a spool folder")
+	}
+	creds := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.IAM{}})
+	if opts.AccessKey != "" {
+		creds = credentials.NewStaticV4(opts.AccessKey, opts.SecretKey, "")
+	}
+	client, err := minio.New(opts.Endpoint, &minio.Options{Creds: creds, Secure: !opts.Insecure, Region: opts.Region})
+	if err != nil {
+		return nil, fmt.Errorf("bucket client: %w", err)
+	}
+	if err := os.MkdirAll(opts.Spool, 0o700); err != nil {
+		return nil, fmt.Errorf("spool folder: %w", err)
+	}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	s := &Store{client: client, opts: opts, locks: opts.Locks}
+	if s.locks == nil {
+		s.locks = NewLocks()
+	}
+	exists, err := client.BucketExists(ctx, opts.Bucket)
+	if err != nil {
+		return nil, classify(blob.Ref{}, "look for the bucket of", err)
+	}
+	if !exists {
+		return nil, fault.New(fault.NotFound, "", "the bucket %s does not exist", opts.Bucket)
+	}
+	return s, nil
+}
+
+const folder = "blobs/"
+
+func (s *Store) key(ref blob.Ref) string {
+	hex := ref.Hex()
+	return s.opts.Prefix + folder + hex[:2] + "/" + hex[2:4] + "/" + hex
+}
+
+// marker is the key of an empty object whose age says when the blob was touched: an object cannot be
+// copied onto itself to make it younger.
+func (s *Store) marker(ref blob.Ref) string { return s.opts.Prefix + "touched/" + ref.Hex() }
+
+// Stat implements blob.Store.
+func (s *Store) Stat(ctx context.Context, ref blob.Ref) (int64, error) {
+	info, err := s.client.StatObject(ctx, s.opts.Bucket, s.key(ref), minio.StatObjectOptions{})
+	return info.Size, classify(ref, "stat", err)
+}
+
+// Open implements blob.Store.
+func (s *Store) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
+	size, err := s.Stat(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	verdict := func(ok bool) {
+		if !ok {
+			s.quarantine(ctx, ref)
+		}
+	}
+	return blob.NewReader(ref, &source{ctx: ctx, s: s, ref: ref, size: size}, size, false, verdict), nil
+}
+
+// quarantine moves a damaged object aside, so that the next upload of the bytes heals the blob. Because nobody can
+// read it then, it is read once more first: what came to us wrong may be stored right.
+func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
+	ctx = context.WithoutCancel(ctx)
+	if damaged, err := s.damaged(ctx, ref); err != nil || !damaged {
+		s.opts.Log.Error("a blob was read wrong and stays in service", "blob", ref.String(), "error", err)
+		return
+	}
+	to := s.opts.Prefix + "damaged/" + ref.Hex()
+	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
+		_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.opts.Bucket, Object: to},
+			minio.CopySrcOptions{Bucket: s.opts.Bucket, Object: s.key(ref)})
+		if err != nil {
+			return err
+		}
+		return s.client.RemoveObject(ctx, s.opts.Bucket, s.key(ref), minio.RemoveObjectOptions{})
+	})
+	s.opts.Log.Error("damaged blob taken out of service", "blob", ref.String(), "moved_to", to, "error", err)
+}
+
+// damaged reads a blob whole, and reports whether it is other than its name says.
+func (s *Store) damaged(ctx context.Context, ref blob.Ref) (bool, error) {
+	size, err := s.Stat(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	src := &source{ctx: ctx, s: s, ref: ref, size: size}
+	defer src.Close() //nolint:errcheck // reading is over
+	h := blob.NewHash()
+	if _, err := io.Copy(h, io.NewSectionReader(src, 0, size)); err != nil {
+		return false, err
+	}
+	return blob.RefOf(h) != ref, nil
+}
+
+// Touch implements blob.Store.
+func (s *Store) Touch(ctx context.Context, ref blob.Ref) error {
+	return s.locks.Shared(ctx, ref, func(ctx context.Context) error {
+		if _, err := s.Stat(ctx, ref); err != nil {
+			return err
+		}
+		_, err := s.client.PutObject(ctx, s.opts.Bucket, s.marker(ref), strings.NewReader(""), 0, minio.PutObjectOptions{})
+		return classify(ref, "touch", err)
+	})
+}
+
+// Remove implements blob.Store.
+func (s *Store) Remove(ctx context.Context, ref blob.Ref, cutoff time.Time) (bool, error) {
+	gone := false
+	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
+		stored, touched, err := s.times(ctx, ref)
+		if fault.Is(err, fault.NotFound) {
+			gone = true // nothing is deleted: an upload may be about to put the name there
+			return nil
+		}
+		if err != nil || !stored.Before(cutoff) || !touched.Before(cutoff) {
+			return err
+		}
+		for _, key := range []string{s.key(ref), s.marker(ref)} { // removing what is absent is no error
+			if err := s.client.RemoveObject(ctx, s.opts.Bucket, key, minio.RemoveObjectOptions{}); err != nil {
+				return classify(ref, "remove", err)
+			}
+		}
+		gone = true
+		return nil
+	})
+	return gone, err
+}
+
+// times returns when the blob was stored and when it was touched, zero for never. An absent blob is
+// NotFound.
+func (s *Store) times(ctx context.Context, ref blob.Ref) (stored, touched time.Time, err error) {
+	info, err := s.client.StatObject(ctx, s.opts.Bucket, s.key(ref), minio.StatObjectOptions{})
+	if err != nil {
+		return stored, touched, classify(ref, "stat", err)
+	}
+	marker, err := s.client.StatObject(ctx, s.opts.Bucket, s.marker(ref), minio.StatObjectOptions{})
+	if err = classify(ref, "stat", err); err != nil && !fault.Is(err, fault.NotFound) {
+		return stored, touched, err
+	}
+	return info.LastModified, marker.LastModified, nil
+}
+
+// Walk implements blob.Store. Touched is when the bytes were stored; Remove looks at later touches.
+func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the listing's goroutine when fn fails
+	list := s.client.ListObjects(ctx, s.opts.Bucket, minio.ListObjectsOptions{Prefix: s.opts.Prefix + folder, Recursive: true})
+	for object := range list {
+		if object.Err != nil {
+			return classify(blob.Ref{}, "list", object.Err)
+		}
+		ref, err := blob.ParseRef("blake3:" + object.Key[strings.LastIndexByte(object.Key, '/')+1:])
+		if err != nil {
+			continue // not ours
+		}
+		if err := fn(blob.Entry{Ref: ref, Size: object.Size, Touched: object.LastModified}); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// maxPresign is how long a link to the bucket lives at most: it cannot be taken back.
+const maxPresign = 15 * time.Minute
+
+// Presign implements blob.Presigner.
+func (s *Store) Presign(ctx context.Context, ref blob.Ref, h blob.Headers, ttl time.Duration) (string, error) {
+	params := url.Values{"response-content-type": {h.ContentType}, "response-content-disposition": {h.ContentDisposition}}
+	u, err := s.client.PresignedGetObject(ctx, s.opts.Bucket, s.key(ref), min(ttl, maxPresign), params)
+	if err != nil {
+		return "", classify(ref, "sign a link to", err)
+	}
+	return u.String(), nil
+}
+
+// classify turns an error of the service into a fault; nil stays nil.
+func classify(ref blob.Ref, verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var answer minio.ErrorResponse
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &answer) && answer.Code == "NoSuchBucket":
+		return fault.Wrap(err, fault.Unavailable, "", "the file store is not available")
+	case errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
+		return blob.Missing(ref)
+	case errors.As(err, &answer) && answer.StatusCode < http.StatusInternalServerError && answer.StatusCode != http.StatusTooManyRequests:
+		return fmt.Errorf("%s blob %s: %w", verb, ref, err)
+	default:
+		return fault.Wrap(fmt.Errorf("%s blob %s: %w", verb, ref, err), fault.Unavailable, "", "the file store is not available")
+	}
+}

@@ -1,0 +1,93 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Create implements blob.Store. The spool file has no name, so nothing of it outlives the process.
+func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
+	f, err := os.CreateTemp(s.opts.Spool, "")
+	if err != nil {
+		return nil, fmt.Errorf("spool a blob: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
+	}
+	full := func(err error) error {
+		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to take files")
+	}
+	return &writer{Spool: blob.NewSpool(f, full), s: s}, nil
+}
+
+// writer spools one blob before it is sent.
+type writer struct {
+	*blob.Spool
+	s *Store
+}
+
+// Commit implements blob.Writer.
+func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
+	defer w.Abort()
+	stored, err := w.Whole(ctx)
+	if err != nil {
+		return blob.Stored{}, err
+	}
+	held, err := w.adopt(ctx, stored)
+	if err != nil || held {
+		return stored, err
+	}
+	stored.Created = true
+	return stored, w.upload(ctx, stored)
+}
+
+// adopt takes an object of the right size as the blob and touches it, so that no collector takes it.
+func (w *writer) adopt(ctx context.Context, b blob.Stored) (bool, error) {
+	size, err := w.s.Stat(ctx, b.Ref)
+	if fault.Is(err, fault.NotFound) || err == nil && size != b.Size {
+		return false, nil
+	}
+	if err == nil {
+		err = w.s.Touch(ctx, b.Ref)
+	}
+	if fault.Is(err, fault.NotFound) { // collected in between
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// uploadAttempts bounds how often an upload meets a collector that removes an older object under it.
+const uploadAttempts = 3
+
+// upload stores the object. A collector that looked at an older object of the name may remove the new
+// one in the instant before it is locked out, so its presence is checked under the lock.
+func (w *writer) upload(ctx context.Context, b blob.Stored) error {
+	for attempt := 1; ; attempt++ {
+		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.File(), 0, b.Size), b.Size,
+			minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1})
+		if err != nil {
+			return classify(b.Ref, "store", err)
+		}
+		err = w.s.locks.Shared(ctx, b.Ref, func(ctx context.Context) error {
+			_, err := w.s.Stat(ctx, b.Ref)
+			return err
+		})
+		if !fault.Is(err, fault.NotFound) || attempt == uploadAttempts {
+			return err
+		}
+	}
+}
+
+// partSize is that of large uploads, which go part by part.
+const partSize = 16 << 20
+
+// Abort implements blob.Writer.
+func (w *writer) Abort() error { return w.Close() }

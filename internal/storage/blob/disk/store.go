@@ -1,0 +1,194 @@
+// Package disk keeps blobs as files: root/blobs/ab/cd/<hash>, written to a staging file first
+// and linked into place when complete. It keeps one promise: a name under blobs/ has all its
+// bytes, whatever is killed at whatever moment. Several processes of one machine may share a root.
+package disk
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Options tune a Store. The zero value is sound.
+type Options struct {
+	Log *slog.Logger // where damaged blobs are reported; nil = slog.Default()
+	// Trust is how long a file that passed a check is served without another one, provided
+	// that neither its size nor its modification time changed. 0 = 10 minutes, negative = never.
+	Trust time.Duration
+}
+
+// Store keeps blobs below one directory. It implements blob.Store.
+type Store struct {
+	root    string
+	staging *staging
+	log     *slog.Logger
+	trust   *trust
+	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name is on stable storage
+}
+
+var _ blob.Store = (*Store)(nil)
+
+const defaultTrust = 10 * time.Minute
+
+// Open returns the store below root, which is created when absent, and clears what writers of
+// ended processes left in staging. Close releases the staging folder.
+func Open(ctx context.Context, root string, opts Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &Store{root: root, log: opts.Log, trust: newTrust(opts.Trust)}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	for _, dir := range []string{s.blobs(), s.damaged()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("create the blob store: %w", err)
+		}
+	}
+	if err := s.makeFolders(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.staging, err = openStaging(filepath.Join(root, "staging")); err != nil {
+		return nil, err
+	}
+	return s, syncDirs(root, filepath.Dir(root))
+}
+
+// Close gives up the staging folder. Blobs being written are lost.
+func (s *Store) Close() error { return s.staging.close() }
+
+func (s *Store) blobs() string   { return filepath.Join(s.root, "blobs") }
+func (s *Store) damaged() string { return filepath.Join(s.root, "damaged") }
+
+func (s *Store) shard(ref blob.Ref) string {
+	return filepath.Join(s.blobs(), hex.EncodeToString(ref[:1]), hex.EncodeToString(ref[1:2]))
+}
+
+func (s *Store) path(ref blob.Ref) string { return filepath.Join(s.shard(ref), ref.Hex()) }
+
+// Free returns the bytes that can still be written.
+func (s *Store) Free() (uint64, error) { return freeBytes(s.root) }
+
+// Open implements blob.Store.
+func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
+	f, err := os.Open(s.path(ref))
+	if err != nil {
+		return nil, classify(ref, "open", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(classify(ref, "stat", err), f.Close())
+	}
+	verdict := func(ok bool) {
+		if ok {
+			s.trust.add(ref, info)
+			return
+		}
+		s.quarantine(ref, info)
+	}
+	return &reader{blob.NewReader(ref, f, info.Size(), s.trust.holds(ref, info), verdict), f}, nil
+}
+
+// reader offers the file itself once its bytes are verified.
+type reader struct {
+	*blob.VerifyingReader
+	f *os.File
+}
+
+var _ blob.Filer = (*reader)(nil)
+
+// File implements blob.Filer.
+func (r *reader) File() *os.File {
+	if !r.Checked() {
+		return nil
+	}
+	return r.f
+}
+
+// quarantine moves a damaged file aside, so that the next upload of the bytes heals the blob.
+func (s *Store) quarantine(ref blob.Ref, seen fs.FileInfo) {
+	to := filepath.Join(s.damaged(), fmt.Sprintf("%s.%d", ref.Hex(), time.Now().UnixNano()))
+	err := s.locked(ref, exclusive, func(*os.File) error {
+		now, err := os.Stat(s.path(ref))
+		if err != nil || !os.SameFile(now, seen) {
+			return err
+		}
+		return os.Rename(s.path(ref), to)
+	})
+	s.log.Error("damaged blob taken out of service", "blob", ref.String(), "moved_to", to, "error", err)
+}
+
+// Stat implements blob.Store.
+func (s *Store) Stat(_ context.Context, ref blob.Ref) (int64, error) {
+	info, err := os.Stat(s.path(ref))
+	if err != nil {
+		return 0, classify(ref, "stat", err)
+	}
+	return info.Size(), nil
+}
+
+// Touch implements blob.Store.
+func (s *Store) Touch(_ context.Context, ref blob.Ref) error {
+	return s.locked(ref, shared, func(*os.File) error {
+		now := time.Now()
+		return classify(ref, "touch", os.Chtimes(s.path(ref), now, now))
+	})
+}
+
+// Remove implements blob.Store.
+func (s *Store) Remove(_ context.Context, ref blob.Ref, cutoff time.Time) (bool, error) {
+	gone := false
+	err := s.locked(ref, exclusive, func(*os.File) error {
+		info, err := os.Stat(s.path(ref))
+		if err != nil {
+			return classify(ref, "stat", err)
+		}
+		if !info.ModTime().Before(cutoff) {
+			return nil
+		}
+		gone = true
+		return classify(ref, "remove", os.Remove(s.path(ref)))
+	})
+	if fault.Is(err, fault.NotFound) {
+		return true, nil
+	}
+	return gone && err == nil, err
+}
+
+// Walk implements blob.Store.
+func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
+	return filepath.WalkDir(s.blobs(), func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed while walking
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		ref, unknown := blob.ParseRef("blake3:" + d.Name())
+		if unknown != nil {
+			return nil //nolint:nilerr // not ours: an operator's stray file is left alone
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return classify(ref, "stat", err)
+		}
+		return fn(blob.Entry{Ref: ref, Size: info.Size(), Touched: info.ModTime()})
+	})
+}

@@ -1,0 +1,223 @@
+package disk_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest"
+	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
+)
+
+func open(t testing.TB, root string, opts disk.Options) *disk.Store {
+	t.Helper()
+	s, err := disk.Open(t.Context(), root, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func path(root string, ref blob.Ref) string {
+	hex := ref.Hex()
+	return filepath.Join(root, "blobs", hex[:2], hex[2:4], hex)
+}
+
+func damage(t testing.TB, root string, ref blob.Ref) {
+	t.Helper()
+	f, err := os.OpenFile(path(root, ref), os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	info, err := f.Stat()
+	require.NoError(t, err)
+	b := make([]byte, 1)
+	at := info.Size() / 2
+	_, err = f.ReadAt(b, at)
+	require.NoError(t, err)
+	b[0] ^= 0x10
+	_, err = f.WriteAt(b, at)
+	require.NoError(t, err)
+}
+
+func staged(t testing.TB, root string) int {
+	t.Helper()
+	n := 0
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "staging"), func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != ".lock" {
+			n++
+		}
+		return err
+	}))
+	return n
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	blobtest.Run(t, func(t testing.TB) blobtest.Harness {
+		root := t.TempDir()
+		return blobtest.Harness{
+			Store:     open(t, root, disk.Options{}),
+			Damage:    func(t testing.TB, ref blob.Ref) { damage(t, root, ref) },
+			Leftovers: func(t testing.TB) int { return staged(t, root) },
+			Huge:      96 << 20,
+		}
+	})
+}
+
+func TestADamagedBlobIsTakenOutOfServiceAndHealedByTheNextUpload(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	data := bytes.Repeat([]byte("millrace "), 10_000)
+	ref, err := blob.PutBytes(t.Context(), s, data)
+	require.NoError(t, err)
+	damage(t, root, ref)
+	_, err = blob.Verify(t.Context(), s, ref)
+	require.ErrorIs(t, err, blob.ErrCorrupt)
+	_, err = s.Open(t.Context(), ref)
+	require.Equal(t, fault.NotFound, fault.KindOf(err), "the damaged file serves nobody any more")
+	kept, err := os.ReadDir(filepath.Join(root, "damaged"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1, "it is kept for the operator")
+	_, err = blob.PutBytes(t.Context(), s, data)
+	require.NoError(t, err)
+	_, err = blob.Verify(t.Context(), s, ref)
+	require.NoError(t, err)
+}
+
+func TestATruncatedFileIsReplacedByTheNextUpload(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	data := bytes.Repeat([]byte{7}, 50_000)
+	ref, err := blob.PutBytes(t.Context(), s, data)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path(root, ref), 100))
+	stored, err := blob.Put(t.Context(), s, blob.Durable, bytes.NewReader(data))
+	require.NoError(t, err)
+	require.True(t, stored.Created)
+	_, err = blob.Verify(t.Context(), s, ref)
+	require.NoError(t, err)
+}
+
+func TestAVerifiedFileIsTrustedUntilItChanges(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	ref, err := blob.PutBytes(t.Context(), s, bytes.Repeat([]byte{1}, 10_000))
+	require.NoError(t, err)
+	require.Nil(t, file(t, s, ref, false), "nothing was checked yet")
+	require.NotNil(t, file(t, s, ref, true), "checked while it was read")
+	require.NotNil(t, file(t, s, ref, false), "checked a moment ago")
+	damage(t, root, ref)
+	require.Nil(t, file(t, s, ref, false), "changed since")
+}
+
+func file(t *testing.T, s *disk.Store, ref blob.Ref, readAll bool) *os.File {
+	t.Helper()
+	r, err := s.Open(t.Context(), ref)
+	require.NoError(t, err)
+	t.Cleanup(func() { r.Close() })
+	if readAll {
+		_, err = io.Copy(io.Discard, r)
+		require.NoError(t, err)
+	}
+	return r.(blob.Filer).File()
+}
+
+func TestStagingOfEndedProcessesIsClearedAndThatOfLivingOnesKept(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	living := open(t, root, disk.Options{})
+	w, err := living.Create(t.Context(), blob.Durable)
+	require.NoError(t, err)
+	_, err = w.Write([]byte("unfinished"))
+	require.NoError(t, err)
+
+	dead := filepath.Join(root, "staging", "dead")
+	require.NoError(t, os.MkdirAll(dead, 0o700))
+	for _, name := range []string{".lock", "leftover"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dead, name), []byte("x"), 0o600))
+	}
+	open(t, root, disk.Options{})
+	require.NoDirExists(t, dead)
+	stored, err := w.Commit(t.Context())
+	require.NoError(t, err)
+	_, err = blob.Verify(t.Context(), living, stored.Ref)
+	require.NoError(t, err)
+}
+
+// TestKilledWriters kills a process that writes blobs without pause, many times: whatever has a
+// name afterwards is whole, and the next start finds no leftovers.
+func TestKilledWriters(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for range 5 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")
+		cmd.Env = append(os.Environ(), "MILLRACE_TEST_WRITER="+root)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.ReadFull(out, make([]byte, 20)) // it stored some blobs and writes on
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait())
+	}
+	s := open(t, root, disk.Options{})
+	require.Zero(t, staged(t, root))
+	n := 0
+	require.NoError(t, s.Walk(t.Context(), func(e blob.Entry) error {
+		n++
+		_, err := blob.Verify(t.Context(), s, e.Ref)
+		return err
+	}))
+	require.GreaterOrEqual(t, n, 20)
+}
+
+func TestWriterProcess(t *testing.T) {
+	root := os.Getenv("MILLRACE_TEST_WRITER")
+	if root == "" {
+		t.Skip("the child of TestKilledWriters")
+	}
+	s, err := disk.Open(t.Context(), root, disk.Options{})
+	require.NoError(t, err)
+	for i := time.Now().UnixNano(); ; i++ {
+		data := bytes.Repeat([]byte{byte(i), byte(i >> 8), byte(i >> 16), byte(i >> 24)}, 30_000)
+		_, err := blob.PutBytes(t.Context(), s, data)
+		require.NoError(t, err)
+		_, err = os.Stdout.Write([]byte{'.'})
+		require.NoError(t, err)
+	}
+}
+
+// Several processes on one folder start in the same instant, each clearing what others left.
+func TestManyStartAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var group errgroup.Group
+	for range 16 {
+		group.Go(func() error {
+			for range 20 {
+				s, err := disk.Open(t.Context(), dir, disk.Options{})
+				if err != nil {
+					return err
+				}
+				_, err = blob.PutBytes(t.Context(), s, []byte("written by everyone"))
+				if err := errors.Join(err, s.Close()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
+}

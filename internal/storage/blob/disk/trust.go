@@ -1,0 +1,63 @@
+package disk
+
+import (
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// trust remembers which files passed a check, for a while, so that a popular blob is not hashed
+// for every range of every reader.
+type trust struct {
+	ttl time.Duration
+
+	mu    sync.Mutex // guards files
+	files map[blob.Ref]checkedFile
+}
+
+type checkedFile struct {
+	size     int64
+	modified time.Time
+	until    time.Time
+}
+
+// maxTrusted bounds the memory of trust to under a megabyte.
+const maxTrusted = 4096
+
+func newTrust(ttl time.Duration) *trust {
+	if ttl == 0 {
+		ttl = defaultTrust
+	}
+	return &trust{ttl: ttl, files: map[blob.Ref]checkedFile{}}
+}
+
+func (t *trust) add(ref blob.Ref, info fs.FileInfo) {
+	if t.ttl < 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.files) >= maxTrusted {
+		for old := range t.files { // any one: all are cheap to check again
+			delete(t.files, old)
+			break
+		}
+	}
+	t.files[ref] = checkedFile{size: info.Size(), modified: info.ModTime(), until: time.Now().Add(t.ttl)}
+}
+
+func (t *trust) holds(ref blob.Ref, info fs.FileInfo) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.files[ref]
+	if !ok {
+		return false
+	}
+	if c.size != info.Size() || !c.modified.Equal(info.ModTime()) || time.Now().After(c.until) {
+		delete(t.files, ref)
+		return false
+	}
+	return true
+}

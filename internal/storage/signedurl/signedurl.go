@@ -1,0 +1,152 @@
+// Package signedurl makes and checks links to the content of one asset that need no credential.
+// A link keeps one promise: nobody who lacks the key can make one, or turn one into a link to
+// another file, another type, another deadline. Whether the asset may still be read is asked again by who serves it.
+package signedurl
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Prefix is the path below which links lie: Prefix + asset + "/" + filename.
+const Prefix = "/files/"
+
+// Key is one signing key. Links name the key that signed them, so keys can be changed without
+// breaking links that are out: sign with the new one, accept both until the old links ended.
+type Key struct {
+	ID     string // short, public
+	Secret []byte // at least 16 bytes
+}
+
+// Options tune a Signer. The zero value is sound.
+type Options struct {
+	TTL    time.Duration // how long a link lives at least, default 15 minutes
+	Window time.Duration // deadlines are rounded up to a multiple of it, default 5 minutes
+	Now    func() time.Time
+}
+
+// Defaults: long enough to follow a redirect or show a page, short enough that a leaked link is
+// worth little. Within a window the same file gets the same link, so answers keep their ETag.
+const (
+	defaultTTL    = 15 * time.Minute
+	defaultWindow = 5 * time.Minute
+)
+
+// minSecret is the least length of a key in bytes.
+const minSecret = 16
+
+// Signer makes and checks links.
+type Signer struct {
+	keys []Key
+	opts Options
+}
+
+// New returns a signer that signs with the first key and accepts all of them.
+func New(keys []Key, opts Options) (*Signer, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("signed links need a key")
+	}
+	for i, k := range keys {
+		if k.ID == "" || len(k.Secret) < minSecret || slices.ContainsFunc(keys[:i], func(o Key) bool { return o.ID == k.ID }) {
+			return nil, errors.New("every link key needs an id of its own and a secret of 16 bytes or more")
+		}
+	}
+	if opts.TTL <= 0 {
+		opts.TTL = defaultTTL
+	}
+	if opts.Window <= 0 {
+		opts.Window = defaultWindow
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Signer{keys: slices.Clone(keys), opts: opts}, nil
+}
+
+// Grant is what a valid link allows.
+type Grant struct {
+	Asset       string
+	Filename    string
+	Hash        blob.Ref
+	ContentType string
+	Expires     time.Time
+}
+
+// Sign returns path and query of a link to the content of an asset and when it ends. A hash that
+// does not parse gives a link that serves nothing.
+func (s *Signer) Sign(asset, hash, filename, contentType string) (path string, expires time.Time) {
+	expires = s.opts.Now().Add(s.opts.TTL + s.opts.Window - 1).Truncate(s.opts.Window).UTC()
+	return s.sign(expires, asset, hash, filename, contentType), expires
+}
+
+// SignFor is Sign for a link that lives for ttl and not longer: it is not rounded to a window.
+func (s *Signer) SignFor(ttl time.Duration, asset, hash, filename, contentType string) (path string, expires time.Time) {
+	expires = s.opts.Now().Add(ttl).Truncate(time.Second).UTC()
+	return s.sign(expires, asset, hash, filename, contentType), expires
+}
+
+func (s *Signer) sign(expires time.Time, asset, hash, filename, contentType string) string {
+	ref, _ := blob.ParseRef(hash) //nolint:errcheck // hashes come from our own records; the zero Ref never matches one
+	g := Grant{Asset: asset, Filename: filename, Hash: ref, ContentType: contentType, Expires: expires}
+	key := s.keys[0]
+	q := url.Values{
+		"e":   {strconv.FormatInt(expires.Unix(), 10)},
+		"h":   {base64.RawURLEncoding.EncodeToString(ref[:])},
+		"k":   {key.ID},
+		"t":   {contentType},
+		"sig": {base64.RawURLEncoding.EncodeToString(key.sum(g))},
+	}
+	return Prefix + asset + "/" + url.PathEscape(filename) + "?" + q.Encode()
+}
+
+// sum authenticates every field; lengths keep neighbours from borrowing each other's bytes.
+func (k Key) sum(g Grant) []byte {
+	mac := hmac.New(sha256.New, k.Secret)
+	for _, field := range []string{k.ID, g.Asset, g.Filename, string(g.Hash[:]), g.ContentType, strconv.FormatInt(g.Expires.Unix(), 10)} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(field)))
+		mac.Write(n[:])
+		mac.Write([]byte(field))
+	}
+	return mac.Sum(nil)
+}
+
+// Verify returns what the link with these path parts and query allows. Anything that was not
+// signed with an accepted key, or has ended, is Denied: the two look the same.
+func (s *Signer) Verify(asset, filename string, q url.Values) (Grant, error) {
+	seconds, err := strconv.ParseInt(q.Get("e"), 10, 64)
+	if err != nil {
+		return Grant{}, denied()
+	}
+	hash, err := base64.RawURLEncoding.DecodeString(q.Get("h"))
+	if err != nil || len(hash) != len(blob.Ref{}) {
+		return Grant{}, denied()
+	}
+	sig, err := base64.RawURLEncoding.DecodeString(q.Get("sig"))
+	if err != nil {
+		return Grant{}, denied()
+	}
+	g := Grant{
+		Asset: asset, Filename: filename, Hash: blob.Ref(hash), ContentType: q.Get("t"),
+		Expires: time.Unix(seconds, 0).UTC(),
+	}
+	i := slices.IndexFunc(s.keys, func(k Key) bool { return k.ID == q.Get("k") })
+	if i < 0 || !hmac.Equal(sig, s.keys[i].sum(g)) || !s.opts.Now().Before(g.Expires) {
+		return Grant{}, denied()
+	}
+	return g, nil
+}
+
+func denied() error {
+	return fault.New(fault.Denied, "forbidden", "the link is not valid, or no longer")
+}

@@ -1,0 +1,115 @@
+// Package userdata keeps the small files that an editor stores for its user, such as settings and
+// saved workflows (cloud facts, section 1). It promises that a file is one account's and that a path
+// never leads out of it. The files are no assets: nothing refers to them, and a client overwrites
+// them as it likes.
+package userdata
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Bounds of what one account keeps.
+const (
+	MaxPath  = 512    // bytes of a path
+	MaxDepth = 16     // segments of a path
+	MaxFiles = 10_000 // files of an account
+)
+
+// Path names a file of an account: segments that are neither empty nor dots, joined by slashes.
+type Path string
+
+// ParsePath returns the path that text spells. What would lead elsewhere, or cannot be a file name
+// on any system, is Invalid.
+func ParsePath(text string) (Path, error) {
+	if text == "" || len(text) > MaxPath || !utf8.ValidString(text) {
+		return "", fault.New(fault.Invalid, "invalid_path", "a path has 1 to %d bytes, in UTF-8", MaxPath)
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }) {
+		return "", fault.New(fault.Invalid, "invalid_path", "a path holds no backslashes and no control characters")
+	}
+	segments := strings.Split(text, "/")
+	if len(segments) > MaxDepth {
+		return "", fault.New(fault.Invalid, "invalid_path", "a path has at most %d segments", MaxDepth)
+	}
+	for _, segment := range segments {
+		if segment == "" || segment == "." || segment == ".." || strings.TrimSpace(segment) != segment {
+			return "", fault.New(fault.Invalid, "invalid_path", "a path must not leave its directory, and its segments have names")
+		}
+	}
+	return Path(text), nil
+}
+
+// ParseDir returns the directory that text spells; "", "." and "/" are the top.
+func ParseDir(text string) (Path, error) {
+	text = strings.Trim(text, "/")
+	if text == "" || text == "." {
+		return "", nil
+	}
+	return ParsePath(text)
+}
+
+// File is a kept file.
+type File struct {
+	Path     Path
+	Hash     blob.Ref
+	Size     int64
+	Created  time.Time
+	Modified time.Time
+}
+
+// Base returns the last segment of the file's path.
+func (f File) Base() string { return path.Base(string(f.Path)) }
+
+// Store keeps the records of files. postgres.Userdata is it.
+type Store interface {
+	// List returns the files below dir in order of their paths, or with recurse false those directly
+	// in it. A directory without files is not there: NotFound.
+	List(ctx context.Context, account string, dir Path, recurse bool) ([]File, error)
+	// Find returns a file; absent is NotFound.
+	Find(ctx context.Context, account string, p Path) (File, error)
+	// Put records bytes under a path. With overwrite false a path in use is Conflict; an account with
+	// max files already is Exhausted.
+	Put(ctx context.Context, account string, f File, overwrite bool, max int) (File, error)
+	// Swap is Put where the path still holds the bytes was names, nil = nothing; else ErrChanged.
+	Swap(ctx context.Context, account string, f File, was *blob.Ref, max int) (File, error)
+	// Delete ends a file; absent is NotFound.
+	Delete(ctx context.Context, account string, p Path) error
+	// Move renames a file; absent is NotFound. With overwrite false a path in use is Conflict.
+	Move(ctx context.Context, account string, from, to Path, overwrite bool) (File, error)
+}
+
+// ErrChanged says that a file is not what it was when it was read.
+var ErrChanged = fault.New(fault.Conflict, "changed", "the file was changed in between")
+
+// Service keeps files of accounts: records in a Store, bytes as blobs.
+type Service struct {
+	Store
+	Blobs blob.Store
+}
+
+// Save keeps data under a path.
+func (s Service) Save(ctx context.Context, account string, p Path, data []byte, overwrite bool) (File, error) {
+	ref, err := blob.PutBytes(ctx, s.Blobs, data)
+	if err != nil {
+		return File{}, err
+	}
+	return s.Put(ctx, account, File{Path: p, Hash: ref, Size: int64(len(data))}, overwrite, MaxFiles)
+}
+
+// Open returns a file and its bytes, which the caller closes.
+func (s Service) Open(ctx context.Context, account string, p Path) (File, blob.Reader, error) {
+	f, err := s.Find(ctx, account, p)
+	if err != nil {
+		return File{}, nil, err
+	}
+	r, err := s.Blobs.Open(ctx, f.Hash)
+	return f, r, err
+}

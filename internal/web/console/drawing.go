@@ -1,0 +1,202 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+// Sizes of a drawing in pixels.
+const (
+	boxWidth, boxHeight = 176, 52
+	gapX, gapY          = 56, 20
+	margin              = 16
+)
+
+// maxDrawn is how many nodes are drawn: beyond it a picture shows nothing that a table does not.
+const maxDrawn = 300
+
+// Drawing is a graph laid out from left to right: every node stands right of what it reads.
+type Drawing struct {
+	Width, Height int
+	Nodes         []DrawnNode
+	Links         []DrawnLink
+	TooLarge      bool // nothing is drawn
+}
+
+// DrawnNode is a box.
+type DrawnNode struct {
+	X, Y      int
+	ID, Title string // shortened to fit
+	Whole     string // id
+	Full      string // the whole of it, with the class
+	State     string // of inspect.NodeSpan, or waiting, or not run
+	Took      string
+}
+
+// DrawnLink is a curve between two boxes, as an SVG path.
+type DrawnLink struct {
+	Path   string
+	Active bool // what it carries is there
+}
+
+// What a node without a span is.
+const (
+	nodeWaiting = "waiting"
+	nodeUnused  = "not run"
+)
+
+// Draw lays a graph out and colours it by what became of its nodes.
+func Draw(g *graph.Graph, t inspect.Timeline) Drawing {
+	if len(g.Nodes) > maxDrawn {
+		return Drawing{TooLarge: true}
+	}
+	spans := map[string]inspect.NodeSpan{}
+	for _, s := range t.Nodes {
+		if s.Run == t.Run {
+			spans[s.Node] = s
+		}
+	}
+	p := newPlacement(g)
+	d := Drawing{Nodes: make([]DrawnNode, len(g.Nodes))}
+	for i, n := range g.Nodes {
+		state, took := stateOf(spans, n.ID, t.State)
+		x, y := p.at(i)
+		title := n.Title
+		if title == "" {
+			title = n.Class
+		}
+		d.Nodes[i] = DrawnNode{
+			X: x, Y: y, ID: clip(n.ID, 10), Whole: n.ID, Title: clip(title, 24), State: state, Took: took,
+			Full: fmt.Sprintf("%s · %s · %s · %s", n.ID, title, n.Class, state),
+		}
+		d.Width, d.Height = max(d.Width, x+boxWidth+margin), max(d.Height, y+boxHeight+margin)
+	}
+	for i := range g.Nodes {
+		for slot, from := range p.reads[i] {
+			d.Links = append(d.Links, link(d.Nodes[from], d.Nodes[i], slot, len(p.reads[i])))
+		}
+	}
+	return d
+}
+
+func stateOf(spans map[string]inspect.NodeSpan, id string, state job.State) (word, took string) {
+	s, ok := spans[id]
+	switch {
+	case ok && s.State == inspect.NodeCached:
+		return s.State, ""
+	case ok:
+		return s.State, inspect.Span(s.Took.Duration())
+	case state.Final():
+		return nodeUnused, ""
+	default:
+		return nodeWaiting, ""
+	}
+}
+
+func link(from, to DrawnNode, slot, slots int) DrawnLink {
+	x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
+	x2, y2 := to.X, to.Y+boxHeight*(slot+1)/(slots+1)
+	bend := max((x2-x1)/2, 24)
+	return DrawnLink{
+		Path:   fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2),
+		Active: from.State == inspect.NodeExecuted || from.State == inspect.NodeCached,
+	}
+}
+
+// clip shortens text to n characters.
+func clip(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// placement gives every node a column behind all that it reads, and a row near them.
+type placement struct {
+	reads  [][]int // by node: the nodes it reads, each once
+	column []int
+	row    []int
+}
+
+func newPlacement(g *graph.Graph) *placement {
+	p := &placement{reads: make([][]int, len(g.Nodes)), column: make([]int, len(g.Nodes)), row: make([]int, len(g.Nodes))}
+	index := make(map[string]int, len(g.Nodes))
+	for i, n := range g.Nodes {
+		index[n.ID] = i
+	}
+	for i, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			if from, ok := source(in.Value, index); ok && !slices.Contains(p.reads[i], from) {
+				p.reads[i] = append(p.reads[i], from)
+			}
+		}
+	}
+	for range g.Nodes { // at most as many rounds as the longest chain has nodes; a cycle cannot be accepted
+		moved := false
+		for i, reads := range p.reads {
+			for _, from := range reads {
+				if p.column[i] <= p.column[from] && p.column[from]+1 < len(g.Nodes) {
+					p.column[i], moved = p.column[from]+1, true
+				}
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	p.arrange()
+	return p
+}
+
+// source is the node behind a link, which is written as [id, slot].
+func source(value any, index map[string]int) (int, bool) {
+	list, ok := value.([]any)
+	if !ok || len(list) != 2 {
+		return 0, false
+	}
+	id, isID := list[0].(string)
+	if _, isSlot := list[1].(json.Number); !isID || !isSlot {
+		return 0, false
+	}
+	i, ok := index[id]
+	return i, ok
+}
+
+// arrange orders each column by the middle of what its nodes read, so that few links cross.
+func (p *placement) arrange() {
+	columns := map[int][]int{}
+	last := 0
+	for i, c := range p.column {
+		columns[c] = append(columns[c], i)
+		last = max(last, c)
+	}
+	for c := 0; c <= last; c++ {
+		nodes := columns[c]
+		slices.SortStableFunc(nodes, func(a, b int) int { return p.middle(a) - p.middle(b) })
+		for row, i := range nodes {
+			p.row[i] = row
+		}
+	}
+}
+
+// middle is a hundred times the average row of what a node reads.
+func (p *placement) middle(i int) int {
+	if len(p.reads[i]) == 0 {
+		return 0
+	}
+	sum := 0
+	for _, from := range p.reads[i] {
+		sum += 100 * p.row[from]
+	}
+	return sum / len(p.reads[i])
+}
+
+func (p *placement) at(i int) (x, y int) {
+	return margin + p.column[i]*(boxWidth+gapX), margin + p.row[i]*(boxHeight+gapY)
+}

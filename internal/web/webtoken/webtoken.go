@@ -1,0 +1,251 @@
+// Package webtoken checks JSON Web Tokens that an issuer of the operator's signs, and finds the account
+// that a token names. It takes four algorithms and decides by the algorithm alone where the key comes from,
+// so a token can never make a public key serve as a secret. It signs nothing and remembers no token.
+package webtoken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Algorithms that tokens may be signed with: the first by a shared secret, the others by keys of the JWKS.
+const (
+	hs256 = "HS256"
+	rs256 = "RS256"
+	es256 = "ES256"
+	eddsa = "EdDSA"
+)
+
+// minSecret is the least length of a shared secret in bytes: that of its digest (RFC 7518, section 3.2).
+const minSecret = 32
+
+// maxToken bounds a token in bytes.
+const maxToken = 16 << 10
+
+// maxSkew bounds what clocks may differ by: with more, the end of a token would mean little.
+const maxSkew = 5 * time.Minute
+
+// Options say which tokens are good.
+type Options struct {
+	Secret   string        // of HS256, at least 32 bytes; "" = HS256 is not taken
+	JWKS     string        // https address of the issuer's keys (http on loopback); "" = RS256, ES256 and EdDSA are not taken
+	Issuer   string        // iss must equal it; "" = any
+	Audience string        // aud must contain it; "" = any
+	Claim    string        // that names the account, with dots between nested members; default "sub"
+	Tier     string        // claim that says the account's tier; "" = tokens say none
+	Scopes   string        // claim with the rights read and write, a list or words; "" = every token has both
+	Begins   bool          // nbf is required; it is optional in RFC 7519, section 4.1.5, and counts wherever it is given
+	Skew     time.Duration // that clocks may differ by, at most five minutes; default 30 seconds
+	Client   *http.Client  // of the JWKS; default one with bounds
+	Log      *slog.Logger
+	Now      func() time.Time // default time.Now
+}
+
+// Accounts finds accounts by what tokens call them.
+type Accounts interface {
+	// AccountOf returns the account that a token names. Absent is NotFound, suspended is Denied.
+	AccountOf(ctx context.Context, n account.Named) (account.Account, error)
+}
+
+// Verifier checks tokens. Its methods are safe for concurrent use.
+type Verifier struct {
+	opts     Options
+	accounts Accounts
+	keys     *keySet
+	parser   *jwt.Parser
+}
+
+// Check reports what is wrong with the options.
+func (o Options) Check() error {
+	switch {
+	case o.Secret == "" && o.JWKS == "":
+		return errors.New("tokens need a secret or a JWKS address to be checked with")
+	case o.Secret != "" && len(o.Secret) < minSecret:
+		return fmt.Errorf("the secret of tokens has at least %d bytes", minSecret)
+	case o.Skew < 0 || o.Skew > maxSkew:
+		return fmt.Errorf("the clocks of tokens may differ by %s at most", maxSkew)
+	case o.JWKS != "":
+		return checkAddress(o.JWKS)
+	}
+	return nil
+}
+
+// New returns a verifier of tokens whose accounts are found in accounts.
+func New(opts Options, accounts Accounts) (*Verifier, error) {
+	if err := opts.Check(); err != nil {
+		return nil, err
+	}
+	opts.setDefaults()
+	v := &Verifier{opts: opts, accounts: accounts}
+	var methods []string
+	if opts.Secret != "" {
+		methods = append(methods, hs256)
+	}
+	if opts.JWKS != "" {
+		methods = append(methods, rs256, es256, eddsa)
+		v.keys = newKeySet(opts)
+	}
+	rules := []jwt.ParserOption{
+		jwt.WithValidMethods(methods), jwt.WithLeeway(opts.Skew), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
+		jwt.WithTimeFunc(opts.Now), jwt.WithStrictDecoding(),
+	}
+	if opts.Begins {
+		rules = append(rules, jwt.WithNotBeforeRequired())
+	}
+	if opts.Issuer != "" {
+		rules = append(rules, jwt.WithIssuer(opts.Issuer))
+	}
+	if opts.Audience != "" {
+		rules = append(rules, jwt.WithAudience(opts.Audience))
+	}
+	v.parser = jwt.NewParser(rules...)
+	return v, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Claim == "" {
+		o.Claim = "sub"
+	}
+	if o.Skew == 0 {
+		o.Skew = 30 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Client == nil {
+		o.Client = boundedClient()
+	}
+}
+
+// Shaped reports whether a credential has the form of a token: three parts with dots between them.
+func Shaped(credential string) bool {
+	return strings.Count(credential, ".") == 2 && !strings.HasPrefix(credential, ".") && !strings.ContainsAny(credential, " \t")
+}
+
+// Authenticate returns the identity of the account that a token names. A token that is not good is
+// Unauthenticated; when the issuer's keys cannot be had, it is Unavailable.
+func (v *Verifier) Authenticate(ctx context.Context, token string) (account.Identity, error) {
+	if len(token) > maxToken || !Shaped(token) {
+		return account.Identity{}, unauthenticated(nil)
+	}
+	claims := jwt.MapClaims{}
+	_, err := v.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) { return v.key(ctx, t) })
+	if fault.Is(err, fault.Unavailable) {
+		return account.Identity{}, err
+	}
+	if err != nil {
+		return account.Identity{}, unauthenticated(err)
+	}
+	return v.identity(ctx, claims)
+}
+
+// identity is what the claims of a good token stand for.
+func (v *Verifier) identity(ctx context.Context, claims jwt.MapClaims) (account.Identity, error) {
+	named, err := v.named(claims)
+	if err != nil {
+		return account.Identity{}, unauthenticated(err)
+	}
+	a, err := v.accounts.AccountOf(ctx, named)
+	if fault.Is(err, fault.NotFound) {
+		return account.Identity{}, unauthenticated(err)
+	}
+	if err != nil {
+		return account.Identity{}, err
+	}
+	return account.Identity{Account: a.ID, Tier: a.Tier, Active: a.Active, Access: a.Access, Scopes: v.scopes(claims)}, nil
+}
+
+func (v *Verifier) named(claims jwt.MapClaims) (account.Named, error) {
+	text, ok := member(claims, v.opts.Claim).(string)
+	if !ok || text == "" {
+		return account.Named{}, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
+	}
+	n := account.Named{Text: text}
+	if issued, err := claims.GetIssuedAt(); err == nil && issued != nil {
+		n.IssuedAt = issued.Time
+	}
+	if v.opts.Tier == "" {
+		return n, nil
+	}
+	switch tier := member(claims, v.opts.Tier).(type) {
+	case nil:
+	case string:
+		var err error
+		if n.Tier, err = account.ParseTier(tier); err != nil {
+			return account.Named{}, err
+		}
+	default:
+		return account.Named{}, fmt.Errorf("the claim %s of the token is no text", v.opts.Tier)
+	}
+	return n, nil
+}
+
+// scopes are the rights that a token carries. Words that are no right of ours are passed over.
+func (v *Verifier) scopes(claims jwt.MapClaims) []account.Scope {
+	if v.opts.Scopes == "" {
+		return []account.Scope{account.ScopeRead, account.ScopeWrite}
+	}
+	var words []string
+	switch said := member(claims, v.opts.Scopes).(type) {
+	case string:
+		words = strings.Fields(said)
+	case []any:
+		for _, each := range said {
+			if word, ok := each.(string); ok {
+				words = append(words, word)
+			}
+		}
+	}
+	scopes := []account.Scope{}
+	for _, word := range words {
+		if s, err := account.ParseScope(strings.TrimPrefix(word, scopeLead)); err == nil && !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
+}
+
+// scopeLead may begin a right, for issuers that serve others, too.
+const scopeLead = "millrace:"
+
+// key returns what the token's signature is checked with. The algorithm decides, which the parser has
+// checked against those that are taken: a public key is never used as a secret, nor the reverse.
+func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
+	algorithm := t.Method.Alg()
+	if algorithm == hs256 {
+		return []byte(v.opts.Secret), nil
+	}
+	kid, _ := t.Header["kid"].(string)
+	return v.keys.find(ctx, kid, algorithm)
+}
+
+// member returns a claim by its path, nil when there is none.
+func member(claims map[string]any, path string) any {
+	if value, ok := claims[path]; ok { // names of claims may be addresses, with dots in them
+		return value
+	}
+	name, rest, nested := strings.Cut(path, ".")
+	inner, ok := claims[name].(map[string]any)
+	if !nested || !ok {
+		return nil
+	}
+	return member(inner, rest)
+}
+
+func unauthenticated(cause error) error {
+	return fault.Wrap(cause, fault.Unauthenticated, "unauthorized", "the credential is not valid")
+}
