@@ -1,0 +1,89 @@
+package comfyui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The codes of the errors of a Server.
+const (
+	// CodeUnreachable: no connection was made, so nothing was sent. Unavailable.
+	CodeUnreachable = "server_unreachable"
+	// CodeLost: the connection broke, or no answer came in time; the request may have been
+	// carried out. Unavailable.
+	CodeLost = "server_lost"
+	// CodeSilent: the server gave no sign of life for the time that it is granted. Unavailable.
+	CodeSilent = "server_silent"
+	// CodeServerError: the server answered 5xx; the request may have been carried out. Unavailable.
+	CodeServerError = "server_error"
+	// CodeGarbage: the answer is none that ComfyUI gives. Unavailable.
+	CodeGarbage = "server_garbage"
+	// CodeCertificate: the certificate of the server is not valid for its address. Denied.
+	CodeCertificate = "server_certificate"
+	// CodeRedirect: the server sends the client elsewhere, which is not followed. Denied.
+	CodeRedirect = "server_redirect"
+	// CodeDenied: the server, or a proxy in front of it, wants other credentials. Unauthenticated.
+	CodeDenied = "server_denied"
+	// CodeNotComfyUI: what answers is not ComfyUI. Invalid.
+	CodeNotComfyUI = "not_comfyui"
+	// CodeTooOld: the version cannot be driven; details "version" and "oldest". Invalid.
+	CodeTooOld = "server_too_old"
+	// CodeRefused: the server refuses the request, see Refusal for refused graphs. Invalid.
+	CodeRefused = "server_refused"
+	// CodeUnsafeName: a name leads out of its folder. Invalid.
+	CodeUnsafeName = "unsafe_name"
+	// CodeTooLarge: an answer, an output or an upload exceeds its bound. Exhausted.
+	CodeTooLarge = "too_large"
+	// CodeNotFound: the server has no such file. NotFound.
+	CodeNotFound = "file_not_found"
+)
+
+// Refusal is the error of Submit for a graph that the server refuses. The prompt was not queued.
+type Refusal struct {
+	Err   ValidationError
+	Nodes map[string]NodeErrors // nil when the graph as a whole is wrong
+}
+
+// Error tells what the server said.
+func (r *Refusal) Error() string {
+	if r.Err.Details == "" {
+		return "the server refuses the prompt: " + r.Err.Message
+	}
+	return fmt.Sprintf("the server refuses the prompt: %s: %s", r.Err.Message, r.Err.Details)
+}
+
+// Unwrap returns the classified error: Invalid, CodeRefused.
+func (r *Refusal) Unwrap() error {
+	return fault.New(fault.Invalid, CodeRefused, "the server refuses the prompt: %s", r.Err.Message)
+}
+
+// ExecutionError is what ended the execution of a prompt.
+type ExecutionError struct {
+	Node      string   // where it happened
+	Class     string   // of that node
+	Type      string   // Python's name of the exception: "RuntimeError", "torch.OutOfMemoryError"
+	Message   string   // with Traceback, may name paths of the server's machine; see Public
+	Traceback []string // one entry a frame
+	Executed  []string // nodes that were done before
+}
+
+// Error tells the exception and its message.
+func (e *ExecutionError) Error() string {
+	return fmt.Sprintf("node %s (%s): %s: %s", e.Node, e.Class, e.Type, strings.TrimSpace(e.Message))
+}
+
+// OutOfMemory reports whether a device had too little memory.
+func (e *ExecutionError) OutOfMemory() bool {
+	if strings.HasSuffix(e.Type, "OutOfMemoryError") {
+		return true
+	}
+	message := strings.ToLower(e.Message)
+	return strings.Contains(message, "out of memory") || strings.Contains(message, "allocation on device")
+}
+
+// MissingFile reports whether a file that the graph names is not on the server.
+func (e *ExecutionError) MissingFile() bool {
+	return e.Type == "FileNotFoundError" || strings.HasSuffix(e.Type, ".FileNotFoundError")
+}
