@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -113,9 +114,6 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 	return res, err
 }
 
-// foldPage is how many events are read at once when a stream is folded.
-const foldPage = 500
-
 // foldJob folds a job's whole stream. A job of another account is NotFound.
 func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
 	state, _, err := g.readJob(ctx, ref)
@@ -124,24 +122,15 @@ func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
 
 // readJob is foldJob with the place of the submission, which the stream begins with.
 func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (state job.Job, doc job.Document, err error) {
-	for {
-		page, err := g.Events.ReadStream(ctx, ref.Job.Stream(), state.Version, foldPage)
-		if err != nil {
-			return job.Job{}, doc, fmt.Errorf("read job %s: %w", ref.Job, err)
+	events := eventlog.Read(ctx, g.Events, ref.Job.Stream(), 0)
+	state, err = eventlog.Fold(g.Types, events, state, func(state job.Job, rec eventlog.Recorded, data any) job.Job {
+		if e, ok := data.(job.SubmittedV1); ok {
+			doc = e.Document
 		}
-		for _, rec := range page {
-			data, err := g.Types.Decode(rec.Type, rec.Data)
-			if err != nil {
-				return job.Job{}, doc, err
-			}
-			if e, ok := data.(job.SubmittedV1); ok {
-				doc = e.Document
-			}
-			state = job.Fold(state, rec, data)
-		}
-		if len(page) < foldPage {
-			break
-		}
+		return job.Fold(state, rec, data)
+	})
+	if err != nil {
+		return job.Job{}, doc, fmt.Errorf("read job %s: %w", ref.Job, err)
 	}
 	if state.Version == 0 || state.Account != ref.Account {
 		return job.Job{}, doc, fault.New(fault.NotFound, "not_found", "job %s is not in the log of account %s", ref.Job, ref.Account)

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
@@ -229,26 +230,17 @@ func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	if pn.Cost < dearNode {
 		return 0, nil
 	}
-	count, after := 0, int64(0)
-	for {
-		page, err := c.g.Events.ReadStream(ctx, c.params.Job.Stream(), after, foldPage)
-		if err != nil {
-			return 0, fmt.Errorf("read job %s: %w", c.params.Job, err)
+	events := eventlog.Read(ctx, c.g.Events, c.params.Job.Stream(), 0)
+	count, err := eventlog.Fold(c.g.Types, events, 0, func(count int, _ eventlog.Recorded, data any) int {
+		if e, ok := data.(job.NodeStartedV1); ok && e.Node == pn.ID && e.Run == c.params.Run {
+			count++
 		}
-		for _, rec := range page {
-			after = rec.Version
-			data, err := c.g.Types.Decode(rec.Type, rec.Data)
-			if err != nil {
-				return 0, err
-			}
-			if e, ok := data.(job.NodeStartedV1); ok && e.Node == pn.ID && e.Run == c.params.Run {
-				count++
-			}
-		}
-		if len(page) < foldPage {
-			return count, nil
-		}
+		return count
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read job %s: %w", c.params.Job, err)
 	}
+	return count, nil
 }
 
 // saveTexts makes files of the texts that a node shows and does not save, where the job came in by

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -135,24 +136,18 @@ func (g *Graph) failure(ctx context.Context, p FinishParams) (job.Failure, error
 		return *p.Failure, nil
 	}
 	id := job.FactID(p.Job, p.Run, p.Node, 0, job.TypeNodeFailed)
-	for after := int64(0); ; {
-		page, err := g.Events.ReadStream(ctx, p.Job.Stream(), after, foldPage)
+	for rec, err := range eventlog.Read(ctx, g.Events, p.Job.Stream(), 0) {
 		if err != nil {
 			return job.Failure{}, fmt.Errorf("read the failure of job %s: %w", p.Job, err)
 		}
-		for _, rec := range page {
-			after = rec.Version
-			if rec.ID != id {
-				continue
-			}
-			data, err := g.Types.Decode(rec.Type, rec.Data)
-			if failed, ok := data.(job.NodeFailedV1); ok && err == nil {
-				return failed.Failure, nil
-			}
-			return job.Failure{}, err
+		if rec.ID != id {
+			continue
 		}
-		if len(page) < foldPage {
-			return job.Failure{}, fmt.Errorf("job %s has no recorded failure of node %s", p.Job, p.Node)
+		data, err := g.Types.Decode(rec.Type, rec.Data)
+		if failed, ok := data.(job.NodeFailedV1); ok && err == nil {
+			return failed.Failure, nil
 		}
+		return job.Failure{}, err
 	}
+	return job.Failure{}, fmt.Errorf("job %s has no recorded failure of node %s", p.Job, p.Node)
 }

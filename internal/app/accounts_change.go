@@ -189,25 +189,17 @@ func (s *shell) printLedger(name string, b credit.Balance, entries []entry) erro
 
 // ledgerEntries folds a ledger and notes each step.
 func ledgerEntries(ctx context.Context, events *postgres.EventStore, id string) ([]entry, credit.Balance, error) {
-	var l credit.Ledger
 	entries := []entry{}
-	for {
-		page, err := events.ReadStream(ctx, credit.Stream(id), l.Version, historyPage)
-		if err != nil {
-			return nil, credit.Balance{}, err
-		}
-		for _, rec := range page {
-			data, err := events.Decode(rec)
-			if err != nil {
-				return nil, credit.Balance{}, err
-			}
-			l.Apply(rec, data)
-			entries = append(entries, newEntry(rec, data, l.Balance.Available))
-		}
-		if len(page) < historyPage {
-			return entries, l.Balance, nil
-		}
+	recorded := eventlog.Read(ctx, events, credit.Stream(id), 0)
+	l, err := eventlog.Fold(events.Types(), recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {
+		l.Apply(rec, data)
+		entries = append(entries, newEntry(rec, data, l.Balance.Available))
+		return l
+	})
+	if err != nil {
+		return nil, credit.Balance{}, err
 	}
+	return entries, l.Balance, nil
 }
 
 func newEntry(rec eventlog.Recorded, data any, available int64) entry {

@@ -52,9 +52,6 @@ func findJob(ctx context.Context, pool *pgxpool.Pool, text string) (job.ID, erro
 	return id, nil
 }
 
-// historyPage is how many facts one query reads.
-const historyPage = 1000
-
 // history reads the facts of the job whose id begins with text.
 func history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.History, error) {
 	types, err := eventTypes()

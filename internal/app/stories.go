@@ -50,7 +50,7 @@ func (k storied[S]) story(ctx context.Context, pool *pgxpool.Pool, text string) 
 	if err != nil {
 		return none, err
 	}
-	facts, err := wholeStream(ctx, pool, stream)
+	facts, err := eventlog.Collect(eventlog.Read(ctx, postgres.StreamsOf(pool), stream, 0))
 	if err != nil {
 		return none, err
 	}
@@ -98,20 +98,6 @@ func (k storied[S]) compare(ctx context.Context, pool *pgxpool.Pool, a, b string
 		return inspect.StoryComparison{}, err
 	}
 	return inspect.Compare(one, other, now)
-}
-
-// wholeStream reads every fact of a stream.
-func wholeStream(ctx context.Context, pool *pgxpool.Pool, stream string) ([]eventlog.Recorded, error) {
-	var all []eventlog.Recorded
-	for {
-		page, err := postgres.ReadStream(ctx, pool, stream, int64(len(all)), historyPage)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); len(page) < historyPage {
-			return all, nil
-		}
-	}
 }
 
 // findStreamSQL reads a range of the primary key.

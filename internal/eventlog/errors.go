@@ -20,3 +20,6 @@ func Refuse(reason error, a Append, version int64) error {
 	return fault.Wrap(reason, fault.Conflict, "stream_conflict", "stream %s at version %d refused an append expecting %d",
 		a.Stream, version, a.Expected)
 }
+
+// ErrUnknownType is why Registry.Decode refuses an event: this binary does not know its type.
+var ErrUnknownType = errors.New("unknown event type")

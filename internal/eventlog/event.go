@@ -61,6 +61,5 @@ type Store interface {
 	// stream is Conflict (ErrVersion, ErrClosed). If the first event's id is already recorded,
 	// nothing is appended and the recorded events with these ids are returned: a retry is harmless.
 	Append(ctx context.Context, a Append) ([]Recorded, error)
-	// ReadStream returns up to limit events of a stream with a version above after, in order.
-	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Recorded, error)
+	Streams
 }

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -88,11 +89,12 @@ func (r *Registry) Knows(typeName string) bool {
 }
 
 // Decode returns the data of a recorded event as the struct its type was registered
-// with, upcast where its version is retired. An unknown type is NotFound.
+// with, upcast where its version is retired. An unknown type is Unavailable, as ErrUnknownType: a newer
+// version wrote it, and a process of that version can read it. Whoever folds state uses DecodeKnown.
 func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 	t, ok := r.types[typeName]
 	if !ok {
-		return nil, fault.New(fault.NotFound, "unknown_event_type", "event type %s is not known to this version", typeName)
+		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, "unknown_event_type", "event type %s is not known to this version", typeName)
 	}
 	if t.upcast != nil {
 		up, err := t.upcast(data)
@@ -106,6 +108,17 @@ func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("decode %s: %w", typeName, err)
 	}
 	return v, nil
+}
+
+// DecodeKnown returns the data of a recorded event as Decode does, and nil for an event of a type that is not
+// registered. During a rolling upgrade newer processes append such events to streams that this one still
+// reads: every reader that folds state passes over them, and only takes over their version.
+func (r *Registry) DecodeKnown(rec Recorded) (any, error) {
+	data, err := r.Decode(rec.Type, rec.Data)
+	if errors.Is(err, ErrUnknownType) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // MaxEventBytes bounds the stored data of one event: what is larger belongs in the blob store.

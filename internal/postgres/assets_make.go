@@ -235,12 +235,9 @@ type making struct {
 func (m making) made(s *Assets) (asset.Made, error) {
 	state := m.before
 	if m.facts != nil {
-		for _, rec := range m.facts.recorded() {
-			data, err := s.events.Decode(rec)
-			if err != nil {
-				return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
-			}
-			state = asset.Fold(state, rec, data)
+		var err error
+		if state, err = eventlog.Fold(s.events.registry, eventlog.All(m.facts.recorded()), state, asset.Fold); err != nil {
+			return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 		}
 	}
 	return asset.Made{Asset: state, Held: m.held, Intents: m.intents}, nil
@@ -332,22 +329,10 @@ func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.M
 
 // foldOn folds the facts read so far and reads what a first page leaves out.
 func (s *Assets) foldOn(ctx context.Context, db Queryer, h history) (asset.Asset, error) {
-	var state asset.Asset
-	page := h.facts
-	for {
-		for _, rec := range page {
-			data, err := s.events.Decode(rec)
-			if err != nil {
-				return asset.Asset{}, err
-			}
-			state = asset.Fold(state, rec, data)
-		}
-		if len(page) < assetPage {
-			return state, nil
-		}
-		var err error
-		if page, err = ReadStream(ctx, db, h.id.Stream(), state.Version, assetPage); err != nil {
-			return asset.Asset{}, err
-		}
+	state, err := eventlog.Fold(s.events.registry, eventlog.All(h.facts), asset.Asset{}, asset.Fold)
+	if err != nil || len(h.facts) < assetPage {
+		return state, err
 	}
+	rest := eventlog.Read(ctx, StreamsOf(db), h.id.Stream(), state.Version)
+	return eventlog.Fold(s.events.registry, rest, state, asset.Fold)
 }

@@ -311,12 +311,9 @@ func (s *Calls) Deliver(ctx context.Context, account string, id call.ID) error {
 	return classify(err, "record a delivery")
 }
 
-// callPage is more than the facts of one call.
-const callPage = 1000
-
 // Load implements call.Store: calls have a dozen facts, so folding them is one cheap query.
 func (s *Calls) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
-	recorded, err := s.events.ReadStream(ctx, id.Stream(), 0, callPage)
+	recorded, err := eventlog.Collect(eventlog.Read(ctx, s.events, id.Stream(), 0))
 	if err != nil {
 		return call.Call{}, err
 	}
@@ -332,8 +329,8 @@ func (s *Calls) fold(_ call.ID, recorded []eventlog.Recorded) (call.Call, error)
 		if _, ok := call.IDOfStream(rec.Stream); !ok {
 			continue // of the ledger, recorded with it
 		}
-		data, err := s.events.Decode(rec)
-		if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program only moves the version
+		data, err := s.events.registry.DecodeKnown(rec)
+		if err != nil {
 			return call.Call{}, err
 		}
 		c = call.Fold(c, rec, data)

@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Balance returns the balance of an account; Metered is false where there is no ledger.
@@ -29,32 +31,21 @@ func readBalance(ctx context.Context, db rowQueryer, query, account string) (cre
 	return b, classify(err, "read the balance of account "+account)
 }
 
-// ledgerPage is how many facts of a ledger one query reads.
-const ledgerPage = 1000
-
 // Fold returns the state of an account's ledger as its facts say, whatever the tables hold.
 func (c *Credits) Fold(ctx context.Context, account string) (credit.Ledger, error) {
 	return c.fold(ctx, c.pool, account)
 }
 
 func (c *Credits) fold(ctx context.Context, db Queryer, account string) (credit.Ledger, error) {
-	var l credit.Ledger
-	for {
-		page, err := ReadStream(ctx, db, credit.Stream(account), l.Version, ledgerPage)
-		if err != nil {
-			return credit.Ledger{}, err
-		}
-		for _, rec := range page {
-			data, err := c.events.Decode(rec)
-			if err != nil {
-				return credit.Ledger{}, fmt.Errorf("ledger of account %s, version %d: %w", account, rec.Version, err)
-			}
-			l.Apply(rec, data)
-		}
-		if len(page) < ledgerPage {
-			return l, nil
-		}
+	recorded := eventlog.Read(ctx, StreamsOf(db), credit.Stream(account), 0)
+	l, err := eventlog.Fold(c.events.registry, recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {
+		l.Apply(rec, data)
+		return l
+	})
+	if err != nil {
+		return credit.Ledger{}, fmt.Errorf("ledger of account %s: %w", account, err)
 	}
+	return l, nil
 }
 
 // Rebuild writes the tables of an account's ledger anew from its facts and returns the balance before and
@@ -68,6 +59,9 @@ func (c *Credits) Rebuild(ctx context.Context, account string) (before, after cr
 		if before, err = readBalance(ctx, tx, lock, account); err != nil {
 			return err
 		}
+		if err := c.knowsLedger(ctx, tx, account); err != nil {
+			return err
+		}
 		l, err := c.fold(ctx, tx, account)
 		if err != nil {
 			return err
@@ -76,6 +70,21 @@ func (c *Credits) Rebuild(ctx context.Context, account string) (before, after cr
 		return writeLedger(ctx, tx, account, l)
 	})
 	return before, after, classify(err, "rebuild the ledger of account "+account)
+}
+
+// knowsLedger refuses a ledger that holds events of types this binary does not know: a balance that is
+// written without them would be wrong, and stay so.
+func (c *Credits) knowsLedger(ctx context.Context, db Queryer, account string) error {
+	for rec, err := range eventlog.Read(ctx, StreamsOf(db), credit.Stream(account), 0) {
+		if err != nil {
+			return err
+		}
+		if !c.events.registry.Knows(rec.Type) {
+			return fault.Wrap(eventlog.ErrUnknownType, fault.Unavailable, "unknown_event_type",
+				"event %d of the ledger has the type %s, which a newer version of Millrace wrote: rebuild the ledger with that version", rec.Version, rec.Type)
+		}
+	}
+	return nil
 }
 
 func writeLedger(ctx context.Context, tx pgx.Tx, account string, l credit.Ledger) error {

@@ -46,6 +46,9 @@ func (s *EventStore) Decode(rec eventlog.Recorded) (any, error) {
 	return s.registry.Decode(rec.Type, rec.Data)
 }
 
+// Types returns the event types that the store writes.
+func (s *EventStore) Types() *eventlog.Registry { return s.registry }
+
 // Append implements eventlog.Store, in one statement and one round trip.
 func (s *EventStore) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
 	recorded, err := s.AppendAll(ctx, s.pool, []eventlog.Append{a})
@@ -275,6 +278,17 @@ func ScanRecorded(row pgx.CollectableRow) (eventlog.Recorded, error) {
 func (s *EventStore) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
 	return ReadStream(ctx, s.pool, stream, after, limit)
 }
+
+// streams reads streams as one transaction, connection or pool sees them.
+type streams struct{ db Queryer }
+
+// ReadStream implements eventlog.Streams.
+func (s streams) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	return ReadStream(ctx, s.db, stream, after, limit)
+}
+
+// StreamsOf returns the streams of the log as db sees them.
+func StreamsOf(db Queryer) eventlog.Streams { return streams{db} }
 
 // ReadStream returns up to limit events of stream with a version above after, as db sees them.
 func ReadStream(ctx context.Context, db Queryer, stream string, after int64, limit int) ([]eventlog.Recorded, error) {

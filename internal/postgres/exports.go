@@ -40,8 +40,6 @@ const (
 	mostExports = 8
 	// exportRetry is what an account with as many is told to wait: packing takes seconds.
 	exportRetry = 10 * time.Second
-	// exportFacts is how many facts of one export are read: it has few, and one more each time it is begun again.
-	exportFacts = 1000
 )
 
 func (s *Exports) transact(ctx context.Context, what string, fn func(pgx.Tx) error) error {
@@ -127,17 +125,9 @@ func ends(fact any) bool {
 
 // fold reads an export of the account from its stream, as db sees it.
 func (s *Exports) fold(ctx context.Context, db Queryer, account string, id export.ID) (export.Export, error) {
-	facts, err := ReadStream(ctx, db, id.Stream(), 0, exportFacts)
+	state, err := eventlog.Fold(s.events.registry, eventlog.Read(ctx, StreamsOf(db), id.Stream(), 0), export.Export{}, export.Fold)
 	if err != nil {
 		return export.Export{}, err
-	}
-	var state export.Export
-	for _, rec := range facts {
-		data, err := s.events.Decode(rec)
-		if err != nil {
-			return export.Export{}, err
-		}
-		state = export.Fold(state, rec, data)
 	}
 	if state.ID == "" || state.Account != account {
 		return export.Export{}, fault.New(fault.NotFound, "not_found", "there is no such export")

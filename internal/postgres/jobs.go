@@ -118,16 +118,9 @@ func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (out job.Admission, err
 // admission is what an earlier attempt decided of a job.
 func (s *Jobs) admission(ctx context.Context, id job.ID) (job.Admission, error) {
 	s.events.Wake()
-	facts, err := s.events.ReadStream(ctx, id.Stream(), 0, jobsBeginning)
-	if err != nil {
-		return job.Admission{}, err
-	}
-	state, err := s.fold(job.Job{}, facts)
+	state, err := eventlog.Fold(s.events.registry, eventlog.Read(ctx, s.events, id.Stream(), 0), job.Job{}, job.Fold)
 	return job.Admission{Job: state}, err
 }
-
-// jobsBeginning is more facts than a job has that was submitted seconds ago and waits for its start.
-const jobsBeginning = 500
 
 // submit is one attempt at a submission, whose first fact is first.
 func (s *Jobs) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.Admission, error) {
@@ -376,14 +369,7 @@ func (s *Jobs) admit(ctx context.Context, db querier, q *pgx.Batch, account stri
 
 // fold applies freshly recorded events to a state.
 func (s *Jobs) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {
-	for _, rec := range recorded {
-		data, err := s.events.Decode(rec)
-		if err != nil {
-			return job.Job{}, err
-		}
-		j = job.Fold(j, rec, data)
-	}
-	return j, nil
+	return eventlog.Fold(s.events.registry, eventlog.All(recorded), j, job.Fold)
 }
 
 // run executes a batch and returns its first error.

@@ -8,7 +8,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // What a run costs is held, settled and released in the transactions that submit, end and cancel the job, so
@@ -45,23 +44,13 @@ func (s *Jobs) charge(ctx context.Context, db querier, l lane, e job.Ending) ([]
 
 // bill adds up the facts of a run: those in the log and those that its end brings along.
 func (s *Jobs) bill(ctx context.Context, db querier, e job.Ending) (job.Bill, error) {
-	var bill job.Bill
-	for after := int64(0); ; {
-		page, err := ReadStream(ctx, db, e.ID.Stream(), after, factsPage)
-		if err != nil {
-			return bill, err
-		}
-		for _, rec := range page {
-			data, err := s.events.Decode(rec)
-			if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program costs nothing
-				return bill, err
-			}
-			bill.Add(e.Run, data)
-			after = rec.Version
-		}
-		if len(page) < factsPage {
-			break
-		}
+	recorded := eventlog.Read(ctx, StreamsOf(db), e.ID.Stream(), 0)
+	bill, err := eventlog.Fold(s.events.registry, recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {
+		bill.Add(e.Run, data)
+		return bill
+	})
+	if err != nil {
+		return bill, err
 	}
 	for _, fact := range e.Before {
 		bill.Add(e.Run, fact.Data)

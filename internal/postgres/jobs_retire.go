@@ -176,17 +176,9 @@ func forgotten(ctx context.Context, db Queryer, id job.ID) (bool, error) {
 // Facts returns all facts of a job. Those of a retired job come from its archive, followed by the fact that
 // it was retired; when they were erased, the archive has been given up, or blobs is nil, that fact alone is left.
 func Facts(ctx context.Context, db Queryer, blobs blob.Store, id job.ID) ([]eventlog.Recorded, error) {
-	var all []eventlog.Recorded
-	for after := int64(0); ; {
-		page, err := ReadStream(ctx, db, id.Stream(), after, factsPage)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if len(page) < factsPage {
-			break
-		}
-		after = page[len(page)-1].Version
+	all, err := eventlog.Collect(eventlog.Read(ctx, StreamsOf(db), id.Stream(), 0))
+	if err != nil {
+		return nil, err
 	}
 	if len(all) != 1 || all[0].Type != job.TypeRetired || blobs == nil {
 		return all, nil
@@ -204,9 +196,6 @@ func Facts(ctx context.Context, db Queryer, blobs blob.Store, id job.ID) ([]even
 	}
 	return append(archived, all...), nil
 }
-
-// factsPage is how many facts one query reads.
-const factsPage = 1000
 
 // Facts returns all facts of a job that are in the log.
 func (s *Jobs) Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error) {

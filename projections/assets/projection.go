@@ -15,7 +15,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
@@ -99,8 +98,8 @@ func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool,
 	if rec.Version != r.asset.Version+1 {
 		return r, false, fmt.Errorf("%s: event %d follows version %d", rec.Stream, rec.Version, r.asset.Version)
 	}
-	data, err := registry.Decode(rec.Type, rec.Data)
-	if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program only moves the version
+	data, err := registry.DecodeKnown(rec)
+	if err != nil {
 		return r, false, err
 	}
 	r.asset = asset.Fold(r.asset, rec, data)

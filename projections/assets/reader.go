@@ -36,9 +36,6 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, now func() time.
 	return &Reader{pool: pool, registry: registry, now: now}
 }
 
-// streamPage is how many events of a stream one query reads.
-const streamPage = 1000
-
 // Asset returns an asset of the account. Another account's, an unknown and a past one are NotFound.
 // One query reads row and stream version; only a row that is behind costs a second.
 func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error) {
@@ -91,18 +88,12 @@ func there(a asset.Asset, now time.Time) bool {
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
 func (r *Reader) catchUp(ctx context.Context, db postgres.Queryer, id asset.ID, current row, version int64) (row, error) {
-	for current.asset.Version < version {
-		events, err := postgres.ReadStream(ctx, db, id.Stream(), current.asset.Version, streamPage)
+	for rec, err := range eventlog.ReadThrough(ctx, postgres.StreamsOf(db), id.Stream(), current.asset.Version, version) {
 		if err != nil {
 			return row{}, err
 		}
-		if len(events) == 0 {
-			return row{}, fmt.Errorf("stream %s ends at version %d, not %d", id.Stream(), current.asset.Version, version)
-		}
-		for _, rec := range events {
-			if current, _, err = fold(r.registry, current, rec); err != nil {
-				return row{}, err
-			}
+		if current, _, err = fold(r.registry, current, rec); err != nil {
+			return row{}, err
 		}
 	}
 	return current, nil

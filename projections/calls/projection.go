@@ -12,7 +12,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Name is the view, its only table and its checkpoint, with the version of its fold.
@@ -82,8 +81,8 @@ func (p *Projection) fold(r *row, rec eventlog.Recorded) error {
 	if rec.Version != r.call.Version+1 {
 		return fmt.Errorf("%s: event %d follows version %d", rec.Stream, rec.Version, r.call.Version)
 	}
-	data, err := p.registry.Decode(rec.Type, rec.Data)
-	if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program only moves the version
+	data, err := p.registry.DecodeKnown(rec)
+	if err != nil {
 		return err
 	}
 	r.call, r.moved = call.Fold(r.call, rec, data), true

@@ -41,7 +41,7 @@ func (f *Fanout) handleExport(rec eventlog.Recorded) error {
 	if e == nil || e.loading {
 		return nil
 	}
-	data, err := f.decode(rec)
+	data, err := f.registry.DecodeKnown(rec)
 	if err != nil {
 		return err
 	}

@@ -13,18 +13,12 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
 // ActiveJobs lists the unfinished jobs of an account, no older than the log at the time of the call.
 type ActiveJobs interface {
 	Active(ctx context.Context, account string) ([]job.Job, error)
-}
-
-// StreamReader reads an event stream; eventlog.Store is one.
-type StreamReader interface {
-	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error)
 }
 
 // Fanout follows the log and live frames, and publishes to a hub. Only accounts with
@@ -34,7 +28,7 @@ type Fanout struct {
 	RuntimeNames bool
 
 	jobs     ActiveJobs
-	events   StreamReader
+	events   eventlog.Streams
 	registry *eventlog.Registry
 	hub      *stream.Hub
 	log      *slog.Logger
@@ -58,7 +52,7 @@ type entry struct {
 }
 
 // New returns a fan-out that publishes to hub. It serves nobody before Begin.
-func New(jobs ActiveJobs, events StreamReader, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
+func New(jobs ActiveJobs, events eventlog.Streams, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
 	return &Fanout{
 		jobs: jobs, events: events, registry: registry, hub: hub, log: log,
 		begun: make(chan struct{}), rooms: map[string]*entry{},
@@ -105,7 +99,7 @@ func (f *Fanout) handle(ctx context.Context, rec eventlog.Recorded) error {
 	if err := f.replay(room.room, history); err != nil {
 		return err
 	}
-	data, err := f.decode(rec)
+	data, err := f.registry.DecodeKnown(rec)
 	if err != nil {
 		return err
 	}
@@ -121,16 +115,6 @@ func (f *Fanout) abandon(rec eventlog.Recorded) {
 	f.position = rec.Position
 	delete(f.rooms, rec.Account)
 	f.hub.Cut(rec.Account, stream.CloseLost)
-}
-
-// decode returns the data of a fact, nil for a type that only a newer version knows: such
-// a fact moves the job's version and says nothing.
-func (f *Fanout) decode(rec eventlog.Recorded) (any, error) {
-	data, err := f.registry.Decode(rec.Type, rec.Data)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	return data, err
 }
 
 // admit decides whether a fact is to be folded now. It is not when it was seen before,
@@ -184,30 +168,23 @@ func (f *Fanout) missing(ctx context.Context, e *entry, rec eventlog.Recorded) (
 
 // stream reads a whole stream up to a position.
 func (f *Fanout) stream(ctx context.Context, name string, upTo int64) ([]eventlog.Recorded, error) {
-	const page = 500
 	var all []eventlog.Recorded
-	for {
-		after := int64(len(all)) // versions count from 1 without gaps
-		recs, err := f.events.ReadStream(ctx, name, after, page)
+	for rec, err := range eventlog.Read(ctx, f.events, name, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("read stream %s: %w", name, err)
 		}
-		for _, rec := range recs {
-			if rec.Position > upTo {
-				return all, nil
-			}
-			all = append(all, rec)
+		if rec.Position > upTo {
+			break
 		}
-		if len(recs) < page {
-			return all, nil
-		}
+		all = append(all, rec)
 	}
+	return all, nil
 }
 
 // replay folds facts without telling anybody. The caller holds mu.
 func (f *Fanout) replay(r *room, history []eventlog.Recorded) error {
 	for _, rec := range history {
-		data, err := f.decode(rec)
+		data, err := f.registry.DecodeKnown(rec)
 		if err != nil {
 			return err
 		}

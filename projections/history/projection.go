@@ -11,7 +11,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
@@ -59,8 +58,8 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 
 // apply folds one fact, unless the view has it already.
 func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec eventlog.Recorded) error {
-	data, err := p.registry.Decode(rec.Type, rec.Data)
-	if err != nil && !fault.Is(err, fault.NotFound) { // a type of a newer program only moves the version
+	data, err := p.registry.DecodeKnown(rec)
+	if err != nil {
 		return err
 	}
 	moved, err := tx.Exec(ctx, `insert into `+Name+` (account, version, cleared, kept) values ($1, $2, 0, '{}')

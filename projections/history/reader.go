@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -23,9 +22,6 @@ type Reader struct {
 func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
 	return &Reader{pool: pool, registry: registry}
 }
-
-// streamPage is how many facts of a stream one query reads.
-const streamPage = 500
 
 // Hiding is what a listing leaves out: by the marks, and by the rows of JobsTable when Table is set.
 type Hiding struct {
@@ -47,31 +43,17 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 	if err != nil {
 		return nil, postgres.Classify(err, "read what is hidden")
 	}
-	for h.Version < version {
-		events, err := postgres.ReadStream(ctx, r.pool, hidden.Stream(account), h.Version, streamPage)
-		if err != nil {
-			return nil, err
-		}
-		if len(events) == 0 {
-			return nil, fault.New(fault.Internal, "", "stream %s ends at version %d, not %d", hidden.Stream(account), h.Version, version)
-		}
-		if err := r.fold(&h, events); err != nil {
-			return nil, err
-		}
+	unseen := eventlog.ReadThrough(ctx, postgres.StreamsOf(r.pool), hidden.Stream(account), h.Version, version)
+	if h, err = eventlog.Fold(r.registry, unseen, h, foldHiding); err != nil {
+		return nil, err
 	}
 	return &h, nil
 }
 
-func (r *Reader) fold(h *Hiding, events []eventlog.Recorded) error {
-	for _, rec := range events {
-		data, err := r.registry.Decode(rec.Type, rec.Data)
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return err
-		}
-		if _, cleared := data.(hidden.ClearedV1); cleared {
-			h.Table = false // what was hidden one by one before is cleared too, kept jobs had not ended
-		}
-		h.Marks = h.Fold(rec.Version, data)
+func foldHiding(h Hiding, rec eventlog.Recorded, data any) Hiding {
+	if _, cleared := data.(hidden.ClearedV1); cleared {
+		h.Table = false // what was hidden one by one before is cleared too, kept jobs had not ended
 	}
-	return nil
+	h.Marks = h.Fold(rec.Version, data)
+	return h
 }

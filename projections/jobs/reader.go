@@ -27,9 +27,6 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
 	return &Reader{pool: pool, registry: registry}
 }
 
-// streamPage is how many events of a stream one query reads.
-const streamPage = 1000
-
 // Job returns a job of the account. Another account's and an unknown one are NotFound, job_not_found.
 // One query reads row and stream version; only a row that is behind costs a second.
 func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, error) {
@@ -60,18 +57,12 @@ func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, e
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
 func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {
-	for current.job.Version < version {
-		events, err := postgres.ReadStream(ctx, r.pool, id.Stream(), current.job.Version, streamPage)
+	for rec, err := range eventlog.ReadThrough(ctx, postgres.StreamsOf(r.pool), id.Stream(), current.job.Version, version) {
 		if err != nil {
 			return row{}, err
 		}
-		if len(events) == 0 {
-			return row{}, fmt.Errorf("stream %s ends at version %d, not %d", id.Stream(), current.job.Version, version)
-		}
-		for _, rec := range events {
-			if current, _, err = fold(r.registry, current, rec); err != nil {
-				return row{}, err
-			}
+		if current, _, err = fold(r.registry, current, rec); err != nil {
+			return row{}, err
 		}
 	}
 	return current, nil

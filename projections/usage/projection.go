@@ -11,7 +11,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Name is the view and its checkpoint, with the version of its fold.
@@ -62,12 +61,12 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 			continue // counted before
 		}
 		versions[string(id)] = rec.Version
-		data, err := p.registry.Decode(rec.Type, rec.Data)
-		if fault.Is(err, fault.NotFound) {
-			continue
-		}
+		data, err := p.registry.DecodeKnown(rec)
 		if err != nil {
 			return err
+		}
+		if data == nil {
+			continue
 		}
 		model, added := amounts(data)
 		k := key{rec.Account, model, rec.RecordedAt.UTC().Format(time.DateOnly)}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Name is the view, its table and its checkpoint, with the version of its fold.
@@ -64,7 +63,7 @@ func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec e
 			return fmt.Errorf("decode the view: %w", err)
 		}
 	}
-	data, err := decode(p.registry, rec)
+	data, err := p.registry.DecodeKnown(rec)
 	if err != nil || rec.Version <= book.Version {
 		return err
 	}
@@ -79,13 +78,4 @@ func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec e
 	_, err = tx.Exec(ctx, `insert into `+Name+` (account, version, endpoints) values ($1, $2, $3)
 		on conflict (account) do update set version = excluded.version, endpoints = excluded.endpoints`, account, book.Version, string(folded))
 	return err
-}
-
-// decode returns the data of a fact; a type of a newer program is nil.
-func decode(registry *eventlog.Registry, rec eventlog.Recorded) (any, error) {
-	data, err := registry.Decode(rec.Type, rec.Data)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	return data, err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -73,26 +72,8 @@ func readBooks(ctx context.Context, db postgres.Queryer, registry *eventlog.Regi
 	return books, nil
 }
 
-// streamPage is how many facts of a stream one query reads.
-const streamPage = 500
-
 // catchUp folds what the view has not seen yet.
 func catchUp(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, account string, book webhook.Book, head int64) (webhook.Book, error) {
-	for book.Version < head {
-		events, err := postgres.ReadStream(ctx, db, webhook.Stream(account), book.Version, streamPage)
-		if err != nil {
-			return book, err
-		}
-		if len(events) == 0 {
-			return book, fault.New(fault.Internal, "", "stream %s ends at version %d, not %d", webhook.Stream(account), book.Version, head)
-		}
-		for _, rec := range events {
-			data, err := decode(registry, rec)
-			if err != nil {
-				return book, err
-			}
-			book = book.Fold(rec, data)
-		}
-	}
-	return book, nil
+	unseen := eventlog.ReadThrough(ctx, postgres.StreamsOf(db), webhook.Stream(account), book.Version, head)
+	return eventlog.Fold(registry, unseen, book, webhook.Book.Fold)
 }

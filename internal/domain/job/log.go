@@ -17,7 +17,6 @@ const (
 	maxLog      = 256 << 10 // bytes; of a longer one the beginning is dropped
 	maxLogLine  = 1 << 10   // bytes of one line
 	maxLogged   = 64        // lines that one node logs
-	logPage     = 1000      // events that one query reads
 	logTime     = "2006-01-02T15:04:05.000Z"
 	logOverlong = "…"
 )
@@ -39,26 +38,24 @@ type Logs struct {
 // text before the job was admitted.
 func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 	var w logWriter
-	for after := int64(0); ; {
-		page, err := l.Events.ReadStream(ctx, id.Stream(), after, logPage)
+	owned := false
+	for rec, err := range eventlog.Read(ctx, l.Events, id.Stream(), 0) {
 		if err != nil {
 			return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
 		}
-		if (after == 0 && len(page) == 0) || (len(page) > 0 && page[0].Account != account) {
-			return Log{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+		if owned = rec.Account == account; !owned {
+			break
 		}
-		for _, rec := range page {
-			after = rec.Version
-			data, err := l.Registry.Decode(rec.Type, rec.Data)
-			if err != nil && !fault.Is(err, fault.NotFound) {
-				return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
-			}
-			w.fact(rec.RecordedAt, data)
+		data, err := l.Registry.DecodeKnown(rec)
+		if err != nil {
+			return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
 		}
-		if len(page) < logPage {
-			return w.log(), nil
-		}
+		w.fact(rec.RecordedAt, data)
 	}
+	if !owned {
+		return Log{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+	}
+	return w.log(), nil
 }
 
 // logWriter gathers lines and drops the first ones when they become too many.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -179,30 +180,18 @@ func errNoJob(id ID) error {
 	return fault.New(fault.NotFound, "job_not_found", "there is no job %s", id)
 }
 
-// readPage is how many events are read at once when a stream is folded.
-const readPage = 500
-
 // Read folds a job's stream and returns its state and the submission that it begins with. An unknown
 // job is NotFound. It knows no accounts: callers compare.
 func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1, err error) {
-	for {
-		page, err := s.Events.ReadStream(ctx, id.Stream(), state.Version, readPage)
-		if err != nil {
-			return Job{}, first, err
+	events := eventlog.Read(ctx, s.Events, id.Stream(), 0)
+	state, err = eventlog.Fold(s.Registry, events, state, func(state Job, rec eventlog.Recorded, data any) Job {
+		if e, ok := data.(SubmittedV1); ok {
+			first = e
 		}
-		for _, rec := range page {
-			data, err := s.Registry.Decode(rec.Type, rec.Data)
-			if err != nil && !fault.Is(err, fault.NotFound) {
-				return Job{}, first, err
-			}
-			if e, ok := data.(SubmittedV1); ok {
-				first = e
-			}
-			state = Fold(state, rec, data)
-		}
-		if len(page) < readPage {
-			break
-		}
+		return Fold(state, rec, data)
+	})
+	if err != nil {
+		return Job{}, first, err
 	}
 	if state.Version == 0 {
 		return Job{}, first, errNoJob(id)

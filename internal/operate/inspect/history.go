@@ -52,8 +52,8 @@ func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, e
 		if rec.Version != int64(i+1) {
 			return History{}, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
 		}
-		decoded, err := registry.Decode(rec.Type, rec.Data)
-		if err != nil && !fault.Is(err, fault.NotFound) {
+		decoded, err := registry.DecodeKnown(rec)
+		if err != nil {
 			return History{}, err
 		}
 		h.final = job.Fold(h.final, rec, decoded)

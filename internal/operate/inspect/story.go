@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Kind says how the streams of a kind of aggregate are read: calls and assets have no nodes, and
@@ -42,8 +41,8 @@ func Tell[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.
 		if rec.Version != int64(i+1) {
 			return t, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
 		}
-		decoded, err := registry.Decode(rec.Type, rec.Data)
-		if err != nil && !fault.Is(err, fault.NotFound) {
+		decoded, err := registry.DecodeKnown(rec)
+		if err != nil {
 			return t, err
 		}
 		t.final = kind.Fold(t.final, rec, decoded)
