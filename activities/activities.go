@@ -6,11 +6,10 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
@@ -18,7 +17,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -59,6 +57,7 @@ type Deps struct {
 	Bus       FrameBus
 	Kicker    Kicker
 	Stops     *Stops
+	Marks     Marks // nil: a node that ends its worker is begun again without end
 	MaxPixels int64
 	// NodeTimeout bounds the run of one node; 0 = no bound.
 	NodeTimeout time.Duration
@@ -75,7 +74,8 @@ type RunAssets interface {
 // Graph holds the activities of RunGraph.
 type Graph struct {
 	Deps
-	plans *planCache
+	plans  *lru.Cache[job.ID, *planned]
+	panics *panics
 }
 
 // NewGraph returns the activities over their dependencies.
@@ -83,34 +83,5 @@ func NewGraph(deps Deps) *Graph {
 	if deps.FusedFor == 0 {
 		deps.FusedFor = fusedFor
 	}
-	return &Graph{Deps: deps, plans: newPlanCache()}
-}
-
-// Error types that workflows tell apart.
-const (
-	ErrPlanChanged = "plan_changed" // this binary plans the graph differently from the one that began the run
-	ErrFinal       = "final"        // retrying cannot help
-)
-
-// giveUpAfter is the attempt on which a failure that is nobody's known fault is final: a bug
-// does not heal, and a job must end with a reason rather than be tried for ever.
-const giveUpAfter = 5
-
-// asActivityError is the activities' only translation of fault kinds: what is unavailable is
-// tried again without end, what nobody foresaw a few times, everything else never.
-func asActivityError(err error, attempt int32) error {
-	var app *temporal.ApplicationError
-	if err == nil || errors.As(err, &app) {
-		return err
-	}
-	switch fault.KindOf(err) {
-	case fault.Unavailable, fault.Canceled:
-		return err
-	case fault.Internal:
-		if attempt < giveUpAfter {
-			return err
-		}
-	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unauthenticated, fault.Denied:
-	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), ErrFinal, nil)
+	return &Graph{Deps: deps, plans: newPlans(), panics: newPanics()}
 }

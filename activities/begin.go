@@ -38,10 +38,10 @@ type BeginResult struct {
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	attempt := activity.GetInfo(ctx).Attempt
 	res, err := g.planned(ctx, p, attempt)
-	return res, asActivityError(err, attempt)
+	return res, asActivityError(g.panics.judge(work{p.RunRef, planning}, err))
 }
 
-// planned is begin where a bug in planning ends the job as one in a node does: the engine would try a panic for ever.
+// planned is begin with panics made errors.
 func (g *Graph) planned(ctx context.Context, p BeginParams, attempt int32) (res BeginResult, err error) {
 	defer contain(&err)
 	return g.begin(ctx, p, attempt)

@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -139,15 +138,20 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return false, err
 	}
-	if begun >= maxBegun {
-		return c.failed(ctx, unit, pn, inv, endless(inv.Class, begun))
-	}
 	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.within[unit].expansion(),
 	})
 	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
 	}
+	unmark, err := c.mark(ctx, pn, inv.Class)
+	if fault.CodeOf(err) == CodeWorkerLost {
+		return c.failed(ctx, unit, pn, inv, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer unmark()
 	files := c.g.Files(c.params.RunRef, pn.ID)
 	began := time.Now()
 	res, err := c.invoke(ctx, pn, inv, files)
@@ -209,25 +213,16 @@ func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Resu
 }
 
 const (
-	// dearNode is the cost from which the beginnings of a node are counted: one read of the log is
-	// nothing beside it, and what can exhaust a worker is not cheap.
-	dearNode = time.Second
-	// maxBegun is how often a node may begin without an end. A node that takes its worker down with it
-	// would otherwise take all of them, in turn and for ever.
-	maxBegun = 5
+	// countedNode is the cost from which the beginnings of a node are counted: one read of the log is nothing beside it.
+	countedNode = time.Second
+	// mostRecordedBegins bounds the events that say that one node of one run began: during a long outage it begins
+	// every few seconds.
+	mostRecordedBegins = 100
 )
 
-// endless is why a node that began so often without an end is not begun again.
-func endless(class *node.Class, begun int) error {
-	if class.Partner { // it waits rather than works
-		return fault.New(fault.Conflict, call.ServiceUnavailable, "in %d attempts the model of this node could not be reached, or the worker that waited for it was lost", begun)
-	}
-	return fault.New(fault.Exhausted, "worker_lost", "workers were lost %d times while they ran this node; it may need more memory than they have", begun)
-}
-
-// begun counts how often the log says that the node began, 0 for a cheap one.
+// begun counts how often the log says that the node began, 0 for a cheap one, less than mostRecordedBegins for any.
 func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
-	if pn.Cost < dearNode {
+	if pn.Cost < countedNode {
 		return 0, nil
 	}
 	events := eventlog.Read(ctx, c.g.Events, c.params.Job.Stream(), 0)
@@ -240,7 +235,7 @@ func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read job %s: %w", c.params.Job, err)
 	}
-	return count, nil
+	return min(count, mostRecordedBegins-1), nil
 }
 
 // saveTexts makes files of the texts that a node shows and does not save, where the job came in by

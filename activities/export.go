@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -53,13 +51,13 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 		x.Log.Info("an export failed", "export", ref.Export, "account", ref.Account, "error", err)
 		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: fault.CodeOf(err), Message: publicly(err), Files: state.Files})
 	}
-	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return asActivityError(err)
 }
 
 // GiveUpExport ends an export that could not be packed although it was tried for as long as it may be.
 func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
 	err := x.Records.Fail(ctx, ref, export.FailedV1{Code: "internal_error", Message: "The files could not be packed."})
-	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return asActivityError(err)
 }
 
 // refused reports an error that another attempt will meet as well, a full disk among them, and that its owner may be told.

@@ -15,13 +15,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
-// failed ends the run because of a node, unless the failure lies outside it: what is unavailable
-// is tried again, and a canceled node has not failed.
+// failed ends the run because of a node, unless the failure lies outside it: then the node is tried again.
 func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, cause error) (bool, error) {
-	switch fault.KindOf(cause) {
-	case fault.Unavailable, fault.Canceled:
+	if isOutage(cause) {
 		return false, cause
-	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unauthenticated, fault.Denied:
 	}
 	failure, inner := describe(pn, inv, cause), ""
 	if c.plan.within[unit] != nil { // clients know nodes of the prompt only

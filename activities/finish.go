@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -43,7 +41,7 @@ func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
 	if err == nil && due {
 		err = g.finish(ctx, p, g.newRecorder(p.RunRef))
 	}
-	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return asActivityError(err)
 }
 
 // mayFinish compares what a run knows of itself with the log, which may have been rewound.
@@ -81,7 +79,7 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 		return err
 	}
 	g.Kicker.Kick(ended.Intents)
-	g.plans.drop(p.Job)
+	g.plans.Remove(p.Job)
 	if p.Outcome != Succeeded && g.Partners != nil {
 		g.Partners.StopJob(ctx, p.RunRef)
 	}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -38,7 +36,7 @@ type Ingest struct {
 
 // VerifyAsset reads the stored bytes of a new asset again, hashes them and records the result.
 func (i *Ingest) VerifyAsset(ctx context.Context, ref asset.IngestRef) error {
-	return asActivityError(i.verify(ctx, ref), activity.GetInfo(ctx).Attempt)
+	return asActivityError(i.verify(ctx, ref))
 }
 
 func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) error {
@@ -60,7 +58,7 @@ func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) error {
 
 // ScanAsset looks into the content of a new asset and records the verdict.
 func (i *Ingest) ScanAsset(ctx context.Context, ref asset.IngestRef) error {
-	return asActivityError(i.scan(ctx, ref), activity.GetInfo(ctx).Attempt)
+	return asActivityError(i.scan(ctx, ref))
 }
 
 func (i *Ingest) scan(ctx context.Context, ref asset.IngestRef) error {
@@ -85,5 +83,5 @@ func (i *Ingest) GiveUpScan(ctx context.Context, ref asset.IngestRef) error {
 	err := i.Records.RecordScan(ctx, ref.Account, ref.Asset, asset.Scan{
 		Verdict: asset.NotKnown, Reason: "the scan did not finish",
 	})
-	return asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return asActivityError(err)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -90,7 +89,7 @@ const waitElsewhere = 2 * time.Second
 // of it. The fact call.dispatching precedes the wire; whoever did not write it sends nothing.
 func (m *Models) Dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
 	step, err := m.dispatch(ctx, r)
-	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return step, asActivityError(err)
 }
 
 func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
@@ -158,7 +157,7 @@ func closeConversation(conv call.Conversation, sink blob.Writer) {
 
 // unsendable ends a call whose request we lost or cannot take the answer of; what is away for now is tried again.
 func (m *Models) unsendable(ctx context.Context, r call.Run, cause error) (ModelStep, error) {
-	if kind := fault.KindOf(cause); kind == fault.Unavailable || kind == fault.Canceled || kind == fault.Internal && ctx.Err() != nil {
+	if isOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
 		return ModelStep{}, cause
 	}
 	m.Log.Error("a call cannot be sent", "call_id", r.Call, "error", cause)
@@ -225,7 +224,7 @@ func (m *Models) isOurs(recorded []eventlog.Recorded, token string) (bool, error
 // a wire that died is ended: nobody knows what became of it, and it is never sent again.
 func (m *Models) Resolve(ctx context.Context, r call.Run) (ModelStep, error) {
 	step, err := m.resolve(ctx, r)
-	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return step, asActivityError(err)
 }
 
 func (m *Models) resolve(ctx context.Context, r call.Run) (ModelStep, error) {

@@ -21,7 +21,7 @@ const pollAgain = 2 * time.Second
 // there. A poll that fails is made again; a generation that outlasts its model's bound is given up.
 func (m *Models) Poll(ctx context.Context, r call.Run) (ModelStep, error) {
 	step, err := m.poll(ctx, r)
-	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return step, asActivityError(err)
 }
 
 func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
@@ -79,7 +79,7 @@ func (m *Models) ask(ctx context.Context, r call.Run, c call.Call) (ModelStep, e
 func (m *Models) Stop(ctx context.Context, r call.Run) (ModelStep, error) {
 	attempt := activity.GetInfo(ctx).Attempt
 	step, err := m.stop(ctx, r, attempt < stopTries)
-	return step, asActivityError(err, attempt)
+	return step, asActivityError(err)
 }
 
 // stopTries is how often a provider is asked to cancel that fails to answer; then its generation is
@@ -137,7 +137,7 @@ func (m *Models) lastLook(ctx context.Context, r call.Run, c call.Call) (ModelSt
 // Host copies the assets that the model's rules name and ends the call. Each copy is best effort.
 func (m *Models) Host(ctx context.Context, r call.Run) (ModelStep, error) {
 	step, err := m.host(ctx, r)
-	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return step, asActivityError(err)
 }
 
 func (m *Models) host(ctx context.Context, r call.Run) (ModelStep, error) {
@@ -163,10 +163,10 @@ func (m *Models) Deliver(ctx context.Context, r call.Run) (ModelStep, error) {
 		return m.Resolve(ctx, r)
 	}
 	if err != nil {
-		return ModelStep{}, asActivityError(err, activity.GetInfo(ctx).Attempt)
+		return ModelStep{}, asActivityError(err)
 	}
 	step, err := m.succeed(ctx, r, c, *c.Answer, nil, !c.Linked)
-	return step, asActivityError(err, activity.GetInfo(ctx).Attempt)
+	return step, asActivityError(err)
 }
 
 func (m *Models) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (ModelStep, error) {

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/zeebo/blake3"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -36,7 +36,7 @@ type planned struct {
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is
 // deterministic for one version of this program; the hash tells when another version made it.
 func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
-	if p := g.plans.get(ref.Job); p != nil {
+	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil
 	}
 	state, doc, err := g.readJob(ctx, ref)
@@ -48,7 +48,7 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 
 // planFrom is plan for a job that was just read.
 func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc job.Document) (*planned, error) {
-	if p := g.plans.get(ref.Job); p != nil {
+	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil
 	}
 	source, err := doc.Load(ctx, g.Sources.Blobs)
@@ -73,7 +73,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	}
 	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface, shown: &shownSizes{}, latest: &growth{}}
 	g.identify(ctx, ref, p, parsed, state.Origin)
-	g.plans.put(ref.Job, p)
+	g.plans.Add(ref.Job, p)
 	return p, nil
 }
 
@@ -98,40 +98,15 @@ func hashPlan(plan *graph.Plan) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// keptPlans is how many plans stay in memory: those of the jobs that this worker runs now, with room.
+// keptPlans is how many plans stay in memory: those of the jobs that this worker runs now, with space to spare.
 const keptPlans = 256
 
-// planCache keeps the plans of recent jobs; the oldest gives way.
-type planCache struct {
-	mu    sync.Mutex
-	plans map[job.ID]*planned
-	order []job.ID
-}
-
-func newPlanCache() *planCache { return &planCache{plans: map[job.ID]*planned{}} }
-
-func (c *planCache) get(id job.ID) *planned {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.plans[id]
-}
-
-func (c *planCache) put(id job.ID, p *planned) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.plans[id]; ok {
-		return
+// newPlans returns an empty cache of plans by job. A plan that every batch of a running job asks for outlives any
+// number of short jobs.
+func newPlans() *lru.Cache[job.ID, *planned] {
+	plans, err := lru.New[job.ID, *planned](keptPlans)
+	if err != nil {
+		panic(err) // the bound is a constant
 	}
-	c.plans[id] = p
-	c.order = append(c.order, id)
-	for len(c.order) > keptPlans {
-		delete(c.plans, c.order[0])
-		c.order = c.order[1:]
-	}
-}
-
-func (c *planCache) drop(id job.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.plans, id)
+	return plans
 }

@@ -44,7 +44,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 		}
 		pass = append(pass, failed...)
 		if err != nil {
-			return total, asActivityError(fmt.Errorf("expire assets: %w", err), activity.GetInfo(ctx).Attempt)
+			return total, asActivityError(fmt.Errorf("expire assets: %w", err))
 		}
 		if n+len(failed) < expireBatch {
 			break
@@ -54,7 +54,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 	if total > 0 {
 		r.Log.Info("assets expired", "count", total)
 	}
-	return total, asActivityError(r.Assets.Forget(ctx), activity.GetInfo(ctx).Attempt)
+	return total, asActivityError(r.Assets.Forget(ctx))
 }
 
 // CollectBlobs removes blobs that nothing refers to, store by store.
@@ -64,7 +64,7 @@ func (r *Retention) CollectBlobs(ctx context.Context) (asset.Collection, error) 
 		done, err := collector.Collect(ctx, func(c asset.Collection) { activity.RecordHeartbeat(ctx, c) })
 		all.Examined, all.Removed, all.Bytes = all.Examined+done.Examined, all.Removed+done.Removed, all.Bytes+done.Bytes
 		if err != nil {
-			return all, asActivityError(err, activity.GetInfo(ctx).Attempt)
+			return all, asActivityError(err)
 		}
 	}
 	if all.Removed > 0 {

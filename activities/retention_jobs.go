@@ -72,7 +72,7 @@ func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	before := r.Policy.now().Add(-r.Policy.Retention)
 	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune, r.forgetArchives} {
 		if err := step(ctx, before, &done); err != nil {
-			return done, asActivityError(err, activity.GetInfo(ctx).Attempt)
+			return done, asActivityError(err)
 		}
 	}
 	if done != (JobSweep{}) {

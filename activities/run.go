@@ -3,8 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -58,7 +56,11 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go heartbeat(ctx)
-	return g.run(ctx, p, time.Time{})
+	until := time.Time{}
+	if activity.GetInfo(ctx).Attempt > 1 { // its nodes were lost once: what is done now is handed over before more is begun
+		until = time.Now().Add(g.FusedFor)
+	}
+	return g.run(ctx, p, until)
 }
 
 // heartbeatEvery is a third of the heartbeat timeout: two may be lost before a worker counts as dead.
@@ -81,7 +83,7 @@ func heartbeat(ctx context.Context) {
 func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResult, error) {
 	attempt := activity.GetInfo(ctx).Attempt
 	res, err := g.batch(ctx, p, attempt, until)
-	return res, asActivityError(err, attempt)
+	return res, asActivityError(g.panics.judge(work{p.RunRef, p.Units[0]}, err))
 }
 
 func (g *Graph) batch(ctx context.Context, p RunParams, attempt int32, until time.Time) (res RunResult, err error) {
@@ -130,15 +132,11 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 		return g.stopped(ctx, c)
 	case watched.Err() != nil:
 		return RunResult{}, g.interrupted(ctx, c)
+	case isOutage(err):
+		c.reportWaiting(ctx, err)
+		return RunResult{}, err
 	default:
 		return RunResult{}, err
-	}
-}
-
-// contain makes a panic an error: a bug, which trying again for ever does not mend. It is to be deferred.
-func contain(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 	}
 }
 

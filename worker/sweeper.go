@@ -25,6 +25,8 @@ type Slots interface {
 	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
 	// Requeued returns how often a job was.
 	Requeued(ctx context.Context, id job.ID) (int, error)
+	// ForgetMarks removes what nodes of runs that are over left behind.
+	ForgetMarks(ctx context.Context) error
 }
 
 // Lanes knows the accounts whose jobs wait, and admits them.
@@ -58,7 +60,9 @@ type Sweeper struct {
 // Run sweeps until ctx ends. Several sweepers may run at once: ending a job twice changes nothing.
 func (s *Sweeper) Run(ctx context.Context) error {
 	s.Age = orElse(s.Age, 30*time.Second)
-	both := func(ctx context.Context) error { return errors.Join(s.Sweep(ctx), s.Admit(ctx)) }
+	both := func(ctx context.Context) error {
+		return errors.Join(s.Sweep(ctx), s.Admit(ctx), s.Slots.ForgetMarks(ctx))
+	}
 	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker was there
 		s.Log.Warn("queues not looked at", "error", err)
 	}

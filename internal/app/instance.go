@@ -220,7 +220,7 @@ func (in *instance) graphActivities(stops *activities.Stops, partners *activitie
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, Marks: postgres.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})
 }
 

@@ -20,6 +20,7 @@ const (
 	FramePreview                       // Data is an encoded image
 	FrameText                          // Data is UTF-8 text
 	FrameExport                        // Export says how far an export is; there is no job
+	FrameWaiting                       // Data says in UTF-8 why the node waits; for those who poll
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
@@ -63,7 +64,7 @@ func (f Frame) Validate() error {
 		if f.ContentType != "image/jpeg" && f.ContentType != "image/png" {
 			return fault.New(fault.Invalid, "", "a preview is image/jpeg or image/png, not %q", f.ContentType)
 		}
-	case FrameText:
+	case FrameText, FrameWaiting:
 	default:
 		return fault.New(fault.Invalid, "", "frame kind %d is unknown", f.Kind)
 	}

@@ -18,10 +18,14 @@ type Progress struct {
 	Step             *int    `json:"step"`
 	Steps            *int    `json:"steps"`
 	Message          *string `json:"message"`
+	Waiting          *string `json:"waiting,omitempty"` // why the node does not go on: an outage that it outlives
 }
 
 // Step is how far a node is within itself.
-type Step struct{ Value, Max int }
+type Step struct {
+	Value, Max int
+	Waiting    string // why it does not go on, "" = it does
+}
 
 // ProgressOf returns the progress of a job from its folded state and, where known,
 // the steps of its running nodes; current names the node to show, "" = any that
@@ -49,7 +53,11 @@ func (p *Progress) showNode(j job.Job, current string, steps map[string]Step) {
 		return
 	}
 	message := class
-	if s, ok := steps[current]; ok && s.Max > 0 {
+	switch s := steps[current]; {
+	case s.Waiting != "":
+		p.Waiting = &s.Waiting
+		message = class + " waits: " + s.Waiting
+	case s.Max > 0:
 		p.Step, p.Steps = &s.Value, &s.Max
 		message = fmt.Sprintf("%s %d/%d", class, s.Value, s.Max)
 	}

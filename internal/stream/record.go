@@ -50,21 +50,32 @@ func NewRecorder(bus Bus, store StepStore, log *slog.Logger) *Recorder {
 	return &Recorder{Bus: bus, store: store, log: log, latest: map[stepKey]NodeStep{}}
 }
 
-// Publish implements Bus.
+// Publish implements Bus. What a node waits for is for those who poll alone.
 func (r *Recorder) Publish(ctx context.Context, f Frame) error {
+	if f.Kind == FrameWaiting {
+		if err := f.Validate(); err != nil {
+			return err
+		}
+		r.keep(f, Step{Waiting: string(f.Data)})
+		return nil
+	}
 	if err := r.Bus.Publish(ctx, f); err != nil {
 		return err
 	}
-	if f.Kind != FrameProgress {
-		return nil
+	if f.Kind == FrameProgress {
+		r.keep(f, Step{Value: f.Value, Max: f.Max})
 	}
+	return nil
+}
+
+// keep remembers a step until it is written.
+func (r *Recorder) keep(f Frame, step Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := stepKey{f.Job, f.Node}
 	if _, known := r.latest[key]; known || len(r.latest) < maxRecorded {
-		r.latest[key] = NodeStep{Job: f.Job, Run: f.Run, Node: f.Node, Step: Step{Value: f.Value, Max: f.Max}}
+		r.latest[key] = NodeStep{Job: f.Job, Run: f.Run, Node: f.Node, Step: step}
 	}
-	return nil
 }
 
 // Run writes what was published until ctx ends.

@@ -224,6 +224,12 @@ func (c *cluster) caught(name string) (prefix, id string) {
 // killTemporal kills the private Temporal, a child of this process; the stack starts it again.
 func (c *cluster) killTemporal() {
 	c.t.Helper()
+	require.NoError(c.t, syscall.Kill(c.temporalPID(), syscall.SIGKILL))
+}
+
+// temporalPID returns the process of the private Temporal.
+func (c *cluster) temporalPID() int {
+	c.t.Helper()
 	out, err := exec.Command("ps", "-o", "pid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
 	require.NoError(c.t, err)
 	for line := range bytes.Lines(out) {
@@ -231,11 +237,11 @@ func (c *cluster) killTemporal() {
 		if len(fields) > 1 && strings.Contains(fields[1], "millrace-temporal") && strings.Contains(string(line), c.stack.TemporalAddress) {
 			pid, err := strconv.Atoi(fields[0])
 			require.NoError(c.t, err)
-			require.NoError(c.t, syscall.Kill(pid, syscall.SIGKILL))
-			return
+			return pid
 		}
 	}
 	c.t.Fatalf("no Temporal among the children:\n%s", out)
+	return 0
 }
 
 // killPostgres kills the postmaster of the private cluster below dir.

@@ -105,6 +105,8 @@ func classify(ref blob.Ref, verb string, err error) error {
 		return blob.Missing(ref)
 	case full(err):
 		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to store files")
+	case away(err):
+		return fault.Wrap(fmt.Errorf("%s blob %s: %w", verb, ref, err), fault.Unavailable, "", "the file store is not available")
 	default:
 		return fmt.Errorf("%s blob %s: %w", verb, ref, err)
 	}
@@ -113,6 +115,16 @@ func classify(ref blob.Ref, verb string, err error) error {
 // full reports whether err means that the disk or the quota is used up.
 func full(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
+}
+
+// away reports whether err means that the device or the mount fails for now, or that the process is out of descriptors.
+func away(err error) bool {
+	for _, errno := range []error{unix.EIO, unix.EROFS, unix.ESTALE, unix.ENOTCONN, unix.ETIMEDOUT, unix.ENODEV, unix.EMFILE, unix.ENFILE} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 func freeBytes(path string) (uint64, error) {

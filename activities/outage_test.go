@@ -1,0 +1,215 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// quick is a class that is expected to take long and does not.
+func quick(run func() error) *node.Class {
+	return &node.Class{
+		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
+		Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, run() },
+	}
+}
+
+// retried says that an activity ended with an error that is tried again.
+func retried(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	var app *temporal.ApplicationError
+	require.False(t, errors.As(err, &app) && app.NonRetryable(), "%v", err)
+}
+
+// An attempt that was cut off, by whatever, says nothing about the node that it ran.
+func TestANodeThatBeganManyTimesWithoutAnEndRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+	plan := b.begin(t)
+	for range 20 {
+		b.append(t, job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "1", Class: "Wait"})
+	}
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Empty(t, res.Failed)
+	require.Len(t, res.Units, 1)
+}
+
+// A job that waits for hours begins its node every few seconds; its stream does not grow without end.
+func TestBeginningsOfANodeThatWaitsAreRecordedUpToABound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return fault.New(fault.Unavailable, "", "away") }))
+	plan := b.begin(t)
+	for range 110 {
+		_, err := b.run(t.Context(), plan, 0)
+		retried(t, err)
+	}
+	require.Equal(t, 100, strings.Count(strings.Join(b.facts(t), "\n"), "started 1"))
+}
+
+// A full disk is an outage: the job waits, says why to those who poll, and goes on when there is space again.
+func TestANodeWaitsForSpaceOnTheDisk(t *testing.T) {
+	t.Parallel()
+	full := true
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error {
+		if full {
+			return fault.New(fault.Exhausted, "disk_full", "no space left to store files")
+		}
+		return nil
+	}))
+	bus := &frames{}
+	b.activities.Bus = bus
+	plan := b.begin(t)
+	for range 10 {
+		_, err := b.run(t.Context(), plan, 0)
+		retried(t, err)
+	}
+	last := bus.last(t)
+	require.Equal(t, stream.FrameWaiting, last.Kind)
+	require.Equal(t, "1", last.Node)
+	require.Equal(t, "no space left to store files", string(last.Data))
+	require.NotContains(t, b.facts(t), "executed 1")
+	full = false
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Len(t, res.Units, 1)
+}
+
+// frames is a bus that keeps what passes.
+type frames struct {
+	mu   sync.Mutex // guards sent
+	sent []stream.Frame
+}
+
+func (f *frames) Publish(_ context.Context, frame stream.Frame) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = append(f.sent, frame)
+	return nil
+}
+
+func (f *frames) last(t *testing.T) stream.Frame {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	require.NotEmpty(t, f.sent)
+	return f.sent[len(f.sent)-1]
+}
+
+// An error that nobody has classified may be an outage of a kind that nobody has met; it never ends a job.
+func TestAnUnforeseenErrorIsTriedAgainWithoutEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+	plan := b.begin(t)
+	b.activities.Marks = &marks{err: errors.New("input/output error")}
+	for range 20 {
+		_, err := b.run(t.Context(), plan, 0)
+		require.ErrorContains(t, err, "input/output error")
+		retried(t, err)
+	}
+}
+
+// marks are those of processes that died at node 1.
+type marks struct {
+	dead  int
+	err   error
+	mine  atomic.Int32
+	looks int
+}
+
+func (m *marks) Set(context.Context, job.RunRef, string) (int, error) {
+	if m.err != nil {
+		return 0, m.err
+	}
+	m.mine.Add(1)
+	return m.dead, nil
+}
+
+func (m *marks) Clear(context.Context, job.RunRef, string) { m.mine.Add(-1) }
+
+func (m *marks) Dead(context.Context, job.RunRef, string) (int, error) {
+	if m.looks++; m.looks == 1 {
+		return 0, nil // they have not been watched for long enough
+	}
+	return m.dead, nil
+}
+
+// A node that takes its worker down with it must not take all of them.
+func TestANodeThatWorkersDiedOfFails(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { ran++; return nil }))
+	plan := b.begin(t)
+	m := &marks{dead: 4}
+	b.activities.Marks = m
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Empty(t, res.Failed)
+	require.Equal(t, 1, ran)
+	m.dead = 5
+	res, err = b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Equal(t, "1", res.Failed)
+	require.Equal(t, 1, ran, "it was not run again")
+	failed := b.lastFailure(t)
+	require.Equal(t, "OOMError", failed.Failure.ExceptionType)
+	require.Contains(t, failed.Failure.Message, "lost 5 times")
+	require.Zero(t, m.mine.Load(), "marks are taken back")
+}
+
+// A node of a partner's model waits rather than works: it asks for no memory, and no worker dies of it.
+func TestANodeThatWaitsForAModelIsNotMarked(t *testing.T) {
+	t.Parallel()
+	class := quick(func() error { return nil })
+	class.Partner = true
+	b := newBench(t, waitPrompt, []string{"1"}, class)
+	plan := b.begin(t)
+	b.activities.Marks = &marks{dead: 5}
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Empty(t, res.Failed)
+}
+
+// The plan of a job that runs stays in memory however many short jobs run beside it.
+func TestShortJobsDoNotEvictThePlanOfALongOne(t *testing.T) {
+	t.Parallel()
+	var planned atomic.Int32
+	class := quick(func() error { return nil })
+	class.Cost = func(args node.Args, _ int64) time.Duration {
+		if args["long"] == true {
+			planned.Add(1)
+		}
+		return time.Minute
+	}
+	class.Inputs = []node.Input{{Name: "long", Type: node.Boolean, Section: node.Optional}}
+	b := newBench(t, `{"1":{"class_type":"Wait","inputs":{"long":true}}}`, []string{"1"}, class)
+	plan := b.begin(t)
+	before := planned.Load()
+	long := b.ref
+	for range 600 {
+		b.ref = job.RunRef{Job: job.NewID(), Account: "a", Run: 1}
+		source, err := json.Marshal(job.Source{Prompt: json.RawMessage(waitPrompt)})
+		require.NoError(t, err)
+		b.append(t, job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: string(source)}, Targets: []string{"1"}})
+		b.append(t, job.TypeAdmitted, job.AdmittedV1{Run: 1})
+		b.begin(t)
+		b.ref = long
+		_, err = b.run(t.Context(), plan, 0)
+		require.NoError(t, err)
+	}
+	require.Equal(t, before, planned.Load())
+}

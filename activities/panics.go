@@ -1,0 +1,53 @@
+package activities
+
+import (
+	"errors"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+)
+
+const (
+	// mostPanics is how often the same piece of work may panic in one process: a bug does not heal, and a job must end
+	// with a reason rather than be tried for ever.
+	mostPanics = 5
+	// countedPanics bounds the pieces of work whose panics are counted.
+	countedPanics = 1024
+)
+
+// work names what a panic is counted by: the planning of a run, or the batch that begins with a unit.
+type work struct {
+	ref  job.RunRef
+	unit int // planning = -1
+}
+
+// planning is the unit that stands for the planning of a run.
+const planning = -1
+
+// panics counts the panics of this process. A worker that is started anew counts from none.
+type panics struct{ counts *lru.Cache[work, int] }
+
+func newPanics() *panics {
+	counts, err := lru.New[work, int](countedPanics)
+	if err != nil {
+		panic(err) // the bound is a constant
+	}
+	return &panics{counts}
+}
+
+// judge makes err final if it is a panic that has repeated too often. Nothing but panics is counted: an outage in
+// between neither adds to them nor takes any away.
+func (p *panics) judge(w work, err error) error {
+	var bug *panicError
+	if !errors.As(err, &bug) {
+		return err
+	}
+	count, _ := p.counts.Get(w)
+	p.counts.Add(w, count+1)
+	if count+1 < mostPanics {
+		return err
+	}
+	return temporal.NewNonRetryableApplicationError(bug.Error(), ErrFinal, nil)
+}

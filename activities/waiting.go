@@ -1,0 +1,34 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// reportWithin bounds saying why a job waits.
+const reportWithin = 5 * time.Second
+
+// reportWaiting tells those who poll the job why its node waits: the attempt met an outage and another one follows.
+// It is best effort, since what is away may be what would keep the report.
+func (c *chain) reportWaiting(ctx context.Context, cause error) {
+	if c.current == nil || fault.Is(cause, fault.Canceled) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportWithin)
+	defer cancel()
+	c.g.Log.Warn("node waits for an outage to end", "job_id", c.params.Job, "node_id", c.current.Node, "error", cause)
+	if err := c.facts.flush(ctx); err != nil {
+		c.g.Log.Warn("nodes of a waiting batch are not recorded; they run again", "job_id", c.params.Job, "error", err)
+		return
+	}
+	frame := stream.Frame{
+		Account: c.params.Account, Job: c.params.Job, Run: c.params.Run, Node: c.current.Node, Attempt: c.attempt,
+		Kind: stream.FrameWaiting, Data: []byte(publicMessage(cause)),
+	}
+	if err := c.g.Bus.Publish(ctx, frame); err != nil {
+		c.g.Log.Debug("frame dropped", "job_id", c.params.Job, "node_id", c.current.Node, "error", err)
+	}
+}

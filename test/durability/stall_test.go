@@ -1,0 +1,101 @@
+package durability_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// heavy is one chain of blurs, each of which takes about a second.
+func heavy(prefix string, blurs int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"prompt":{"0":{"class_type":"EmptyImage","inputs":{"width":3072,"height":3072,"batch_size":1,"color":%d}}`, colour(prefix))
+	for i := range blurs {
+		fmt.Fprintf(&b, `,"%d":{"class_type":"ImageBlur","inputs":{"image":["%d",0],"blur_radius":31,"sigma":2.0}}`, i+1, i)
+	}
+	fmt.Fprintf(&b, `,"%d":{"class_type":"ImageScale","inputs":{"image":["%d",0],"upscale_method":"area","width":64,"height":64,"crop":"disabled"}}`, blurs+1, blurs)
+	fmt.Fprintf(&b, `,"%d":{"class_type":"SaveImage","inputs":{"images":["%d",0],"filename_prefix":%q}}}}`, blurs+2, blurs+1, prefix)
+	return b.String()
+}
+
+// Temporal stands still for longer than the heartbeat timeout, again and again, while a long chain runs: each time the
+// attempt is lost, and no worker was. However often that happens, the job completes.
+func TestAStalledEngineFailsNoJob(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	const stalls = 6
+	jobs := map[string]string{"stalled": c.submit(heavy("stalled", 60))}
+	c.begun(jobs["stalled"])
+	pid := c.temporalPID()
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) }) //nolint:errcheck // it may be gone
+	for range stalls {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+		<-time.After(14 * time.Second) // the heartbeat timeout is ten
+		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+		<-time.After(6 * time.Second)
+		require.NotEqual(t, "failed", c.state(jobs["stalled"]))
+	}
+	c.await(ids(jobs), "completed")
+	c.checkOutputs(jobs)
+	c.checkLanes()
+	c.checkViews()
+}
+
+// A disk without space for what a job puts out keeps the job waiting, and the job says so; with space it completes.
+func TestAFullDiskFailsNoJob(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	files := filepath.Join(dir, "service")
+	require.NoError(t, os.MkdirAll(files, 0o700))
+	if err := syscall.Mount("tmpfs", files, "tmpfs", 0, "size=64m"); err != nil {
+		t.Skipf("a small file system needs the right to mount one: %v", err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(files, syscall.MNT_DETACH)) })
+	c := serveOn(t, startStack(t, dir), dir)
+	c.env = append(c.env, "MILLRACE_DISK_RESERVE=1048576")
+	c.startRoles()
+	c.await([]string{c.submit(cheap("before"))}, "completed")
+
+	c.freeze() // so that the jobs are accepted, and meet the full disk
+	jobs := map[string]string{"cheap": c.submit(cheap("cheap")), "long": c.submit(long("long"))}
+	filler := filepath.Join(files, "filler")
+	c.fill(filler)
+	c.thaw()
+	for _, id := range jobs {
+		c.until("job "+id+" says why it waits", func() bool {
+			status, body := c.call("GET", "/api/v2/jobs/"+id, "")
+			var answer struct {
+				Status   string
+				Progress struct{ Waiting, Message string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(body), &answer), "%d %s", status, body)
+			require.NotEqual(t, "failed", answer.Status, body)
+			return strings.Contains(answer.Progress.Waiting, "no space left") && strings.Contains(answer.Progress.Message, "waits")
+		})
+	}
+	require.NoError(t, os.Remove(filler))
+	c.await(ids(jobs), "completed")
+	c.checkOutputs(jobs)
+	c.checkLanes()
+}
+
+// fill writes a file until its file system takes no more.
+func (c *cluster) fill(path string) {
+	c.t.Helper()
+	f, err := os.Create(path)
+	require.NoError(c.t, err)
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		if _, err := f.Write(make([]byte, size)); err != nil {
+			require.ErrorIs(c.t, err, syscall.ENOSPC)
+			size /= 2
+		}
+	}
+}
