@@ -9,6 +9,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -60,20 +63,20 @@ type IdempotencyKeys interface {
 type assetServer struct{ *fileServer }
 
 // assetRoutes are mounted where the deployment has assets.
-func (s *fileServer) assetRoutes() []route {
+func (s *fileServer) assetRoutes() []edge.Route {
 	if s.Assets == nil {
 		return nil
 	}
 	as := &assetServer{s}
-	return v2(
-		route{method: http.MethodPost, path: "/assets", access: bringing, limit: -1, handle: as.postAsset},
-		route{method: http.MethodGet, path: "/assets", handle: as.listAssets},
-		route{method: http.MethodPost, path: "/assets/from-hash", access: bringing, handle: as.postFromHash},
-		route{method: http.MethodHead, path: "/assets/by-hash/:hash", handle: as.headByHash},
-		route{method: http.MethodGet, path: "/assets/:id", handle: as.getAsset},
-		route{method: http.MethodDelete, path: "/assets/:id", access: writing, handle: as.deleteAsset},
-		route{method: http.MethodGet, path: "/assets/:id/content", handle: as.getContent},
-		route{method: http.MethodHead, path: "/assets/:id/content", handle: as.getContent},
+	return edge.V2(
+		edge.Route{Method: http.MethodPost, Path: "/assets", Access: edge.Store, Limit: -1, Handle: as.postAsset},
+		edge.Route{Method: http.MethodGet, Path: "/assets", Handle: as.listAssets},
+		edge.Route{Method: http.MethodPost, Path: "/assets/from-hash", Access: edge.Store, Handle: as.postFromHash},
+		edge.Route{Method: http.MethodHead, Path: "/assets/by-hash/:hash", Handle: as.headByHash},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: as.getAsset},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: as.deleteAsset},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: as.getContent},
+		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: as.getContent},
 	)
 }
 
@@ -83,7 +86,7 @@ func (s *assetServer) asset(c *gin.Context) (asset.Asset, error) {
 	if err != nil {
 		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
 	}
-	return s.AssetView.Asset(c.Request.Context(), caller(c).Account, id)
+	return s.AssetView.Asset(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // getAsset: GET /api/v2/assets/{id}.
@@ -125,11 +128,10 @@ func (s *assetServer) deleteAsset(c *gin.Context) error {
 
 // end deletes an asset and answers so.
 func (s *assetServer) end(c *gin.Context, id asset.ID) error {
-	if err := s.Assets.Delete(c.Request.Context(), caller(c).Account, id, requestID(c)); err != nil {
+	if err := s.Assets.Delete(c.Request.Context(), edge.Caller(c).Account, id, edge.RequestID(c)); err != nil {
 		return err
 	}
-	c.Status(http.StatusNoContent)
-	c.Writer.WriteHeaderNow()
+	edge.NoContent(c)
 	return nil
 }
 
@@ -145,7 +147,7 @@ func (s *assetServer) tellHeld(c *gin.Context, ref blob.Ref, known bool) error {
 	held := false
 	if known {
 		var err error
-		if held, err = s.Assets.Holds(c.Request.Context(), caller(c).Account, ref); err != nil {
+		if held, err = s.Assets.Holds(c.Request.Context(), edge.Caller(c).Account, ref); err != nil {
 			return err
 		}
 	}
@@ -172,14 +174,14 @@ type fromHashRequest struct {
 // postFromHash makes an asset over bytes the caller holds: POST /api/v2/assets/from-hash.
 func (s *assetServer) postFromHash(c *gin.Context) error {
 	var req fromHashRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	ref, err := blob.ParseRef(req.Hash)
 	if err != nil {
 		return err
 	}
-	spec := asset.Spec{Account: caller(c).Account, RequestID: requestID(c)}
+	spec := asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
 	if err := fillSpec(&spec, req.FilePath, req.Tags, req.ExpiresIn); err != nil {
 		return err
 	}
@@ -220,7 +222,7 @@ type listedAsset struct {
 func (s *assetServer) listAssets(c *gin.Context) error {
 	q := assets.Query{Tags: c.QueryArray("tag"), Name: c.Query("name")}
 	var err error
-	if q.Limit, err = number(c, "limit", 0, 1, assets.MaxLimit); err != nil {
+	if q.Limit, err = request.Number(c, "limit", 0, 1, assets.MaxLimit); err != nil {
 		return err
 	}
 	if v, ok := c.GetQuery("cursor"); ok {
@@ -231,12 +233,12 @@ func (s *assetServer) listAssets(c *gin.Context) error {
 		q.Before = before
 	}
 	if strings.ContainsRune(q.Name, 0) {
-		return invalidf("name must not hold NUL characters")
+		return httperr.Invalidf("name must not hold NUL characters")
 	}
 	if _, err := cleanTags(q.Tags); err != nil {
 		return err
 	}
-	page, err := s.AssetView.List(c.Request.Context(), caller(c).Account, q)
+	page, err := s.AssetView.List(c.Request.Context(), edge.Caller(c).Account, q)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,10 @@ package api
 
 import (
 	"path"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
@@ -39,27 +39,14 @@ type scanBody struct {
 	ThumbnailURL string `json:"thumbnail_url,omitempty"`
 }
 
-// timeLayout is RFC 3339 with milliseconds and Z, which the strictest of the SDKs reads (A-31).
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
-func stamp(t time.Time) string { return t.UTC().Format(timeLayout) }
-
-func stampOrNil(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	s := stamp(*t)
-	return &s
-}
-
 // assetBody renders an asset with a fresh link to its content.
 func (s *assetServer) assetBody(c *gin.Context, a asset.Asset) assetBody {
 	link, until := s.Links.Sign(string(a.ID), a.Hash.String(), filename(a), a.ContentType)
 	body := assetBody{
 		ID: string(a.ID), Hash: a.Hash.String(), SizeBytes: a.Size, ContentType: a.ContentType, FilePath: a.FilePath,
-		CreatedAt: stamp(a.CreatedAt), URL: s.baseURL(c.Request) + link, URLExpiresAt: stamp(until),
-		ExpiresAt: stampOrNil(a.ExpiresAt), State: string(a.State), Width: a.Width, Height: a.Height,
-		VerifiedAt: stampOrNil(a.VerifiedAt), Damaged: a.Damaged,
+		CreatedAt: edge.Timestamp(a.CreatedAt), URL: s.BaseURL(c.Request) + link, URLExpiresAt: edge.Timestamp(until),
+		ExpiresAt: edge.TimestampOrNil(a.ExpiresAt), State: string(a.State), Width: a.Width, Height: a.Height,
+		VerifiedAt: edge.TimestampOrNil(a.VerifiedAt), Damaged: a.Damaged,
 	}
 	if a.Producer != nil {
 		body.JobID = a.Producer.Job
@@ -74,7 +61,7 @@ func (s *assetServer) scanBody(c *gin.Context, a asset.Asset) *scanBody {
 	body := &scanBody{Verdict: string(a.Scan.Verdict), Reason: a.Scan.Reason, SniffedType: a.Scan.SniffedType}
 	if !a.Scan.Thumbnail.IsZero() && a.State == asset.Live {
 		link, _ := s.Links.Sign(string(a.ID), a.Scan.Thumbnail.String(), thumbnailName, "image/jpeg")
-		body.ThumbnailURL = s.baseURL(c.Request) + link
+		body.ThumbnailURL = s.BaseURL(c.Request) + link
 	}
 	return body
 }

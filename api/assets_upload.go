@@ -15,6 +15,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -36,12 +39,12 @@ const assetOperation = "assets"
 
 // postAsset stores one file: POST /api/v2/assets.
 func (s *assetServer) postAsset(c *gin.Context) error {
-	key, err := idempotencyKey(c.Request)
+	key, err := request.IdempotencyKey(c.Request)
 	if err != nil {
 		return err
 	}
-	if c.Request.ContentLength > s.opts.MaxUpload+formOverhead {
-		return fileTooLarge(s.opts.MaxUpload)
+	if err := (request.FormReader{Limit: s.opts.MaxUpload}).CheckLength(c.Request); err != nil {
+		return err
 	}
 	made, err := s.withKey(c, key, func() (asset.Made, error) { return s.receive(c) })
 	if err != nil {
@@ -61,7 +64,7 @@ func (s *assetServer) withKey(c *gin.Context, key string, upload func() (asset.M
 	if key == "" {
 		return upload()
 	}
-	account, holder := caller(c).Account, uuid.New()
+	account, holder := edge.Caller(c).Account, uuid.New()
 	if err := s.Keys.Claim(c.Request.Context(), account, assetOperation, key, holder); err != nil {
 		return asset.Made{}, err
 	}
@@ -70,7 +73,7 @@ func (s *assetServer) withKey(c *gin.Context, key string, upload func() (asset.M
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), releaseTime)
 		defer cancel()
 		if failed := s.Keys.Release(ctx, account, assetOperation, key, holder); failed != nil {
-			s.log.Warn("idempotency key not released", "request_id", requestID(c), "error", failed)
+			s.Logger.Warn("idempotency key not released", "request_id", edge.RequestID(c), "error", failed)
 		}
 	}
 	return made, err
@@ -87,18 +90,18 @@ func leftNothing(err error) bool {
 }
 
 // assetFields are the parts of an upload beside the file.
-var assetFields = map[string]occurrence{
-	"content_type": once, "file_path": once, "expected_hash": once, "expires_in": once, "tags": often,
+var assetFields = map[string]request.Occurrence{
+	"content_type": request.Once, "file_path": request.Once, "expected_hash": request.Once, "expires_in": request.Once, "tags": request.Repeated,
 }
 
 // receive streams the request into an asset. What comes before the file is checked before a byte
 // of it is stored; a refused upload is read to its end, so that the client reads the answer.
 func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
-	ctx, account := c.Request.Context(), caller(c).Account
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	var in *asset.Incoming
 	var early error
-	fr := formReader{file: "file", limit: s.opts.MaxUpload, idle: s.opts.UploadIdle, fields: assetFields}
-	fr.open = func(fields map[string][]string) (io.Writer, error) {
+	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields}
+	fr.Open = func(fields map[string][]string) (io.Writer, error) {
 		var u uploadSpec
 		early = u.read(fields)
 		if early != nil {
@@ -108,7 +111,7 @@ func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
 		in, err = s.Assets.Receive(ctx, account, u.expected)
 		return in, err
 	}
-	f, err := fr.read(c)
+	f, err := fr.Read(c)
 	if in != nil {
 		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
 	}
@@ -118,12 +121,12 @@ func (s *assetServer) receive(c *gin.Context) (asset.Made, error) {
 	if err != nil {
 		return asset.Made{}, err
 	}
-	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: requestID(c)}}
+	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
 	if err := u.complete(f); err != nil {
 		return asset.Made{}, err
 	}
 	if _, size := in.Sum(); size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
-		if err := s.fits(c, size); err != nil {
+		if err := s.CheckQuota(c, size); err != nil {
 			return asset.Made{}, err
 		}
 	}
@@ -137,16 +140,16 @@ type uploadSpec struct {
 }
 
 // complete reads the fields of a whole request, of which some are required.
-func (u *uploadSpec) complete(f *form) error {
-	if !f.hasFile {
+func (u *uploadSpec) complete(f *request.Form) error {
+	if !f.HasFile {
 		return fault.New(fault.Invalid, "invalid_body", "the part file is required")
 	}
 	for _, name := range []string{"content_type", "file_path"} {
-		if _, ok := f.get(name); !ok {
+		if _, ok := f.Get(name); !ok {
 			return fault.New(fault.Invalid, "invalid_body", "the part %s is required", name)
 		}
 	}
-	return u.read(f.fields)
+	return u.read(f.Fields)
 }
 
 // read checks the fields that are there.
@@ -172,7 +175,7 @@ func (u *uploadSpec) read(fields map[string][]string) error {
 	if v, ok := fields["expires_in"]; ok {
 		n, err := strconv.ParseInt(v[0], 10, 64)
 		if err != nil {
-			return invalidf("expires_in must be a whole number of seconds")
+			return httperr.Invalidf("expires_in must be a whole number of seconds")
 		}
 		seconds = &n
 	}
@@ -182,7 +185,7 @@ func (u *uploadSpec) read(fields map[string][]string) error {
 func checkContentType(v string) error {
 	kind, _, err := mime.ParseMediaType(v)
 	if err != nil || len(v) > maxContentType || strings.Count(kind, "/") != 1 || strings.ContainsFunc(v, isControl) {
-		return invalidf("content_type must be a media type of the form type/subtype")
+		return httperr.Invalidf("content_type must be a media type of the form type/subtype")
 	}
 	return nil
 }
@@ -205,7 +208,7 @@ func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) e
 	spec.Tags = clean
 	if expiresIn != nil {
 		if *expiresIn < minExpiresIn || *expiresIn > maxExpiresIn {
-			return invalidf("expires_in must lie between %d and %d seconds", minExpiresIn, maxExpiresIn)
+			return httperr.Invalidf("expires_in must lie between %d and %d seconds", minExpiresIn, maxExpiresIn)
 		}
 		spec.ExpiresIn = time.Duration(*expiresIn) * time.Second
 	}
@@ -215,11 +218,11 @@ func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) e
 // cleanTags checks tags and returns them sorted, each once.
 func cleanTags(tags []string) ([]string, error) {
 	if len(tags) > maxTags {
-		return nil, invalidf("at most %d tags are allowed", maxTags)
+		return nil, httperr.Invalidf("at most %d tags are allowed", maxTags)
 	}
 	for _, tag := range tags {
 		if tag == "" || len(tag) > maxTagLength || !utf8.ValidString(tag) || strings.ContainsFunc(tag, isControl) {
-			return nil, invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+			return nil, httperr.Invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
 		}
 	}
 	clean := slices.Clone(tags)

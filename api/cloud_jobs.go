@@ -10,6 +10,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/projections/fanout"
 )
@@ -17,12 +19,12 @@ import (
 // maxBatchCancel bounds the ids of one batch cancel.
 const maxBatchCancel = 1000
 
-func (s *server) cloudJobRoutes() []route {
-	return cloud(
-		route{method: http.MethodGet, path: "/jobs", handle: s.listCloudJobs},
-		route{method: http.MethodGet, path: "/jobs/:id", handle: s.getCloudJob},
-		route{method: http.MethodPost, path: "/jobs/:id/cancel", access: writing, handle: s.cancelCloudJob},
-		route{method: http.MethodPost, path: "/jobs/cancel", access: writing, handle: s.cancelCloudJobs},
+func (s *server) cloudJobRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listCloudJobs},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getCloudJob},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelCloudJob},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/cancel", Access: edge.Write, Handle: s.cancelCloudJobs},
 	)
 }
 
@@ -249,7 +251,7 @@ func (s *server) cancelCloudJobs(c *gin.Context) error {
 	var req struct {
 		IDs []string `json:"job_ids"`
 	}
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParseID(id); return err == nil })
@@ -265,7 +267,7 @@ func (s *server) cancelCloudJobs(c *gin.Context) error {
 }
 
 func (s *server) cancelListed(c *gin.Context, ids []string) error {
-	canceled, err := s.Jobs.CancelMany(c.Request.Context(), caller(c).Account, parseIDs(ids), requestID(c))
+	canceled, err := s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, parseIDs(ids), edge.RequestID(c))
 	if err != nil {
 		return err
 	}

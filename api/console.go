@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -29,7 +30,7 @@ import (
 type Console struct {
 	Histories Histories
 	Retry     Retrier // nil = jobs cannot be run again from the page
-	Sealer    ConsoleSealer
+	Sealer    edge.Sealer
 }
 
 // Histories reads the facts of a job; inspect makes them readable.
@@ -41,12 +42,6 @@ type Histories interface {
 // Retrier makes a new job from the submission of one that has ended; job.Retrier is it.
 type Retrier interface {
 	Retry(ctx context.Context, r job.Retry) (job.Submitted, error)
-}
-
-// ConsoleSealer encrypts the key that a browser keeps.
-type ConsoleSealer interface {
-	Seal(owner, secret string) []byte
-	Open(owner string, sealed []byte) (string, error)
 }
 
 const (
@@ -67,7 +62,7 @@ type consoleServer struct {
 
 // consoleRoutes are the pages for people. They do not speak an API's errors, so they bring their own
 // wrapper; the credential is a cookie that is sent to these pages only.
-func (srv *server) consoleRoutes() []route {
+func (srv *server) consoleRoutes() []edge.Route {
 	if srv.Console == nil {
 		return nil
 	}
@@ -76,14 +71,14 @@ func (srv *server) consoleRoutes() []route {
 		return func(c *gin.Context) error { s.serve(c, need, handle); return nil }
 	}
 	form := int64(16 << 10)
-	return []route{
-		{method: http.MethodGet, path: consolePath, access: public, handle: page(account.ScopeRead, s.list)},
-		{method: http.MethodGet, path: consolePath + "/jobs/:id", access: public, handle: page(account.ScopeRead, s.job)},
-		{method: http.MethodGet, path: consolePath + "/live.js", access: public, handle: s.script},
-		{method: http.MethodPost, path: consolePath + "/jobs/:id/cancel", access: public, limit: form, handle: page(account.ScopeWrite, s.cancel)},
-		{method: http.MethodPost, path: consolePath + "/jobs/:id/retry", access: public, limit: form, handle: page(account.ScopeWrite, s.retry)},
-		{method: http.MethodPost, path: consolePath + "/signin", access: public, limit: form, handle: func(c *gin.Context) error { s.signIn(c); return nil }},
-		{method: http.MethodPost, path: consolePath + "/signout", access: public, limit: form, handle: func(c *gin.Context) error { s.signOut(c); return nil }},
+	return []edge.Route{
+		{Method: http.MethodGet, Path: consolePath, Access: edge.Public, Handle: page(account.ScopeRead, s.list)},
+		{Method: http.MethodGet, Path: consolePath + "/jobs/:id", Access: edge.Public, Handle: page(account.ScopeRead, s.job)},
+		{Method: http.MethodGet, Path: consolePath + "/live.js", Access: edge.Public, Handle: s.script},
+		{Method: http.MethodPost, Path: consolePath + "/jobs/:id/cancel", Access: edge.Public, Limit: form, Handle: page(account.ScopeWrite, s.cancel)},
+		{Method: http.MethodPost, Path: consolePath + "/jobs/:id/retry", Access: edge.Public, Limit: form, Handle: page(account.ScopeWrite, s.retry)},
+		{Method: http.MethodPost, Path: consolePath + "/signin", Access: edge.Public, Limit: form, Handle: func(c *gin.Context) error { s.signIn(c); return nil }},
+		{Method: http.MethodPost, Path: consolePath + "/signout", Access: edge.Public, Limit: form, Handle: func(c *gin.Context) error { s.signOut(c); return nil }},
 	}
 }
 
@@ -138,28 +133,11 @@ func (s *consoleServer) identity(c *gin.Context) (account.Identity, error) {
 	if s.opts.Mode == account.ModeNone {
 		return s.Auth.Authenticate(c.Request.Context(), "")
 	}
-	key := keptKey(c.Request, consoleCookie, consoleOwner, s.Console.Sealer)
+	key := edge.KeptKey(c.Request, consoleCookie, consoleOwner, s.Console.Sealer)
 	if key == "" {
 		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of ours")
 	}
 	return s.Auth.Authenticate(c.Request.Context(), key)
-}
-
-// keptKey returns the key that a browser keeps under the name of a cookie, "" without one that was sealed for owner.
-func keptKey(r *http.Request, cookie, owner string, sealer ConsoleSealer) string {
-	kept, err := r.Cookie(cookie)
-	if err != nil {
-		return ""
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(kept.Value)
-	if err != nil {
-		return ""
-	}
-	key, err := sealer.Open(owner, sealed)
-	if err != nil {
-		return ""
-	}
-	return key
 }
 
 func (s *consoleServer) signIn(c *gin.Context) {
@@ -176,7 +154,7 @@ func (s *consoleServer) signIn(c *gin.Context) {
 		s.ask(c, http.StatusUnauthorized, true)
 		return
 	}
-	s.setConsoleCookie(c, base64.RawURLEncoding.EncodeToString(s.Console.Sealer.Seal(consoleOwner, key)), 0)
+	s.setConsoleCookie(c, edge.SealKey(consoleOwner, key, s.Console.Sealer), 0)
 	s.redirect(c, "")
 }
 
@@ -191,7 +169,7 @@ func (s *consoleServer) signOut(c *gin.Context) {
 
 // setConsoleCookie sets the cookie for this session of the browser, or removes it.
 func (s *consoleServer) setConsoleCookie(c *gin.Context, value string, maxAge int) {
-	base, err := url.Parse(s.baseURL(c.Request))
+	base, err := url.Parse(s.BaseURL(c.Request))
 	if err != nil {
 		base = &url.URL{}
 	}
@@ -207,7 +185,7 @@ func (s *consoleServer) redirect(c *gin.Context, path string) {
 }
 
 func (s *consoleServer) prefix(c *gin.Context) string {
-	base, err := url.Parse(s.baseURL(c.Request))
+	base, err := url.Parse(s.BaseURL(c.Request))
 	if err != nil {
 		return ""
 	}
@@ -220,7 +198,7 @@ func (s *consoleServer) render(c *gin.Context, status int, write func(*bytes.Buf
 	var b bytes.Buffer
 	frame := console.Frame{Prefix: s.prefix(c), Base: s.base, Nonce: nonce, SignIn: s.opts.Mode != account.ModeNone && status != http.StatusUnauthorized}
 	if err := write(&b, frame); err != nil {
-		s.log.Error("page not rendered", "request_id", requestID(c), "error", err)
+		s.Logger.Error("page not rendered", "request_id", edge.RequestID(c), "error", err)
 		c.Status(http.StatusInternalServerError)
 		return
 	}
@@ -231,16 +209,16 @@ func (s *consoleServer) render(c *gin.Context, status int, write func(*bytes.Buf
 
 // problem shows what is public of an error.
 func (s *consoleServer) problem(c *gin.Context, err error) {
-	status, message := http.StatusInternalServerError, "Something went wrong here. The log has it under request "+requestID(c)+"."
+	status, message := http.StatusInternalServerError, "Something went wrong here. The log has it under request "+edge.RequestID(c)+"."
 	var known *fault.Error
 	var refused *graph.PromptError
 	if errors.As(err, &refused) {
 		status, message = http.StatusBadRequest, "The graph is not accepted any more: "+refused.Message
 	} else if errors.As(err, &known) && known.Kind != fault.Internal {
-		status, _ = v2Verdict(known.Kind, known.Code)
+		status, _ = httperr.V2Verdict(known.Kind, known.Code)
 		message = known.Message
 	} else {
-		s.log.Error("page failed", "request_id", requestID(c), "error", err)
+		s.Logger.Error("page failed", "request_id", edge.RequestID(c), "error", err)
 	}
 	s.render(c, status, func(b *bytes.Buffer, f console.Frame) error {
 		f.Title = "Problem"

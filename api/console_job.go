@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -92,7 +93,7 @@ func (s *consoleServer) drawing(ctx context.Context, owner string, id job.ID, t 
 
 // outputs are the files and texts of a job, in order.
 func (s *consoleServer) outputs(c *gin.Context, j job.Job) []console.Output {
-	base := s.baseURL(c.Request)
+	base := s.BaseURL(c.Request)
 	var shown []console.Output
 	for _, o := range j.Outputs {
 		for _, file := range o.Files {
@@ -134,7 +135,7 @@ func (s *consoleServer) cancel(c *gin.Context, id account.Identity) error {
 	if _, err := s.Reader.Job(c.Request.Context(), id.Account, key); err != nil {
 		return err
 	}
-	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{key}, requestID(c))
+	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{key}, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
@@ -154,12 +155,12 @@ func (s *consoleServer) retry(c *gin.Context, id account.Identity) error {
 	if s.Console.Retry == nil {
 		return fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
 	}
-	if err := s.door(c, id.Account); err != nil {
+	if err := s.CheckSpace(c, id.Account); err != nil {
 		return err
 	}
 	made, err := s.Console.Retry.Retry(c.Request.Context(), job.Retry{
 		Of: key, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
-		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: requestID(c),
+		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: edge.RequestID(c),
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -79,10 +80,7 @@ func (s *fileServer) redirect(c *gin.Context, e files.Entry, filename string, sa
 	if err != nil || link == "" {
 		return false, err
 	}
-	c.Header("Location", link)
-	c.Header("Cache-Control", "private, no-store")
-	c.Status(http.StatusFound)
-	c.Writer.WriteHeaderNow()
+	edge.Redirect(c, link)
 	return true, nil
 }
 

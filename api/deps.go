@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -17,7 +17,7 @@ import (
 
 // Deps are the parts behind the API. Those that may be nil say so.
 type Deps struct {
-	Auth      Authenticator
+	Auth      edge.Authenticator
 	Jobs      Jobs
 	Reader    JobReader
 	Sources   Sources
@@ -41,8 +41,8 @@ type Deps struct {
 	Router    *ModelRouter    // nil = no routes of the model router
 	Webhooks  *Webhooks       // nil = no routes of webhooks
 	Readiness Readiness
-	Room      Room    // nil = there always is
-	Storage   Storage // nil = accounts keep as much as they like
+	Space     edge.Space   // nil = there is always space
+	Storage   edge.Storage // nil = accounts store as much as they like
 	Logger    *slog.Logger
 }
 
@@ -117,31 +117,9 @@ type Links interface {
 	Sign(asset, hash, filename, contentType string) (path string, expires time.Time)
 }
 
-// Authenticator checks credentials.
-type Authenticator interface {
-	// Authenticate returns what the secret stands for; "" is no credential.
-	// Neither is Unauthenticated when it does not suffice.
-	Authenticate(ctx context.Context, secret string) (account.Identity, error)
-}
-
 // Readiness knows the state of the parts that a submission depends on.
 type Readiness interface {
 	Check(ctx context.Context) []Part
-}
-
-// Room knows whether what a client sends could be kept. It must agree with Readiness: while Room refuses,
-// the API is not ready.
-type Room interface {
-	// Room fails, as Unavailable, while there is not enough space for more.
-	Room() error
-}
-
-// Storage knows how much an account may keep.
-type Storage interface {
-	// Fits fails, as Denied with account.CodeStorage, unless the account may keep that many bytes more.
-	Fits(ctx context.Context, account string, bytes int64) error
-	// Kept returns what the account keeps.
-	Kept(ctx context.Context, account string) (account.Storage, error)
 }
 
 // Part is the state of one part.

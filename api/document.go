@@ -1,20 +1,19 @@
 package api
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/openapi"
 )
 
 // documentRoutes serve the OpenAPI document of the surfaces, and the page that shows it.
-func (s *server) documentRoutes() []route {
-	return []route{
-		{method: http.MethodGet, path: "/openapi.json", access: public, handle: s.getDocument},
-		{method: http.MethodGet, path: "/docs", access: public, handle: s.getDocs},
+func (s *server) documentRoutes() []edge.Route {
+	return []edge.Route{
+		{Method: http.MethodGet, Path: "/openapi.json", Access: edge.Public, Handle: s.getDocument},
+		{Method: http.MethodGet, Path: "/docs", Access: edge.Public, Handle: s.getDocs},
 	}
 }
 
@@ -25,8 +24,7 @@ type rendered struct {
 }
 
 func newRendered(body []byte) *rendered {
-	sum := sha256.Sum256(body)
-	return &rendered{body, `"` + hex.EncodeToString(sum[:16]) + `"`}
+	return &rendered{body, edge.ETag(body)}
 }
 
 // documents are the OpenAPI document and its page.
@@ -34,10 +32,7 @@ type documents struct{ document, page *rendered }
 
 // renderDocuments renders both for where this service is mounted.
 func (s *server) renderDocuments() (documents, error) {
-	mount := ""
-	if s.public != nil {
-		mount = s.public.Path
-	}
+	mount := s.Mount()
 	raw, err := openapi.Document(mount)
 	if err != nil {
 		return documents{}, err
@@ -73,9 +68,7 @@ func (s *server) getDocs(c *gin.Context) error {
 func answerRendered(c *gin.Context, contentType string, r *rendered) {
 	c.Header("ETag", r.etag)
 	c.Header("Cache-Control", "no-cache")
-	if etagMatches(c.GetHeader("If-None-Match"), r.etag) {
-		c.Status(http.StatusNotModified)
-		c.Writer.WriteHeaderNow()
+	if edge.Unchanged(c, r.etag) {
 		return
 	}
 	c.Data(http.StatusOK, contentType, r.body)

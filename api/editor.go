@@ -9,28 +9,30 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // editorRoutes answer what an editor asks for when it opens (cloud facts, section 1). They ask for
 // no credential; what is the account's own is shown to it only.
-func (s *server) editorRoutes() []route {
-	return cloud(
-		route{method: http.MethodGet, path: "/models", access: public, handle: s.getModelFolders},
-		route{method: http.MethodGet, path: "/models/:folder", access: public, handle: s.getModels},
-		route{method: http.MethodGet, path: "/experiment/models", access: public, handle: s.getExperimentFolders},
-		route{method: http.MethodGet, path: "/experiment/models/:folder", access: public, handle: s.getExperimentModels},
-		route{method: http.MethodGet, path: "/experiment/models/preview/:folder/:index/:name", access: public, handle: noPreview},
-		route{method: http.MethodGet, path: "/embeddings", access: public, handle: s.getEmbeddings},
-		route{method: http.MethodGet, path: "/users", access: public, handle: always(userConfig{Storage: "server", Migrated: true})},
-		route{method: http.MethodGet, path: "/i18n", access: public, handle: always(struct{}{})},
-		route{method: http.MethodGet, path: "/internal/files/:folder", handle: s.getFolderFiles},
-		route{method: http.MethodGet, path: "/internal/folder_paths", handle: s.getFolderPaths},
-		route{method: http.MethodGet, path: "/extensions", access: public, handle: always([]string{})},
-		route{method: http.MethodGet, path: "/workflow_templates", access: public, handle: always(struct{}{})},
-		route{method: http.MethodGet, path: "/global_subgraphs", access: public, handle: always(struct{}{})},
-		route{method: http.MethodGet, path: "/global_subgraphs/:id", access: public, handle: noSubgraph},
+func (s *server) editorRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/models", Access: edge.Public, Handle: s.getModelFolders},
+		edge.Route{Method: http.MethodGet, Path: "/models/:folder", Access: edge.Public, Handle: s.getModels},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models", Access: edge.Public, Handle: s.getExperimentFolders},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models/:folder", Access: edge.Public, Handle: s.getExperimentModels},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models/preview/:folder/:index/:name", Access: edge.Public, Handle: noPreview},
+		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: s.getEmbeddings},
+		edge.Route{Method: http.MethodGet, Path: "/users", Access: edge.Public, Handle: always(userConfig{Storage: "server", Migrated: true})},
+		edge.Route{Method: http.MethodGet, Path: "/i18n", Access: edge.Public, Handle: always(struct{}{})},
+		edge.Route{Method: http.MethodGet, Path: "/internal/files/:folder", Handle: s.getFolderFiles},
+		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: s.getFolderPaths},
+		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: always([]string{})},
+		edge.Route{Method: http.MethodGet, Path: "/workflow_templates", Access: edge.Public, Handle: always(struct{}{})},
+		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs", Access: edge.Public, Handle: always(struct{}{})},
+		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs/:id", Access: edge.Public, Handle: noSubgraph},
 	)
 }
 
@@ -69,7 +71,7 @@ func (s *server) models(c *gin.Context) (map[string][]string, error) {
 	if s.NodeFiles == nil {
 		return folders, nil
 	}
-	secret, err := s.presented(c)
+	secret, err := s.Presented(c)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +103,11 @@ const maxFolderFiles = 10_000
 func (s *server) getFolderFiles(c *gin.Context) error {
 	folder := node.Folder(c.Param("folder"))
 	if folder != node.FolderInput && folder != node.FolderOutput && folder != node.FolderTemp {
-		return invalidf("the folders are input, output and temp")
+		return httperr.Invalidf("the folders are input, output and temp")
 	}
 	found := []string{}
 	if s.NodeFiles != nil {
-		names, err := s.NodeFiles.ForAccount(caller(c).Account).List(c.Request.Context(), folder, maxFolderFiles)
+		names, err := s.NodeFiles.ForAccount(edge.Caller(c).Account).List(c.Request.Context(), folder, maxFolderFiles)
 		if err != nil {
 			return err
 		}

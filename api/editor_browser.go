@@ -2,14 +2,13 @@ package api
 
 import (
 	"bytes"
-	"encoding/base64"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/gorilla/websocket"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
@@ -20,7 +19,7 @@ import (
 // it (see fromOurPage).
 type Editor struct {
 	Files  EditorFiles
-	Sealer ConsoleSealer // of the key that a browser keeps
+	Sealer edge.Sealer // of the key that a browser keeps
 }
 
 // EditorFiles serves the files of an editor; editor.Dir is it. What is not there is NotFound.
@@ -30,17 +29,15 @@ type EditorFiles interface {
 }
 
 const (
-	editorPath   = "/editor"
-	editorCookie = "millrace_editor"
-	editorOwner  = "editor" // whom the sealed key belongs to: no cookie of the console is taken for one of the editor
-	maxCookie    = 3800     // bytes of its value; browsers drop larger ones without a word
+	editorPath = "/editor"
+	maxCookie  = 3800 // bytes of its value; browsers drop larger ones without a word
 )
 
 // editorServer serves the editor's page and the pages on which people sign in.
 type editorServer struct{ *consoleServer }
 
 // editorPageRoutes are the pages around an editor. They do not speak an API's errors.
-func (s *server) editorPageRoutes() []route {
+func (s *server) editorPageRoutes() []edge.Route {
 	if s.Editor == nil {
 		return nil
 	}
@@ -54,18 +51,18 @@ func (s *server) editorPageRoutes() []route {
 		}
 	}
 	form := int64(16 << 10)
-	return []route{
-		{method: http.MethodGet, path: "/", access: public, handle: page(e.index)},
-		{method: http.MethodHead, path: "/", access: public, handle: page(e.index)},
-		{method: http.MethodGet, path: editorPath, access: public, handle: page(e.who)},
-		{method: http.MethodPost, path: editorPath + "/signin", access: public, limit: form, handle: page(e.signIn)},
-		{method: http.MethodPost, path: editorPath + "/signout", access: public, limit: form, handle: page(e.signOut)},
+	return []edge.Route{
+		{Method: http.MethodGet, Path: "/", Access: edge.Public, Handle: page(e.index)},
+		{Method: http.MethodHead, Path: "/", Access: edge.Public, Handle: page(e.index)},
+		{Method: http.MethodGet, Path: editorPath, Access: edge.Public, Handle: page(e.who)},
+		{Method: http.MethodPost, Path: editorPath + "/signin", Access: edge.Public, Limit: form, Handle: page(e.signIn)},
+		{Method: http.MethodPost, Path: editorPath + "/signout", Access: edge.Public, Limit: form, Handle: page(e.signOut)},
 	}
 }
 
 // index starts the editor for whoever has signed in, and sends others to do so: GET /.
 func (s *editorServer) index(c *gin.Context) error {
-	if _, err := s.signedIn(c.Request); fault.Is(err, fault.Unauthenticated) {
+	if _, err := s.SignedIn(c.Request); fault.Is(err, fault.Unauthenticated) {
 		c.Header("Cache-Control", "no-store")
 		c.Redirect(http.StatusSeeOther, s.prefix(c)+editorPath)
 		return nil
@@ -75,18 +72,9 @@ func (s *editorServer) index(c *gin.Context) error {
 	return s.Editor.Files.ServeIndex(c.Writer, c.Request)
 }
 
-// signedIn is whom the browser's cookie stands for.
-func (s *server) signedIn(r *http.Request) (account.Identity, error) {
-	key := ""
-	if s.opts.Mode != account.ModeNone {
-		key = s.keyOfCookie(r)
-	}
-	return s.Auth.Authenticate(r.Context(), key)
-}
-
 // who asks for a key, or shows whose was given: GET /editor.
 func (s *editorServer) who(c *gin.Context) error {
-	id, err := s.signedIn(c.Request)
+	id, err := s.SignedIn(c.Request)
 	if fault.Is(err, fault.Unauthenticated) {
 		s.ask(c, http.StatusOK, false)
 		return nil
@@ -113,11 +101,11 @@ func (s *editorServer) signIn(c *gin.Context) error {
 	} else if err != nil {
 		return err
 	}
-	value := base64.RawURLEncoding.EncodeToString(s.Editor.Sealer.Seal(editorOwner, key))
-	if len(value) > maxCookie {
+	cookie := s.EditorCookie(c.Request, key)
+	if len(cookie.Value) > maxCookie {
 		return fault.New(fault.Invalid, "invalid_request", "This credential is too long for a browser to keep. Use an API key.")
 	}
-	s.setCookie(c, value, 0)
+	http.SetCookie(c.Writer, cookie)
 	c.Redirect(http.StatusSeeOther, s.prefix(c)+"/")
 	return nil
 }
@@ -127,105 +115,26 @@ func (s *editorServer) signOut(c *gin.Context) error {
 	if err := s.ownForm(c.Request); err != nil {
 		return err
 	}
-	s.setCookie(c, "", -1)
+	http.SetCookie(c.Writer, s.EditorCookie(c.Request, ""))
 	c.Redirect(http.StatusSeeOther, s.prefix(c)+editorPath)
 	return nil
 }
 
 // ownForm refuses what is not sent by a form of ours.
 func (s *editorServer) ownForm(r *http.Request) error {
-	if !s.fromOurPage(r) {
+	if !s.FromOurPage(r) {
 		return fault.New(fault.Denied, "forbidden", "This form was sent by another site, or to another address than this service answers under.")
 	}
 	return nil
 }
 
-// setCookie sets the cookie for this session of the browser, or removes it.
-func (s *editorServer) setCookie(c *gin.Context, value string, maxAge int) {
-	name, secure, path := s.cookie(c.Request)
-	http.SetCookie(c.Writer, &http.Cookie{
-		Name: name, Value: value, Path: path, MaxAge: maxAge, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode,
-	})
-}
-
-// cookie says how the cookie is named and where it counts. With TLS and no path prefix it has the name that
-// browsers let nobody but this very host set.
-func (s *server) cookie(r *http.Request) (name string, secure bool, path string) {
-	base, err := url.Parse(s.baseURL(r))
-	if err != nil {
-		base = &url.URL{}
-	}
-	name, secure, path = editorCookie, base.Scheme == "https", base.Path+"/"
-	if secure && path == "/" {
-		name = "__Host-" + name
-	}
-	return name, secure, path
-}
-
-// keyOfCookie returns the key that a browser was given to keep, "" without one of ours.
-func (s *server) keyOfCookie(r *http.Request) string {
-	name, _, _ := s.cookie(r)
-	return keptKey(r, name, editorOwner, s.Editor.Sealer)
-}
-
-// presented returns the secret of a request, "" without one: what it carries itself, and on the routes that an
-// editor uses else what its browser keeps. The latter does not count when another site's page sent it.
-func (s *server) presented(c *gin.Context) (string, error) {
-	if secret := credential(c.Request); secret != "" || !c.GetBool(fromBrowsers) {
-		return secret, nil
-	}
-	key := s.keyOfCookie(c.Request)
-	if key != "" && !s.fromOurPage(c.Request) {
-		return "", fault.New(fault.Denied, "forbidden", "the sign-in of a browser counts for pages of this origin only")
-	}
-	return key, nil
-}
-
-// fromBrowsers marks requests on routes where a browser's cookie may stand for a key.
-const fromBrowsers = "millrace.browsers"
-
-// fromOurPage reports whether a page of this origin sent the request, or a person who opened the address. The
-// cookie is SameSite=Strict, so this is a second lock, and the only one against pages of sibling hosts:
-// browsers say where a request comes from in Sec-Fetch-Site (where they trust the connection) and in Origin
-// (on WebSockets and whatever is not GET or HEAD, always). One that says neither may only read.
-func (s *server) fromOurPage(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	if origin != "" && !s.ownOrigin(r, origin) {
-		return false
-	}
-	reads := (r.Method == http.MethodGet || r.Method == http.MethodHead) && !websocket.IsWebSocketUpgrade(r)
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "same-origin":
-		return reads || origin != ""
-	case "none":
-		return reads
-	case "":
-		return reads || origin != ""
-	default: // cross-site, same-site
-		return false
-	}
-}
-
-// ownOrigin reports whether pages of an origin are ours. Where answers leave through TLS, a page without is not.
-func (s *server) ownOrigin(r *http.Request, origin string) bool {
-	from, err := url.Parse(origin)
-	if err != nil || from.Host == "" { // "null" has no host
-		return false
-	}
-	base, err := url.Parse(s.baseURL(r))
-	if err != nil || base.Scheme == "https" && from.Scheme != "https" {
-		return false
-	}
-	return strings.EqualFold(from.Host, base.Host) || strings.EqualFold(from.Host, r.Host)
-}
-
 // editorFile serves a file of the editor where no route has the path.
 func (s *server) editorFile(c *gin.Context) error {
 	if s.Editor == nil || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead || reserved(c.Request.URL.Path) {
-		return notFound(c)
+		return httperr.Nowhere()
 	}
 	if c.Request.URL.Path == "" { // the bare prefix of the public URL: relative links need its slash
-		c.Redirect(http.StatusPermanentRedirect, s.public.Path+"/")
+		c.Redirect(http.StatusPermanentRedirect, s.Mount()+"/")
 		return nil
 	}
 	return s.Editor.Files.Serve(c.Writer, c.Request, strings.TrimPrefix(c.Request.URL.Path, "/"))

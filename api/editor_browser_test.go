@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
 	"github.com/millrace-dev/millrace/internal/web/editor"
@@ -36,7 +37,7 @@ func editorFiles(t *testing.T) *editor.Dir {
 	return files
 }
 
-func testSealer(t *testing.T) api.ConsoleSealer {
+func testSealer(t *testing.T) edge.Sealer {
 	t.Helper()
 	key, err := secret.Parse(strings.Repeat("17", 32))
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -20,10 +21,10 @@ func Table(t *testing.T) []string {
 	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
 	var all []string
 	for _, r := range append(whole.routes(), alone.routes()...) {
-		path := parameter.ReplaceAllString(r.path, "{$1}")
-		all = append(all, r.method+" "+path)
-		if r.method == "POST" && strings.HasSuffix(path, "/userdata/{file}") { // one route of the router serves both
-			all = append(all, r.method+" "+path+"/move/{dest}")
+		path := parameter.ReplaceAllString(r.Path, "{$1}")
+		all = append(all, r.Method+" "+path)
+		if r.Method == "POST" && strings.HasSuffix(path, "/userdata/{file}") { // one route of the router serves both
+			all = append(all, r.Method+" "+path+"/move/{dest}")
 		}
 	}
 	return all
@@ -34,8 +35,8 @@ func OpenChanges(t *testing.T) []string {
 	t.Helper()
 	var open []string
 	for _, r := range whole().routes() {
-		if r.access == public && r.method != http.MethodGet && r.method != http.MethodHead {
-			open = append(open, r.method+" "+r.path)
+		if r.Access == edge.Public && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			open = append(open, r.Method+" "+r.Path)
 		}
 	}
 	slices.Sort(open)
@@ -50,7 +51,7 @@ func whole() *server {
 	s.Userdata, s.History, s.Exports = struct{ Userdata }{}, struct{ History }{}, struct{ Exports }{}
 	s.Webhooks = &Webhooks{Endpoints: struct{ WebhookEndpoints }{}, Deliveries: struct{ WebhookDeliveries }{}}
 	s.Console = &Console{}
-	s.Editor = &Editor{Files: struct{ EditorFiles }{}, Sealer: struct{ ConsoleSealer }{}}
+	s.Editor = &Editor{Files: struct{ EditorFiles }{}, Sealer: struct{ edge.Sealer }{}}
 	s.opts.setDefaults()
 	return s
 }

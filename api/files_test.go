@@ -111,7 +111,7 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
 		Files: h.files, Grants: links, Assets: asset.NewService(postgres.NewAssets(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Room: &h.room, Logger: slog.New(slog.DiscardHandler),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

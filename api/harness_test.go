@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -258,7 +259,7 @@ func start(t testing.TB, opts api.Options) *harness { return startWith(t, opts, 
 func startWith(t testing.TB, opts api.Options, change func(*api.Deps)) *harness {
 	h := &harness{jobs: &memoryJobs{jobs: map[job.ID]job.Job{}}, hub: stream.NewHub(stream.HubOptions{}), logs: &bytes.Buffer{}}
 	h.live = &hubLive{hub: h.hub}
-	var auth api.Authenticator = account.Anyone{}
+	var auth edge.Authenticator = account.Anyone{}
 	switch opts.Mode {
 	case account.ModeKeys:
 		auth = account.NewKeys(twoKeys{})

@@ -4,14 +4,16 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
 )
 
-func (s *server) healthRoutes() []route {
-	return []route{
-		{method: http.MethodGet, path: "/healthz", access: public, handle: s.healthz},
-		{method: http.MethodHead, path: "/healthz", access: public, handle: s.healthz},
-		{method: http.MethodGet, path: "/readyz", access: public, handle: s.readyz},
-		{method: http.MethodHead, path: "/readyz", access: public, handle: s.readyz},
+func (s *server) healthRoutes() []edge.Route {
+	return []edge.Route{
+		{Method: http.MethodGet, Path: "/healthz", Access: edge.Public, Handle: s.healthz},
+		{Method: http.MethodHead, Path: "/healthz", Access: edge.Public, Handle: s.healthz},
+		{Method: http.MethodGet, Path: "/readyz", Access: edge.Public, Handle: s.readyz},
+		{Method: http.MethodHead, Path: "/readyz", Access: edge.Public, Handle: s.readyz},
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/projections/jobs"
@@ -21,20 +24,20 @@ const maxHistory = 200
 // maxHistoryDelete bounds the ids of one POST /history.
 const maxHistoryDelete = 10_000
 
-func (s *server) historyRoutes() []route {
+func (s *server) historyRoutes() []edge.Route {
 	routes := s.historyReads()
 	if s.History != nil {
-		routes = append(routes, cloud(route{method: http.MethodPost, path: "/history", access: writing, handle: s.postHistory})...)
+		routes = append(routes, edge.Cloud(edge.Route{Method: http.MethodPost, Path: "/history", Access: edge.Write, Handle: s.postHistory})...)
 	}
 	return routes
 }
 
-func (s *server) historyReads() []route {
-	return cloud(
-		route{method: http.MethodGet, path: "/history", handle: s.getHistory},
-		route{method: http.MethodGet, path: "/history/:id", handle: s.getHistoryOf},
-		route{method: http.MethodGet, path: "/history_v2", handle: s.getHistoryV2},
-		route{method: http.MethodGet, path: "/history_v2/:id", handle: s.getHistoryV2Of},
+func (s *server) historyReads() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/history", Handle: s.getHistory},
+		edge.Route{Method: http.MethodGet, Path: "/history/:id", Handle: s.getHistoryOf},
+		edge.Route{Method: http.MethodGet, Path: "/history_v2", Handle: s.getHistoryV2},
+		edge.Route{Method: http.MethodGet, Path: "/history_v2/:id", Handle: s.getHistoryV2Of},
 	)
 }
 
@@ -91,20 +94,20 @@ func (s *server) finished(c *gin.Context) ([]job.Job, error) {
 	if text := c.Query("max_items"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, invalidf("max_items must be a whole number")
+			return nil, httperr.Invalidf("max_items must be a whole number")
 		}
 		if n > 0 { // the self-hosted runtime means everything by a negative number
 			o.Limit = min(n, maxHistory)
 		}
 	}
 	var err error
-	if o.Offset, err = offset(c); err != nil {
+	if o.Offset, err = request.Offset(c); err != nil {
 		return nil, err
 	}
 	if o.Hide, err = s.hiding(c); err != nil {
 		return nil, err
 	}
-	found, _, err := s.Reader.ListAt(c.Request.Context(), caller(c).Account, o)
+	found, _, err := s.Reader.ListAt(c.Request.Context(), edge.Caller(c).Account, o)
 	return found, err
 }
 

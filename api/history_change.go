@@ -5,6 +5,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	hidden "github.com/millrace-dev/millrace/projections/history"
@@ -19,23 +22,23 @@ type historyRequest struct {
 // and with them what the v2 surface shows.
 func (s *server) postHistory(c *gin.Context) error {
 	var req historyRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	if len(req.Delete) > maxHistoryDelete {
-		return invalidf("delete lists more than %d jobs", maxHistoryDelete)
+		return httperr.Invalidf("delete lists more than %d jobs", maxHistoryDelete)
 	}
-	account, ctx := caller(c).Account, c.Request.Context()
+	account, ctx := edge.Caller(c).Account, c.Request.Context()
 	var ids []string
 	for _, id := range parseIDs(req.Delete) {
 		ids = append(ids, string(id))
 	}
 	if req.Clear {
-		if err := s.History.Clear(ctx, account, requestID(c)); err != nil {
+		if err := s.History.Clear(ctx, account, edge.RequestID(c)); err != nil {
 			return err
 		}
 	} else if len(ids) > 0 {
-		if err := s.History.Hide(ctx, account, ids, requestID(c)); err != nil {
+		if err := s.History.Hide(ctx, account, ids, edge.RequestID(c)); err != nil {
 			return err
 		}
 	}
@@ -48,7 +51,7 @@ func (s *server) hiding(c *gin.Context) (*hidden.Hiding, error) {
 	if s.History == nil {
 		return nil, nil
 	}
-	return s.History.Hiding(c.Request.Context(), caller(c).Account)
+	return s.History.Hiding(c.Request.Context(), edge.Caller(c).Account)
 }
 
 // requireShown is NotFound for a finished job that its account has hidden.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -75,11 +76,11 @@ func (s *server) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 
 // renderPlaced is renderJob with the job's position in the queue, nil when it has none.
 func (s *server) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBody, error) {
-	base := s.baseURL(c.Request)
+	base := s.BaseURL(c.Request)
 	self := base + "/api/v2/jobs/" + string(j.ID)
 	body := jobBody{
-		ID: j.ID, Status: j.State, CreatedAt: rfc3339(j.SubmittedAt), StartedAt: rfc3339Ptr(j.StartedAt),
-		CompletedAt: rfc3339Ptr(j.EndedAt), ExpiresAt: rfc3339(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
+		ID: j.ID, Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(j.StartedAt),
+		CompletedAt: edge.TimestampOrNil(j.EndedAt), ExpiresAt: edge.Timestamp(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
 		Metadata: j.Metadata, OutputsReused: j.OutputsReused(), Priority: priorityOf(j),
@@ -204,7 +205,7 @@ func (s *server) renderOutput(base string, id job.ID, o output) outputBody {
 	path, expires := s.Links.Sign(o.file.Asset, o.file.Hash, o.file.Filename, o.file.ContentType)
 	body := outputBody{
 		NodeID: o.node, Name: o.file.Filename, Type: outputType(o.file), ContentType: o.file.ContentType,
-		SizeBytes: o.file.Size, ID: o.file.Asset, URL: base + path, URLExpiresAt: rfc3339(expires), JobID: id,
+		SizeBytes: o.file.Size, ID: o.file.Asset, URL: base + path, URLExpiresAt: edge.Timestamp(expires), JobID: id,
 	}
 	if o.file.Hash != "" {
 		body.Hash = &o.file.Hash

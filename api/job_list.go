@@ -9,6 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/projections/jobs"
@@ -16,10 +19,8 @@ import (
 
 // Limits of listings.
 const (
-	maxListed          = 1000
 	defaultListedV2    = 20
 	defaultListedCloud = 100
-	maxOffset          = 100_000
 	maxMetadataFilters = 3
 )
 
@@ -34,11 +35,11 @@ func (s *server) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.Reader.List(c.Request.Context(), caller(c).Account, q)
+	page, err := s.Reader.List(c.Request.Context(), edge.Caller(c).Account, q)
 	if err != nil {
 		return err
 	}
-	positions, err := s.queuePositions(c.Request.Context(), caller(c).Account, page.Jobs)
+	positions, err := s.queuePositions(c.Request.Context(), edge.Caller(c).Account, page.Jobs)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (s *server) listJobs(c *gin.Context) error {
 }
 
 func v2Query(c *gin.Context) (q jobs.Query, err error) {
-	if q.Limit, err = limit(c, defaultListedV2); err != nil {
+	if q.Limit, err = request.Limit(c, defaultListedV2); err != nil {
 		return q, err
 	}
 	if text, ok := c.GetQuery("cursor"); ok {
@@ -66,10 +67,10 @@ func v2Query(c *gin.Context) (q jobs.Query, err error) {
 			return q, err
 		}
 	}
-	for _, word := range words(c.Query("status")) {
+	for _, word := range request.CommaList(c.Query("status")) {
 		state := job.State(word)
 		if !slices.Contains(allStates(), state) {
-			return q, invalidf("status %q is none of a job", word)
+			return q, httperr.Invalidf("status %q is none of a job", word)
 		}
 		q.States = append(q.States, state)
 	}
@@ -114,39 +115,6 @@ func parseJobCursor(text string) (int64, error) {
 	return 0, fault.New(fault.Invalid, "invalid_cursor", "the cursor is not one of ours")
 }
 
-// limit reads ?limit=: below 1 is refused, above the most of a page is clamped (D-03).
-func limit(c *gin.Context, byDefault int) (int, error) {
-	text, ok := c.GetQuery("limit")
-	if !ok || text == "" {
-		return byDefault, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, invalidf("limit must be a whole number from 1")
-	}
-	return min(n, maxListed), nil
-}
-
-// offset reads ?offset=; a negative one is 0, as in the self-hosted runtime.
-func offset(c *gin.Context) (int, error) {
-	text, ok := c.GetQuery("offset")
-	if !ok || text == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n > maxOffset {
-		return 0, invalidf("offset must be a whole number up to %d", maxOffset)
-	}
-	return max(n, 0), nil
-}
-
-func words(list string) []string {
-	if list == "" {
-		return nil
-	}
-	return strings.Split(list, ",")
-}
-
 type cloudJobsResponse struct {
 	Jobs       []jobEntry `json:"jobs"`
 	Pagination pagination `json:"pagination"`
@@ -169,7 +137,7 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 	if o.Hide, err = s.hiding(c); err != nil {
 		return err
 	}
-	found, total, err := s.Reader.ListAt(c.Request.Context(), caller(c).Account, o)
+	found, total, err := s.Reader.ListAt(c.Request.Context(), edge.Caller(c).Account, o)
 	if err != nil {
 		return err
 	}
@@ -182,10 +150,10 @@ func (s *server) listCloudJobs(c *gin.Context) error {
 }
 
 func cloudOrder(c *gin.Context) (o jobs.Order, err error) {
-	if o.Limit, err = limit(c, defaultListedCloud); err != nil {
+	if o.Limit, err = request.Limit(c, defaultListedCloud); err != nil {
 		return o, err
 	}
-	if o.Offset, err = offset(c); err != nil {
+	if o.Offset, err = request.Offset(c); err != nil {
 		return o, err
 	}
 	if o.States, err = friendlyStates(c.Query("status")); err != nil {
@@ -197,28 +165,28 @@ func cloudOrder(c *gin.Context) (o jobs.Order, err error) {
 	case "image", "video", "audio":
 		o.Media = kind + "/"
 	default:
-		return o, invalidf("output_type must be image, video or audio")
+		return o, httperr.Invalidf("output_type must be image, video or audio")
 	}
 	switch c.Query("sort_by") {
 	case "", "create_time", "created_at":
 	case "execution_time", "execution_duration":
 		o.ByDuration = true
 	default:
-		return o, invalidf("sort_by must be create_time or execution_time")
+		return o, httperr.Invalidf("sort_by must be create_time or execution_time")
 	}
 	switch c.Query("sort_order") {
 	case "", "desc":
 	case "asc":
 		o.Ascending = true
 	default:
-		return o, invalidf("sort_order must be asc or desc")
+		return o, httperr.Invalidf("sort_order must be asc or desc")
 	}
 	return o, nil
 }
 
 func friendlyStates(list string) ([]job.State, error) {
 	var states []job.State
-	for _, word := range words(list) {
+	for _, word := range request.CommaList(list) {
 		known := false
 		for _, s := range allStates() {
 			if friendly(s) == word {
@@ -226,7 +194,7 @@ func friendlyStates(list string) ([]job.State, error) {
 			}
 		}
 		if !known {
-			return nil, invalidf("status %q is none of pending, in_progress, completed, failed, cancelled", word)
+			return nil, httperr.Invalidf("status %q is none of pending, in_progress, completed, failed, cancelled", word)
 		}
 	}
 	return states, nil

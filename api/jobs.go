@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -22,13 +24,13 @@ const (
 // maxPriority bounds the advisory priority (v2 facts, section 4).
 const maxPriority = 1_000_000
 
-func (s *server) jobRoutes() []route {
-	return v2(
-		route{method: http.MethodPost, path: "/jobs", access: bringing, limit: s.opts.MaxPrompt, handle: s.postJob},
-		route{method: http.MethodGet, path: "/jobs", handle: s.listJobs},
-		route{method: http.MethodGet, path: "/jobs/:id", handle: s.getJob},
-		route{method: http.MethodGet, path: "/jobs/:id/workflow", handle: s.getWorkflow},
-		route{method: http.MethodPost, path: "/jobs/:id/cancel", access: writing, handle: s.cancelJob},
+func (s *server) jobRoutes() []edge.Route {
+	return edge.V2(
+		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: s.getWorkflow},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
 	)
 }
 
@@ -46,14 +48,14 @@ type jobRequest struct {
 // v2 facts, section 4: shape, key, workflow, capacity.
 func (s *server) postJob(c *gin.Context) error {
 	var req jobRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	sub, err := req.submission()
 	if err != nil {
 		return err
 	}
-	if sub.IdempotencyKey, err = idempotencyKey(c.Request); err != nil {
+	if sub.IdempotencyKey, err = request.IdempotencyKey(c.Request); err != nil {
 		return err
 	}
 	if !isNull(req.Webhook) || !isNull(req.Inputs) {
@@ -75,7 +77,7 @@ func (s *server) postJob(c *gin.Context) error {
 func (r jobRequest) submission() (job.Submission, error) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(r.Workflow, &object) != nil || object == nil {
-		return job.Submission{}, invalidf("workflow must be an object")
+		return job.Submission{}, httperr.Invalidf("workflow must be an object")
 	}
 	extra, err := r.extraData()
 	if err != nil {
@@ -102,22 +104,22 @@ func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 	}
 	var extra map[string]json.RawMessage
 	if json.Unmarshal(r.ExtraData, &extra) != nil {
-		return nil, invalidf("extra_data must be an object")
+		return nil, httperr.Invalidf("extra_data must be an object")
 	}
 	for name, value := range extra {
 		switch name {
 		case "api_key_service", "api_key_comfy_org", "auth_token_comfy_org":
 			var text string
 			if json.Unmarshal(value, &text) != nil || isNull(value) {
-				return nil, invalidf("extra_data.%s must be a string", name)
+				return nil, httperr.Invalidf("extra_data.%s must be a string", name)
 			}
 		case "extra_pnginfo":
 			var info map[string]json.RawMessage
 			if json.Unmarshal(value, &info) != nil {
-				return nil, invalidf("extra_data.extra_pnginfo must be an object")
+				return nil, httperr.Invalidf("extra_data.extra_pnginfo must be an object")
 			}
 		default:
-			return nil, invalidf("extra_data does not take %q", name)
+			return nil, httperr.Invalidf("extra_data does not take %q", name)
 		}
 	}
 	return extra, nil
@@ -151,7 +153,7 @@ func (r jobRequest) number() (*float64, error) {
 	}
 	var priority int
 	if json.Unmarshal(r.Priority, &priority) != nil || priority < -maxPriority || priority > maxPriority {
-		return nil, invalidf("priority must be a whole number from %d to %d", -maxPriority, maxPriority)
+		return nil, httperr.Invalidf("priority must be a whole number from %d to %d", -maxPriority, maxPriority)
 	}
 	if priority == 0 {
 		return nil, nil
@@ -171,20 +173,6 @@ func priorityOf(j job.Job) int {
 	return int(steps)
 }
 
-// idempotencyKey returns the request's key, "" without one.
-func idempotencyKey(r *http.Request) (string, error) {
-	values, present := r.Header["Idempotency-Key"]
-	if !present {
-		return "", nil
-	}
-	if len(values) != 1 || values[0] == "" || len(values[0]) > maxIdempotencyKey || !utf8.ValidString(values[0]) {
-		return "", invalidf("Idempotency-Key must have 1 to %d characters, in UTF-8", maxIdempotencyKey)
-	}
-	return values[0], nil
-}
-
-const maxIdempotencyKey = 255
-
 // keyFirst returns what a refused submission is told: a key that is in use comes before what is wrong with
 // the workflow (v2 facts, section 4), which is looked at first, since that needs no key.
 func (s *server) keyFirst(c *gin.Context, key string, refusal error) error {
@@ -192,7 +180,7 @@ func (s *server) keyFirst(c *gin.Context, key string, refusal error) error {
 	case key == "" || s.Keys == nil, code == "workflow_format_ui", code == "subscription_inactive": // told before
 		return refusal
 	}
-	if err := s.Keys.Check(c.Request.Context(), caller(c).Account, "jobs", key); fault.Is(err, fault.Conflict) {
+	if err := s.Keys.Check(c.Request.Context(), edge.Caller(c).Account, "jobs", key); fault.Is(err, fault.Conflict) {
 		return err
 	}
 	return refusal
@@ -243,7 +231,7 @@ func (s *server) cancelJob(c *gin.Context) error {
 		return err
 	}
 	if !j.State.Final() {
-		if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, requestID(c)); err != nil {
+		if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, edge.RequestID(c)); err != nil {
 			return err
 		}
 		if j, err = s.job(c); err != nil {

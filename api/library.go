@@ -3,12 +3,15 @@ package api
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -18,8 +21,8 @@ import (
 // under /api/v2/assets, listed by what editors know them by, renamed, tagged, described and made again.
 type libraryServer struct {
 	*assetServer
-	remotes *turns // exchanges with servers that clients name
-	looks   *turns // listings, whose filters may take seconds of a connection
+	remotes *limit.Semaphore // exchanges with servers that clients name
+	looks   *limit.Semaphore // listings, whose filters may take seconds of a connection
 }
 
 // Bounds of what takes long at once, in all and of one account. Listings leave most of a process's connections
@@ -31,38 +34,38 @@ const (
 
 // libraryRoutes are mounted where the deployment has assets. Of what the hosted service does in tasks of its own,
 // downloads in the background and imports of published files are not offered.
-func (s *fileServer) libraryRoutes() []route {
+func (s *fileServer) libraryRoutes() []edge.Route {
 	if s.Assets == nil {
 		return nil
 	}
-	ls := &libraryServer{assetServer: &assetServer{s}, remotes: newTurns(maxRemotes, remotesOfOne), looks: newTurns(maxLooks, looksOfOne)}
-	all := cloud(
-		route{method: http.MethodGet, path: "/assets", handle: ls.inTurn(ls.list)},
-		route{method: http.MethodPost, path: "/assets", access: bringing, limit: -1, handle: ls.post},
-		route{method: http.MethodPost, path: "/assets/from-hash", access: bringing, handle: ls.postFromHash},
-		route{method: http.MethodHead, path: "/assets/hash/:hash", handle: ls.headByHash},
-		route{method: http.MethodGet, path: "/assets/tags/refine", handle: ls.inTurn(ls.refine)},
-		route{method: http.MethodGet, path: "/assets/remote-metadata", access: writing, handle: ls.getRemote},
-		route{method: http.MethodGet, path: "/assets/:id", handle: ls.get},
-		route{method: http.MethodPut, path: "/assets/:id", access: writing, handle: ls.put},
-		route{method: http.MethodDelete, path: "/assets/:id", access: writing, handle: ls.delete},
-		route{method: http.MethodGet, path: "/assets/:id/content", handle: ls.getContent},
-		route{method: http.MethodHead, path: "/assets/:id/content", handle: ls.getContent},
-		route{method: http.MethodPost, path: "/assets/:id/tags", access: writing, handle: ls.addTags},
-		route{method: http.MethodDelete, path: "/assets/:id/tags", access: writing, handle: ls.removeTags},
-		route{method: http.MethodGet, path: "/tags", handle: ls.inTurn(ls.listTags)},
+	ls := &libraryServer{assetServer: &assetServer{s}, remotes: limit.NewSemaphore(maxRemotes, remotesOfOne), looks: limit.NewSemaphore(maxLooks, looksOfOne)}
+	all := edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/assets", Handle: ls.inTurn(ls.list)},
+		edge.Route{Method: http.MethodPost, Path: "/assets", Access: edge.Store, Limit: -1, Handle: ls.post},
+		edge.Route{Method: http.MethodPost, Path: "/assets/from-hash", Access: edge.Store, Handle: ls.postFromHash},
+		edge.Route{Method: http.MethodHead, Path: "/assets/hash/:hash", Handle: ls.headByHash},
+		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Handle: ls.inTurn(ls.refine)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/remote-metadata", Access: edge.Write, Handle: ls.getRemote},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: ls.get},
+		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: ls.put},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: ls.delete},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: ls.getContent},
+		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: ls.getContent},
+		edge.Route{Method: http.MethodPost, Path: "/assets/:id/tags", Access: edge.Write, Handle: ls.addTags},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id/tags", Access: edge.Write, Handle: ls.removeTags},
+		edge.Route{Method: http.MethodGet, Path: "/tags", Handle: ls.inTurn(ls.listTags)},
 	)
 	all = append(all, ls.exportRoutes()...)
 	if s.Editor == nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(r route) bool { return strings.HasPrefix(r.path, "/assets") }) // its files lie there
+	return slices.DeleteFunc(all, func(r edge.Route) bool { return strings.HasPrefix(r.Path, "/assets") }) // its files lie there
 }
 
 // inTurn lets a listing wait for its place.
 func (s *libraryServer) inTurn(list func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		release, err := s.looks.take(c.Request.Context(), caller(c).Account)
+		release, err := s.looks.Acquire(c.Request.Context(), edge.Caller(c).Account)
 		if err != nil {
 			return err
 		}
@@ -86,7 +89,7 @@ func (s *libraryServer) read(c *gin.Context) (asset.Asset, error) {
 	if err != nil {
 		return asset.Asset{}, err
 	}
-	return s.AssetView.Asset(c.Request.Context(), caller(c).Account, id)
+	return s.AssetView.Asset(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // get: GET /assets/{id}.
@@ -132,7 +135,7 @@ func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, ok := strings.CutPrefix(text, "sha256:"); ok {
 		if _, err := blob.ParseRef("blake3:" + hex); err != nil {
-			return blob.Ref{}, false, invalidf("the hash must be blake3 or sha256 with 64 hexadecimal digits")
+			return blob.Ref{}, false, httperr.Invalidf("the hash must be blake3 or sha256 with 64 hexadecimal digits")
 		}
 		return blob.Ref{}, false, nil
 	}
@@ -159,7 +162,7 @@ func (s *libraryServer) put(c *gin.Context) error {
 		return err
 	}
 	var req changeRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	change, err := req.change()
@@ -171,7 +174,7 @@ func (s *libraryServer) put(c *gin.Context) error {
 			return err
 		}
 	}
-	a, _, err := s.Assets.Change(c.Request.Context(), caller(c).Account, id, change, requestID(c))
+	a, _, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, id, change, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (s *libraryServer) put(c *gin.Context) error {
 func (r changeRequest) change() (asset.Change, error) {
 	change := asset.Change{ContentType: r.MIMEType}
 	if r.Name == nil && r.MIMEType == nil && r.UserMetadata == nil && r.PreviewID == nil && r.Tags == nil {
-		return change, invalidf("give at least one of name, mime_type, user_metadata, preview_id and tags")
+		return change, httperr.Invalidf("give at least one of name, mime_type, user_metadata, preview_id and tags")
 	}
 	if r.Name != nil {
 		name, err := libraryName(*r.Name)
@@ -215,20 +218,7 @@ func (r changeRequest) change() (asset.Change, error) {
 // checkText bounds a text of a query.
 func checkText(name, text string) error {
 	if len(text) > maxTagLength || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return invalidf("%s has at most %d bytes of UTF-8 and no NUL characters", name, maxTagLength)
+		return httperr.Invalidf("%s has at most %d bytes of UTF-8 and no NUL characters", name, maxTagLength)
 	}
 	return nil
-}
-
-// number reads a number of the query within bounds.
-func number(c *gin.Context, name string, otherwise, least, most int) (int, error) {
-	text, ok := c.GetQuery(name)
-	if !ok {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, invalidf("%s must be a number from %d to %d", name, least, most)
-	}
-	return n, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 )
@@ -54,7 +55,7 @@ func (s *libraryServer) bodies(c *gin.Context, page []asset.Asset) ([]libraryAss
 			ids = append(ids, a.Preview)
 		}
 	}
-	known, err := s.Files.Known(c.Request.Context(), caller(c).Account, ids)
+	known, err := s.Files.Known(c.Request.Context(), edge.Caller(c).Account, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (s *libraryServer) body(a asset.Asset, known map[asset.ID]files.Entry) libr
 	body := libraryAsset{
 		ID: string(a.ID), Name: a.Title(), Hash: a.Hash.String(), AssetHash: a.Hash.String(), Size: a.Size, MIMEType: a.ContentType,
 		Tags: a.Labels(), UserMetadata: json.RawMessage(`{}`), PreviewURL: s.previewURL(a, known),
-		CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(changedAt(a)),
+		CreatedAt: edge.Timestamp(a.CreatedAt), UpdatedAt: edge.Timestamp(changedAt(a)),
 	}
 	if a.Metadata != nil {
 		body.UserMetadata = a.Metadata

@@ -7,6 +7,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -25,24 +27,24 @@ type Exports interface {
 const exportBody = 1 << 20
 
 // exportRoutes are those of archives (cloud facts, section 9). Their only tasks are exports.
-func (s *libraryServer) exportRoutes() []route {
+func (s *libraryServer) exportRoutes() []edge.Route {
 	if s.Exports == nil {
 		return nil
 	}
-	return cloud(
-		route{method: http.MethodPost, path: "/assets/export", access: bringing, limit: exportBody, handle: s.inTurn(s.postExport)},
-		route{method: http.MethodGet, path: "/assets/exports/:name", handle: s.getExport},
-		route{method: http.MethodGet, path: "/tasks/:id", handle: s.getTask},
+	return edge.Cloud(
+		edge.Route{Method: http.MethodPost, Path: "/assets/export", Access: edge.Store, Limit: exportBody, Handle: s.inTurn(s.postExport)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/exports/:name", Handle: s.getExport},
+		edge.Route{Method: http.MethodGet, Path: "/tasks/:id", Handle: s.getTask},
 	)
 }
 
 // postExport accepts an export: POST /assets/export.
 func (s *libraryServer) postExport(c *gin.Context) error {
 	var req export.Request
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
-	e, err := s.Exports.Create(c.Request.Context(), caller(c).Account, req, requestID(c))
+	e, err := s.Exports.Create(c.Request.Context(), edge.Caller(c).Account, req, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ type taskBody struct {
 
 // getExport links to an archive: GET /assets/exports/{name}. The link needs no credential and ends soon.
 func (s *libraryServer) getExport(c *gin.Context) error {
-	ctx, account := c.Request.Context(), caller(c).Account
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	e, err := s.Exports.Named(ctx, account, c.Param("name"))
 	if err != nil {
 		return err
@@ -73,7 +75,7 @@ func (s *libraryServer) getExport(c *gin.Context) error {
 	}
 	link, _ := s.Links.Sign(string(a.ID), a.Hash.String(), e.Name, a.ContentType)
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, map[string]string{"url": s.baseURL(c.Request) + "/api" + link})
+	c.PureJSON(http.StatusOK, map[string]string{"url": s.BaseURL(c.Request) + "/api" + link})
 	return nil
 }
 
@@ -113,13 +115,13 @@ func (s *libraryServer) getTask(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.Exports.Get(c.Request.Context(), caller(c).Account, id)
+	e, err := s.Exports.Get(c.Request.Context(), edge.Caller(c).Account, id)
 	if err != nil {
 		return err
 	}
 	body := taskDetail{
 		ID: e.ID, IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: e.State,
-		CreateTime: stamp(e.CreatedAt), UpdateTime: stamp(e.UpdatedAt), StartedAt: stampOrNil(e.StartedAt), CompletedAt: stampOrNil(e.EndedAt),
+		CreateTime: edge.Timestamp(e.CreatedAt), UpdateTime: edge.Timestamp(e.UpdatedAt), StartedAt: edge.TimestampOrNil(e.StartedAt), CompletedAt: edge.TimestampOrNil(e.EndedAt),
 	}
 	switch {
 	case e.Done != nil:
@@ -134,7 +136,7 @@ func (s *libraryServer) getTask(c *gin.Context) error {
 func completed(d export.CompletedV1) *exportResult {
 	return &exportResult{
 		Success: true, ExportName: d.Name, ExportSize: d.Size, UncompressedSize: d.Bytes, AssetsTotal: d.Files, AssetsAttempted: d.Files,
-		AssetsSucceeded: d.Packed, AssetsFailed: d.Files - d.Packed, FailedAssets: d.Missing, ExpiresAt: stampOrNil(d.ExpiresAt),
+		AssetsSucceeded: d.Packed, AssetsFailed: d.Files - d.Packed, FailedAssets: d.Missing, ExpiresAt: edge.TimestampOrNil(d.ExpiresAt),
 	}
 }
 

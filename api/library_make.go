@@ -12,6 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -26,7 +29,7 @@ const maxLibraryName = 512
 func libraryName(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxLibraryName || !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
-		return "", invalidf("a name has 1 to %d bytes and no control characters", maxLibraryName)
+		return "", httperr.Invalidf("a name has 1 to %d bytes and no control characters", maxLibraryName)
 	}
 	return text, nil
 }
@@ -70,8 +73,8 @@ type wish struct {
 }
 
 // libraryFields are the parts of an upload beside the file.
-var libraryFields = map[string]occurrence{
-	"tags": often, "id": once, "preview_id": once, "name": once, "mime_type": once, "user_metadata": once, "hash": once,
+var libraryFields = map[string]request.Occurrence{
+	"tags": request.Repeated, "id": request.Once, "preview_id": request.Once, "name": request.Once, "mime_type": request.Once, "user_metadata": request.Once, "hash": request.Once,
 }
 
 // post makes an asset of a file, or of what an address holds: POST /assets.
@@ -83,18 +86,18 @@ func (s *libraryServer) post(c *gin.Context) error {
 	case err == nil && kind == "application/json":
 		return s.postURL(c)
 	}
-	return fault.New(fault.Invalid, codeMediaType, "send multipart/form-data with a file, or JSON with a url")
+	return fault.New(fault.Invalid, httperr.CodeMediaType, "send multipart/form-data with a file, or JSON with a url")
 }
 
 // postFile streams the file of a form into an asset.
 func (s *libraryServer) postFile(c *gin.Context) error {
-	if c.Request.ContentLength > s.opts.MaxUpload+formOverhead {
-		return fileTooLarge(s.opts.MaxUpload)
+	if err := (request.FormReader{Limit: s.opts.MaxUpload}).CheckLength(c.Request); err != nil {
+		return err
 	}
-	ctx, account := c.Request.Context(), caller(c).Account
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	var in *asset.Incoming
-	fr := formReader{file: "file", limit: s.opts.MaxUpload, idle: s.opts.UploadIdle, fields: libraryFields}
-	fr.open = func(fields map[string][]string) (io.Writer, error) {
+	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: libraryFields}
+	fr.Open = func(fields map[string][]string) (io.Writer, error) {
 		expected, err := fieldHash(fields)
 		if err != nil {
 			return io.Discard, nil //nolint:nilerr // told when the request is read
@@ -102,7 +105,7 @@ func (s *libraryServer) postFile(c *gin.Context) error {
 		in, err = s.Assets.Receive(ctx, account, expected)
 		return in, err
 	}
-	f, err := fr.read(c)
+	f, err := fr.Read(c)
 	if in != nil {
 		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
 	}
@@ -113,17 +116,17 @@ func (s *libraryServer) postFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	expected, err := fieldHash(f.fields)
+	expected, err := fieldHash(f.Fields)
 	if err != nil {
 		return err
 	}
 	switch {
-	case f.hasFile:
+	case f.HasFile:
 		return s.keepFile(c, in, expected, w)
 	case expected != nil:
 		return s.reference(c, *expected, w)
 	default:
-		return invalidf("the part file is required")
+		return httperr.Invalidf("the part file is required")
 	}
 }
 
@@ -135,26 +138,26 @@ func fieldHash(fields map[string][]string) (*blob.Ref, error) {
 	}
 	ref, known, err := libraryHash(v[0])
 	if err == nil && !known {
-		err = invalidf("bytes are checked against a blake3 hash only")
+		err = httperr.Invalidf("bytes are checked against a blake3 hash only")
 	}
 	return &ref, err
 }
 
 // wishOf reads the fields of a form.
-func wishOf(f *form) (wish, error) {
-	w := wish{filename: f.filename, metadata: []byte(`{}`)}
-	w.id, _ = f.get("id")
-	w.name, _ = f.get("name")
-	w.mimeType, _ = f.get("mime_type")
-	w.preview, _ = f.get("preview_id")
-	if text, ok := f.get("user_metadata"); ok && strings.TrimSpace(text) != "" {
+func wishOf(f *request.Form) (wish, error) {
+	w := wish{filename: f.Filename, metadata: []byte(`{}`)}
+	w.id, _ = f.Get("id")
+	w.name, _ = f.Get("name")
+	w.mimeType, _ = f.Get("mime_type")
+	w.preview, _ = f.Get("preview_id")
+	if text, ok := f.Get("user_metadata"); ok && strings.TrimSpace(text) != "" {
 		w.metadata = []byte(text)
 	}
-	for _, text := range f.fields["tags"] {
+	for _, text := range f.Fields["tags"] {
 		var list []string
 		if strings.HasPrefix(strings.TrimSpace(text), "[") {
 			if err := json.Unmarshal([]byte(text), &list); err != nil {
-				return w, invalidf("tags must be a JSON list of texts, a comma list, or one part each")
+				return w, httperr.Invalidf("tags must be a JSON list of texts, a comma list, or one part each")
 			}
 		} else {
 			list = strings.Split(text, ",")
@@ -181,7 +184,7 @@ func (s *libraryServer) keepFile(c *gin.Context, in *asset.Incoming, expected *b
 		}
 	}
 	if size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
-		if err := s.fits(c, size); err != nil {
+		if err := s.CheckQuota(c, size); err != nil {
 			return err
 		}
 	}
@@ -222,7 +225,7 @@ type libraryFromHash struct {
 // postFromHash: POST /assets/from-hash.
 func (s *libraryServer) postFromHash(c *gin.Context) error {
 	var req libraryFromHash
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	ref, known, err := libraryHash(req.Hash)
@@ -231,7 +234,7 @@ func (s *libraryServer) postFromHash(c *gin.Context) error {
 	}
 	tags := trimmed(req.Tags)
 	if len(tags) == 0 {
-		return invalidf("tags must name at least one tag")
+		return httperr.Invalidf("tags must name at least one tag")
 	}
 	if !known {
 		return notHeld()
@@ -243,7 +246,7 @@ func (s *libraryServer) postFromHash(c *gin.Context) error {
 // spec is what is to be recorded. An asset of the caller's with the id that is asked for answers the request
 // instead; then done is true.
 func (s *libraryServer) spec(c *gin.Context, w wish) (spec asset.Spec, done bool, err error) {
-	spec = asset.Spec{Account: caller(c).Account, RequestID: requestID(c), About: asset.About{Strict: true}}
+	spec = asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c), About: asset.About{Strict: true}}
 	if w.id != "" {
 		if done, err = s.again(c, w.id, &spec); err != nil || done {
 			return spec, done, err
@@ -273,7 +276,7 @@ func (s *libraryServer) spec(c *gin.Context, w wish) (spec asset.Spec, done bool
 func (s *libraryServer) again(c *gin.Context, text string, spec *asset.Spec) (done bool, err error) {
 	id, err := asset.ParseID(strings.ToLower(text))
 	if err != nil || uuid.MustParse(string(id)).Version() != 4 && uuid.MustParse(string(id)).Version() != 7 {
-		return false, invalidf("id must be a random UUID, of version 4 or 7")
+		return false, httperr.Invalidf("id must be a random UUID, of version 4 or 7")
 	}
 	spec.ID = id
 	a, err := s.AssetView.Asset(c.Request.Context(), spec.Account, id)
@@ -304,12 +307,12 @@ func (w wish) place(spec *asset.Spec) error {
 	category := ""
 	if slices.Contains(words, asset.LabelModels) {
 		if len(own) == 0 || strings.ContainsAny(own[0], `/\`) {
-			return invalidf("a model needs its category as the tag behind %q", asset.LabelModels)
+			return httperr.Invalidf("a model needs its category as the tag behind %q", asset.LabelModels)
 		}
 		category, own = own[0], own[1:]
 	}
 	if len(words) > 1 {
-		return invalidf("a file belongs to one of input, output, temp and models")
+		return httperr.Invalidf("a file belongs to one of input, output, temp and models")
 	}
 	if file == "." || slices.Contains(words, asset.LabelOutput) || slices.Contains(words, asset.LabelTemp) {
 		own = append(own, words...)
@@ -359,7 +362,7 @@ func split(tags []string) (words, own []string) {
 func (w wish) contentType() (string, error) {
 	if w.mimeType != "" {
 		if checkContentType(w.mimeType) != nil {
-			return "", invalidf("mime_type must be a media type of the form type/subtype")
+			return "", httperr.Invalidf("mime_type must be a media type of the form type/subtype")
 		}
 		return w.mimeType, nil
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -44,7 +47,7 @@ func (s *libraryServer) list(c *gin.Context) error {
 		c.PureJSON(http.StatusOK, body)
 		return nil
 	}
-	page, err := s.AssetView.Browse(c.Request.Context(), caller(c).Account, q)
+	page, err := s.AssetView.Browse(c.Request.Context(), edge.Caller(c).Account, q)
 	if err != nil {
 		return err
 	}
@@ -64,10 +67,10 @@ func browseOf(c *gin.Context) (q assets.Browse, none bool, err error) {
 	if q.Filter, none, err = filterOf(c); err != nil {
 		return q, none, err
 	}
-	if q.Limit, err = number(c, "limit", assets.DefaultLimit, 1, assets.MaxLimit); err != nil {
+	if q.Limit, err = request.Number(c, "limit", assets.DefaultLimit, 1, assets.MaxLimit); err != nil {
 		return q, none, err
 	}
-	if q.Offset, err = number(c, "offset", 0, 0, maxBrowseOffset); err != nil {
+	if q.Offset, err = request.Number(c, "offset", 0, 0, maxBrowseOffset); err != nil {
 		return q, none, err
 	}
 	if q.Sort, err = sortOf(c.DefaultQuery("sort", string(assets.ByCreation))); err != nil {
@@ -78,7 +81,7 @@ func browseOf(c *gin.Context) (q assets.Browse, none bool, err error) {
 		q.Ascending = true
 	case "desc":
 	default:
-		return q, none, invalidf("order must be asc or desc")
+		return q, none, httperr.Invalidf("order must be asc or desc")
 	}
 	if after := c.Query("after"); after != "" {
 		q.After, err = parseCursor(q, after)
@@ -94,7 +97,7 @@ func sortOf(text string) (assets.Sort, error) {
 	case "last_access_time":
 		return assets.ByChange, nil
 	}
-	return "", invalidf("sort must be name, created_at, updated_at, size or last_access_time")
+	return "", httperr.Invalidf("sort must be name, created_at, updated_at, size or last_access_time")
 }
 
 // filterOf reads a filter in both spellings that clients use. A hash that is none selects nothing: editors ask
@@ -108,17 +111,17 @@ func filterOf(c *gin.Context) (f assets.Filter, none bool, err error) {
 			*list.into = append(*list.into, commaList(c.QueryArray(name))...)
 		}
 		if len(*list.into) > maxFilterTags {
-			return f, false, invalidf("at most %d tags select files", maxFilterTags)
+			return f, false, httperr.Invalidf("at most %d tags select files", maxFilterTags)
 		}
 		for _, tag := range *list.into {
 			if err := checkText("a tag", tag); err != nil || !utf8.ValidString(tag) {
-				return f, false, invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+				return f, false, httperr.Invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
 			}
 		}
 	}
 	f.Name = c.Query("name_contains")
 	if err := checkText("name_contains", f.Name); err != nil || !utf8.ValidString(f.Name) {
-		return f, false, invalidf("name_contains has at most %d bytes and no NUL characters", maxTagLength)
+		return f, false, httperr.Invalidf("name_contains has at most %d bytes and no NUL characters", maxTagLength)
 	}
 	if hash := c.Query("hash"); hash != "" {
 		ref, err := blob.ParseRef(strings.ToLower(hash))
@@ -166,7 +169,7 @@ func termsOf(text string) ([]assets.Term, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	bad := invalidf("metadata_filter must be a JSON object of at most %d keys with scalars or lists of them", maxMetadataTerms)
+	bad := httperr.Invalidf("metadata_filter must be a JSON object of at most %d keys with scalars or lists of them", maxMetadataTerms)
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.UseNumber()
 	var object map[string]any

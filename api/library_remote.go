@@ -12,6 +12,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
@@ -59,11 +61,11 @@ type urlRequest struct {
 
 // postURL makes an asset of what an address holds: POST /assets with JSON.
 func (s *libraryServer) postURL(c *gin.Context) error {
-	if err := boundBody(c, s.opts.MaxBody); err != nil {
+	if err := request.Bound(c, s.MaxBody()); err != nil {
 		return err
 	}
 	var req urlRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	if req.URL == "" {
@@ -83,7 +85,7 @@ func (s *libraryServer) postURL(c *gin.Context) error {
 	if _, done, err := s.spec(c, w); err != nil || done { // what is wrong is told before a byte is fetched
 		return err
 	}
-	release, err := s.remotes.take(c.Request.Context(), caller(c).Account)
+	release, err := s.remotes.Acquire(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -115,14 +117,14 @@ func (s *libraryServer) fetch(c *gin.Context, address string, w wish) error {
 	}
 	defer content.Close()
 	if content.Size > 0 {
-		if err := s.fits(c, content.Size); err != nil {
+		if err := s.CheckQuota(c, content.Size); err != nil {
 			return err
 		}
 	}
 	if kind, _, err := mime.ParseMediaType(content.ContentType); err == nil && w.mimeType == "" && kind != octetStream && checkContentType(kind) == nil {
 		w.mimeType = kind
 	}
-	in, err := s.Assets.Receive(ctx, caller(c).Account, nil)
+	in, err := s.Assets.Receive(ctx, edge.Caller(c).Account, nil)
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (s *libraryServer) remoteFault(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, outbound.ErrTooLarge):
-		return fileTooLarge(s.opts.MaxUpload)
+		return request.FileTooLarge(s.opts.MaxUpload)
 	case fault.CodeOf(err) == outbound.CodeAddress:
 		return fault.Wrap(err, fault.Invalid, codeSource, "this address is not fetched: only public https addresses are")
 	case errors.As(err, &status):
@@ -217,7 +219,7 @@ func (s *libraryServer) getRemote(c *gin.Context) error {
 		return err
 	}
 	ctx := c.Request.Context()
-	release, err := s.remotes.take(ctx, caller(c).Account)
+	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -233,7 +235,7 @@ func (s *libraryServer) getRemote(c *gin.Context) error {
 	if about.Size > s.opts.MaxUpload {
 		body.Validation.IsValid = false
 		body.Validation.Errors = append(body.Validation.Errors, remoteProblem{
-			Code: "FILE_TOO_LARGE", Message: fileTooLarge(s.opts.MaxUpload).Error(), Field: "content_length",
+			Code: "FILE_TOO_LARGE", Message: request.FileTooLarge(s.opts.MaxUpload).Error(), Field: "content_length",
 		})
 	}
 	c.PureJSON(http.StatusOK, body)

@@ -7,6 +7,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -32,24 +35,24 @@ const (
 
 // listTags lists the tags of the account's files with how many files carry them: GET /tags.
 func (s *libraryServer) listTags(c *gin.Context) error {
-	offset, err := number(c, "offset", 0, 0, maxBrowseOffset)
+	offset, err := request.Number(c, "offset", 0, 0, maxBrowseOffset)
 	if err != nil {
 		return err
 	}
-	limit, err := number(c, "limit", defaultTagLimit, 1, maxTagLimit)
+	limit, err := request.Number(c, "limit", defaultTagLimit, 1, maxTagLimit)
 	if err != nil {
 		return err
 	}
 	order := c.DefaultQuery("order", "count_desc")
 	if order != "count_desc" && order != "name_asc" {
-		return invalidf("order must be count_desc or name_asc")
+		return httperr.Invalidf("order must be count_desc or name_asc")
 	}
 	prefix := strings.TrimSpace(c.Query("prefix"))
 	if err := checkText("prefix", prefix); err != nil {
 		return err
 	}
 	q := assets.LabelQuery{Prefix: prefix, ByName: order == "name_asc", Offset: offset, Limit: limit}
-	page, total, more, err := s.AssetView.Labels(c.Request.Context(), caller(c).Account, q)
+	page, total, more, err := s.AssetView.Labels(c.Request.Context(), edge.Caller(c).Account, q)
 	if err != nil {
 		return err
 	}
@@ -67,13 +70,13 @@ func (s *libraryServer) refine(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, err := number(c, "limit", defaultTagLimit, 1, maxTagLimit)
+	limit, err := request.Number(c, "limit", defaultTagLimit, 1, maxTagLimit)
 	if err != nil {
 		return err
 	}
 	counts := map[string]int64{}
 	if !none {
-		found, err := s.AssetView.Refine(c.Request.Context(), caller(c).Account, f, limit)
+		found, err := s.AssetView.Refine(c.Request.Context(), edge.Caller(c).Account, f, limit)
 		if err != nil {
 			return err
 		}
@@ -92,12 +95,12 @@ type tagsRequest struct {
 
 func (s *libraryServer) tagsAsked(c *gin.Context) (asset.Asset, []string, error) {
 	var req tagsRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return asset.Asset{}, nil, err
 	}
 	tags := trimmed(req.Tags)
 	if len(tags) == 0 || len(tags) > asset.MaxTags {
-		return asset.Asset{}, nil, invalidf("tags must name 1 to %d tags", asset.MaxTags)
+		return asset.Asset{}, nil, httperr.Invalidf("tags must name 1 to %d tags", asset.MaxTags)
 	}
 	if _, err := cleanTags(tags); err != nil {
 		return asset.Asset{}, nil, err
@@ -122,7 +125,7 @@ func (s *libraryServer) addTags(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	after, facts, err := s.Assets.Change(c.Request.Context(), caller(c).Account, a.ID, asset.Change{Add: own}, requestID(c))
+	after, facts, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, asset.Change{Add: own}, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func (s *libraryServer) removeTags(c *gin.Context) error {
 			own = append(own, tag)
 		}
 	}
-	after, facts, err := s.Assets.Change(c.Request.Context(), caller(c).Account, a.ID, asset.Change{Remove: own}, requestID(c))
+	after, facts, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, asset.Change{Remove: own}, edge.RequestID(c))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
@@ -16,11 +17,11 @@ type Logs interface {
 }
 
 // logRoutes are mounted where the deployment has logs; without them jobs have no link to theirs.
-func (s *server) logRoutes() []route {
+func (s *server) logRoutes() []edge.Route {
 	if s.Logs == nil {
 		return nil
 	}
-	return v2(route{method: http.MethodGet, path: "/jobs/:id/logs", handle: s.getLogs})
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/logs", Handle: s.getLogs})
 }
 
 type logResponse struct {
@@ -41,12 +42,11 @@ func (s *server) getLogs(c *gin.Context) error {
 		return err
 	}
 	if log.Text == "" {
-		c.Status(http.StatusNoContent)
-		c.Writer.WriteHeaderNow()
+		edge.NoContent(c)
 		return nil
 	}
 	c.PureJSON(http.StatusOK, logResponse{
-		Text: log.Text, Truncated: log.Truncated, CapturedAt: rfc3339(log.At), Complete: j.State.Final(),
+		Text: log.Text, Truncated: log.Truncated, CapturedAt: edge.Timestamp(log.At), Complete: j.State.Final(),
 	})
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -28,7 +30,7 @@ var layerName = regexp.MustCompile(`^(.*?)(painted-masked|painted|paint|mask)(-[
 func (s *fileServer) getMaskLayers(c *gin.Context) error {
 	name := c.Query("filename")
 	if name == "" {
-		return invalidf("the parameter filename is required")
+		return httperr.Invalidf("the parameter filename is required")
 	}
 	own, err := s.layer(c, name)
 	if err != nil {
@@ -57,7 +59,7 @@ func (s *fileServer) layer(c *gin.Context, name string) (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.find(c.Request.Context(), caller(c), place)
+	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}

@@ -1,6 +1,8 @@
 package api
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+)
 
 // memory returns the machine's total and free memory in bytes, 0 when unknown.
 func memory() (total, free uint64) {

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -27,20 +27,20 @@ const maxOffered = 1000
 // same files share one.
 const maxRendered = 64
 
-func (s *server) definitionRoutes() []route {
+func (s *server) definitionRoutes() []edge.Route {
 	if s.Classes == nil {
 		return nil
 	}
-	return cloud(
-		route{method: http.MethodGet, path: "/object_info", handle: s.getObjectInfo},
-		route{method: http.MethodGet, path: "/object_info/:class", handle: s.getClassInfo},
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/object_info", Handle: s.getObjectInfo},
+		edge.Route{Method: http.MethodGet, Path: "/object_info/:class", Handle: s.getClassInfo},
 	)
 }
 
 // getObjectInfo defines every class: GET /object_info. Only the choices of file inputs
 // differ between accounts, so the answer is rendered once for each set of files.
 func (s *server) getObjectInfo(c *gin.Context) error {
-	offered, err := s.offered(c.Request.Context(), caller(c).Account)
+	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,7 @@ func (s *server) getObjectInfo(c *gin.Context) error {
 	h.Set("ETag", r.etag)
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Accept-Encoding, Authorization, X-API-Key")
-	if etagMatches(c.GetHeader("If-None-Match"), r.etag) {
-		c.Status(http.StatusNotModified)
-		c.Writer.WriteHeaderNow()
+	if edge.Unchanged(c, r.etag) {
 		return nil
 	}
 	body := r.plain
@@ -72,7 +70,7 @@ func (s *server) getClassInfo(c *gin.Context) error {
 		c.PureJSON(http.StatusOK, struct{}{})
 		return nil
 	}
-	offered, err := s.offered(c.Request.Context(), caller(c).Account)
+	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -95,13 +93,6 @@ func (s *server) offered(ctx context.Context, owner string) (offeredFiles, error
 		names[folder] = list
 	}
 	return names, nil
-}
-
-func etagMatches(header, etag string) bool {
-	return slices.ContainsFunc(strings.Split(header, ","), func(candidate string) bool {
-		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-		return candidate == etag || candidate == "*"
-	})
 }
 
 func acceptsGzip(header string) bool {
@@ -213,6 +204,5 @@ func (d *definitions) render(offered offeredFiles) (*rendering, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(plain)
-	return &rendering{plain: plain, zipped: b.Bytes(), etag: `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
+	return &rendering{plain: plain, zipped: b.Bytes(), etag: edge.ETag(plain)}, nil
 }

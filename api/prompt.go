@@ -10,16 +10,19 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func (s *server) promptRoutes() []route {
-	return cloud(
-		route{method: http.MethodPost, path: "/prompt", access: bringing, limit: s.opts.MaxPrompt, handle: s.postPrompt},
-		route{method: http.MethodGet, path: "/prompt", handle: s.getPrompt},
+func (s *server) promptRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodPost, Path: "/prompt", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postPrompt},
+		edge.Route{Method: http.MethodGet, Path: "/prompt", Handle: s.getPrompt},
 	)
 }
 
@@ -47,7 +50,7 @@ type promptResponse struct {
 // postPrompt accepts a workflow: POST /prompt.
 func (s *server) postPrompt(c *gin.Context) error {
 	var req promptRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	sub, err := req.submission()
@@ -65,12 +68,12 @@ func (s *server) postPrompt(c *gin.Context) error {
 
 // submit runs the checks that both surfaces share and hands the submission over.
 func (s *server) submit(c *gin.Context, sub job.Submission) (job.Submitted, error) {
-	who := caller(c)
+	who := edge.Caller(c)
 	if !who.Active || who.Tier == account.TierFree {
 		return job.Submitted{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
 	}
-	sub.Account, sub.RequestID = who.Account, requestID(c)
-	shown, err := s.presented(c)
+	sub.Account, sub.RequestID = who.Account, edge.RequestID(c)
+	shown, err := s.Presented(c)
 	if err != nil {
 		return job.Submitted{}, err
 	}
@@ -80,7 +83,7 @@ func (s *server) submit(c *gin.Context, sub job.Submission) (job.Submitted, erro
 
 func (r promptRequest) submission() (job.Submission, error) {
 	if isNull(r.Prompt) {
-		return job.Submission{}, noPrompt()
+		return job.Submission{}, httperr.NoPrompt()
 	}
 	id, err := r.id()
 	if err != nil {
@@ -92,9 +95,9 @@ func (r promptRequest) submission() (job.Submission, error) {
 	}
 	switch {
 	case len(r.ClientID) > maxClientID: // events, views and messages repeat it
-		return job.Submission{}, invalidf("client_id is longer than %d bytes", maxClientID)
+		return job.Submission{}, httperr.Invalidf("client_id is longer than %d bytes", maxClientID)
 	case len(r.Targets) > maxTargets:
-		return job.Submission{}, invalidf("partial_execution_targets names more than %d nodes", maxTargets)
+		return job.Submission{}, httperr.Invalidf("partial_execution_targets names more than %d nodes", maxTargets)
 	}
 	credential, extra := splitCredential(r.ExtraData)
 	return job.Submission{
@@ -113,7 +116,7 @@ func (r promptRequest) id() (job.ID, error) {
 			return id, nil
 		}
 	}
-	return "", badPromptID()
+	return "", httperr.BadPromptID()
 }
 
 // number takes what the self-hosted runtime takes: a JSON number or its text.
@@ -191,9 +194,17 @@ func withhold(sub *job.Submission, secrets ...string) {
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
+// nodeErrors returns what is wrong with the outputs of an accepted graph that do not run, empty when all run.
+func nodeErrors(a *graph.Accepted) graph.NodeErrors {
+	if a == nil {
+		return nil
+	}
+	return a.NodeErrors
+}
+
 // getPrompt says how many jobs wait or run: GET /prompt.
 func (s *server) getPrompt(c *gin.Context) error {
-	remaining, err := s.Reader.Remaining(c.Request.Context(), caller(c).Account)
+	remaining, err := s.Reader.Remaining(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
@@ -16,11 +19,11 @@ import (
 // maxQueueDelete bounds the ids of one POST /queue.
 const maxQueueDelete = 10_000
 
-func (s *server) queueRoutes() []route {
-	return cloud(
-		route{method: http.MethodGet, path: "/queue", handle: s.getQueue},
-		route{method: http.MethodPost, path: "/queue", access: writing, handle: s.postQueue},
-		route{method: http.MethodPost, path: "/interrupt", access: writing, handle: s.postInterrupt},
+func (s *server) queueRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/queue", Handle: s.getQueue},
+		edge.Route{Method: http.MethodPost, Path: "/queue", Access: edge.Write, Handle: s.postQueue},
+		edge.Route{Method: http.MethodPost, Path: "/interrupt", Access: edge.Write, Handle: s.postInterrupt},
 	)
 }
 
@@ -60,7 +63,7 @@ func (e queueEntry) tuple() []any {
 // read first, so that a job that is given a slot meanwhile is listed all the same, and once.
 func (s *server) getQueue(c *gin.Context) error {
 	q := &queueAnswer{server: s, c: c, out: http.NewResponseController(c.Writer), listed: map[job.ID]bool{}}
-	defer allowWriting(q.out, 0) //nolint:errcheck // a connection that fails has no requests to come
+	defer edge.SetWriteTimeout(q.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := q.list("queue_pending", jobs.Line{Waiting: true, Limit: queuePage}); err != nil {
 		return q.broken(err)
 	}
@@ -85,7 +88,7 @@ type queueAnswer struct {
 func (q *queueAnswer) list(name string, line jobs.Line) error {
 	b, entries := newBudget(queueBytes), 0
 	for first := true; first || line.After != nil; first = false {
-		page, err := q.server.Reader.Line(q.c.Request.Context(), caller(q.c).Account, line)
+		page, err := q.server.Reader.Line(q.c.Request.Context(), edge.Caller(q.c).Account, line)
 		if err != nil {
 			return err
 		}
@@ -144,7 +147,7 @@ func (q *queueAnswer) flush() error {
 		q.c.Header("Content-Type", "application/json; charset=utf-8")
 		q.c.Status(http.StatusOK)
 	}
-	if err := allowWriting(q.out, queueWrite); err != nil {
+	if err := edge.SetWriteTimeout(q.out, queueWrite); err != nil {
 		return err
 	}
 	_, err := q.buf.WriteTo(q.c.Writer)
@@ -154,7 +157,7 @@ func (q *queueAnswer) flush() error {
 // broken cuts the connection off where the answer has begun: its end would be taken for the whole.
 func (q *queueAnswer) broken(err error) error {
 	if err != nil && q.begun {
-		q.server.log.Warn("the answer of GET /queue broke off", "request_id", requestID(q.c), "error", err)
+		q.server.Logger.Warn("the answer of GET /queue broke off", "request_id", edge.RequestID(q.c), "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return err
@@ -174,20 +177,20 @@ type queueDeleted struct {
 // `clear`: POST /queue. Ids that are unknown, finished or another's are passed over.
 func (s *server) postQueue(c *gin.Context) error {
 	var req queueRequest
-	if err := readJSON(c, &req); err != nil {
+	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	if len(req.Delete) > maxQueueDelete {
-		return invalidf("delete lists more than %d jobs", maxQueueDelete)
+		return httperr.Invalidf("delete lists more than %d jobs", maxQueueDelete)
 	}
 	body := queueDeleted{Deleted: []job.ID{}, Cleared: req.Clear}
-	canceled, err := s.Jobs.CancelMany(c.Request.Context(), caller(c).Account, parseIDs(req.Delete), requestID(c))
+	canceled, err := s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, parseIDs(req.Delete), edge.RequestID(c))
 	if err != nil {
 		return err
 	}
 	body.Deleted = append(body.Deleted, canceled...)
 	if req.Clear {
-		cleared, err := s.Jobs.ClearPending(c.Request.Context(), caller(c).Account, requestID(c))
+		cleared, err := s.Jobs.ClearPending(c.Request.Context(), edge.Caller(c).Account, edge.RequestID(c))
 		if err != nil {
 			return err
 		}
@@ -214,7 +217,7 @@ func (s *server) postInterrupt(c *gin.Context) error {
 	var req struct {
 		PromptID string `json:"prompt_id"`
 	}
-	if err := readOptionalJSON(c, &req); err != nil {
+	if err := request.OptionalJSON(c, &req); err != nil {
 		return err
 	}
 	only := job.ID("")
@@ -224,7 +227,7 @@ func (s *server) postInterrupt(c *gin.Context) error {
 		c.PureJSON(http.StatusOK, struct{}{}) // it names no job, so none is running under it
 		return nil
 	}
-	if _, err := s.Jobs.Interrupt(c.Request.Context(), caller(c).Account, only, requestID(c)); err != nil {
+	if _, err := s.Jobs.Interrupt(c.Request.Context(), edge.Caller(c).Account, only, edge.RequestID(c)); err != nil {
 		return err
 	}
 	c.PureJSON(http.StatusOK, struct{}{})

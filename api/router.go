@@ -7,6 +7,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
@@ -17,7 +20,7 @@ import (
 type ModelRouter struct {
 	Models  Models
 	Calls   Calls
-	Tokens  Authenticator // of JSON Web Tokens; nil = none is accepted
+	Tokens  edge.Authenticator // of JSON Web Tokens; nil = none is accepted
 	Cursors *catalog.Cursors
 	Off     bool // no account may use the router
 }
@@ -52,31 +55,31 @@ type Calls interface {
 type routerServer struct {
 	*server
 	*ModelRouter
-	bodies *bodies
+	bodies *limit.Memory
 }
 
 // routerRoutes are the routes of both versions. The second version has the queued delivery and estimates,
 // too.
-func (s *server) routerRoutes() []route {
+func (s *server) routerRoutes() []edge.Route {
 	if s.Router == nil {
 		return nil
 	}
-	r := &routerServer{s, s.Router, newBodies(s.opts.ModelBodies)}
+	r := &routerServer{s, s.Router, limit.NewMemory(s.opts.ModelBodies)}
 	const model = "/models/:provider/:model"
-	both := func(v call.Version) []route {
-		return []route{
-			{method: http.MethodGet, path: "/" + string(v) + "/models", handle: r.getModels},
-			{method: http.MethodGet, path: "/" + string(v) + model, handle: r.getModel},
-			{method: http.MethodGet, path: "/" + string(v) + model + "/openapi.json", handle: r.getSchema},
-			{method: http.MethodPost, path: "/" + string(v) + model, access: bringing, limit: s.opts.MaxModelBody, handle: r.postRun},
+	both := func(v call.Version) []edge.Route {
+		return []edge.Route{
+			{Method: http.MethodGet, Path: "/" + string(v) + "/models", Handle: r.getModels},
+			{Method: http.MethodGet, Path: "/" + string(v) + model, Handle: r.getModel},
+			{Method: http.MethodGet, Path: "/" + string(v) + model + "/openapi.json", Handle: r.getSchema},
+			{Method: http.MethodPost, Path: "/" + string(v) + model, Access: edge.Store, Limit: s.opts.MaxModelBody, Handle: r.postRun},
 		}
 	}
 	return append(append(both(call.V1), both(call.V2)...),
-		route{method: http.MethodPost, path: "/v2" + model + "/estimate", limit: s.opts.MaxModelBody, handle: r.postEstimate},
-		route{method: http.MethodPost, path: "/v2" + model + "/requests", access: bringing, limit: s.opts.MaxModelBody, handle: r.postRequest},
-		route{method: http.MethodGet, path: "/v2" + model + "/requests/:id", handle: r.getResult},
-		route{method: http.MethodGet, path: "/v2" + model + "/requests/:id/status", handle: r.getRequest},
-		route{method: http.MethodPut, path: "/v2" + model + "/requests/:id/cancel", access: writing, handle: r.putCancel},
+		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/estimate", Limit: s.opts.MaxModelBody, Handle: r.postEstimate},
+		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody, Handle: r.postRequest},
+		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: r.getResult},
+		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: r.getRequest},
+		edge.Route{Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: r.putCancel},
 	)
 }
 
@@ -84,17 +87,17 @@ func (s *server) routerRoutes() []route {
 // and a third segment is read as the variant of a model, none of which is in the catalog (checklist R-05):
 // the refusal then names what may have been meant.
 func (s *server) unrouted(c *gin.Context) error {
-	if err := s.authorize(c, reading); err != nil {
+	if err := s.Authorize(c, edge.Read); err != nil {
 		return err
 	}
 	parts := strings.Split(c.Request.URL.Path, "/") // "", v2, models, provider, model, variant
 	if s.Router == nil || len(parts) != 6 || parts[2] != "models" || parts[5] == "requests" {
-		return notFound(c)
+		return httperr.Nowhere()
 	}
-	if _, err := s.Router.Models.Find(strings.Join(parts[3:], "/"), caller(c).Access); err != nil {
+	if _, err := s.Router.Models.Find(strings.Join(parts[3:], "/"), edge.Caller(c).Access); err != nil {
 		return err
 	}
-	return notFound(c)
+	return httperr.Nowhere()
 }
 
 // versionOf returns the version of the router that a path belongs to.
@@ -108,15 +111,39 @@ func versionOf(path string) call.Version {
 // modelID returns the id that the path names, whether or not there is such a model.
 func modelID(c *gin.Context) string { return c.Param("provider") + "/" + c.Param("model") }
 
+// routerDialect is how the router's paths check credentials and answer failures.
+type routerDialect struct{ *server }
+
+// Speaks implements edge.Dialect.
+func (routerDialect) Speaks(path string) bool { return isRouter(path) }
+
+// Begin implements edge.Dialect: it puts the request's id into the headers that each answer of the router has.
+func (routerDialect) Begin(c *gin.Context) {
+	c.Header("X-Service-Request-Id", edge.RequestID(c))
+	c.Header("X-Comfy-Request-Id", edge.RequestID(c))
+}
+
+// Identify implements edge.Dialect.
+func (d routerDialect) Identify(c *gin.Context) (account.Identity, error) {
+	id, err := d.routerIdentity(c)
+	if err == nil {
+		err = d.mayRoute(id)
+	}
+	return id, err
+}
+
+// Fail implements edge.Dialect.
+func (d routerDialect) Fail(c *gin.Context, err error) { d.failRouter(c, err) }
+
 // routerIdentity checks the credential of a request to the router (checklist ). A v1
 // request shows a token. In v2 the header X-API-Key decides where it is sent; what follows the word Bearer
 // is a token by its form, and a key otherwise.
 func (s *server) routerIdentity(c *gin.Context) (account.Identity, error) {
 	ctx, r := c.Request.Context(), c.Request
 	if s.opts.Mode == account.ModeNone || s.Router == nil {
-		return s.Auth.Authenticate(ctx, credential(r))
+		return s.Auth.Authenticate(ctx, edge.Credential(r))
 	}
-	bearer := credential(withoutKey(r))
+	bearer := edge.Credential(withoutKey(r))
 	if versionOf(r.URL.Path) == call.V1 {
 		if s.Router.Tokens == nil || !isToken(bearer) {
 			return account.Identity{}, call.Refuse(http.StatusUnauthorized, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
@@ -68,7 +69,7 @@ func (s *routerServer) getModels(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	access := caller(c).Access
+	access := edge.Caller(c).Access
 	page, more := s.Models.Snapshot().After(after, limit, func(m *catalog.Model) bool { return access.Allows(m.ID) })
 	list := modelList{Data: make([]modelEntry, len(page)), HasMore: more, Limit: limit}
 	for i, m := range page {
@@ -81,7 +82,7 @@ func (s *routerServer) getModels(c *gin.Context) error {
 	c.Header("ETag", "W/"+tag)
 	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
 	c.Header("Vary", "Authorization, X-API-Key")
-	if unchanged(c, tag) {
+	if edge.Unchanged(c, tag) {
 		return nil
 	}
 	if more {
@@ -136,19 +137,9 @@ func listTag(list modelList, now time.Time) (string, error) {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, nil
 }
 
-// unchanged answers 304 when the caller has what the tag names.
-func unchanged(c *gin.Context, tag string) bool {
-	if !etagMatches(strings.Join(c.Request.Header.Values("If-None-Match"), ","), tag) {
-		return false
-	}
-	c.Status(http.StatusNotModified)
-	c.Writer.WriteHeaderNow()
-	return true
-}
-
 // getModel reads one model: GET /v2/models/{provider}/{model}.
 func (s *routerServer) getModel(c *gin.Context) error {
-	m, err := s.Models.Find(modelID(c), caller(c).Access)
+	m, err := s.Models.Find(modelID(c), edge.Caller(c).Access)
 	if err != nil {
 		return err
 	}
@@ -159,7 +150,7 @@ func (s *routerServer) getModel(c *gin.Context) error {
 
 // schemaURL is the address of a model's document; the contract allows https only (checklist R-32, R-33).
 func (s *routerServer) schemaURL(c *gin.Context, m *catalog.Model) string {
-	address := s.baseURL(c.Request) + "/" + string(versionOf(c.Request.URL.Path)) + "/models/" + m.ID + "/openapi.json"
+	address := s.BaseURL(c.Request) + "/" + string(versionOf(c.Request.URL.Path)) + "/models/" + m.ID + "/openapi.json"
 	if !m.InputAuthored() || !strings.HasPrefix(address, "https://") || len(address) > maxSchemaURL {
 		return ""
 	}
@@ -168,17 +159,17 @@ func (s *routerServer) schemaURL(c *gin.Context, m *catalog.Model) string {
 
 // getSchema reads a model's schemas: GET /v2/models/{provider}/{model}/openapi.json.
 func (s *routerServer) getSchema(c *gin.Context) error {
-	m, err := s.Models.Find(modelID(c), caller(c).Access)
+	m, err := s.Models.Find(modelID(c), edge.Caller(c).Access)
 	if err != nil {
 		return err
 	}
-	doc, err := m.Document(catalog.Version(versionOf(c.Request.URL.Path)), s.baseURL(c.Request))
+	doc, err := m.Document(catalog.Version(versionOf(c.Request.URL.Path)), s.BaseURL(c.Request))
 	if err != nil {
 		return err
 	}
 	c.Header("ETag", doc.ETag)
 	c.Header("Cache-Control", "private, max-age=300, must-revalidate")
-	if unchanged(c, doc.ETag) {
+	if edge.Unchanged(c, doc.ETag) {
 		return nil
 	}
 	c.Data(http.StatusOK, "application/json", doc.Content)

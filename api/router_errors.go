@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -23,14 +24,6 @@ func isRouter(path string) bool {
 func isRequests(path string) bool {
 	parts := strings.Split(path, "/") // "", v2, models, provider, model, requests
 	return len(parts) > 5 && parts[1] == "v2" && parts[5] == "requests"
-}
-
-// setRouterID puts the request's id into the headers that each answer of the router has (checklist R-16).
-func setRouterID(c *gin.Context) {
-	if isRouter(c.Request.URL.Path) {
-		c.Header("X-Service-Request-Id", requestID(c))
-		c.Header("X-Comfy-Request-Id", requestID(c))
-	}
 }
 
 // routerError is the body of every failure but a 422.
@@ -53,10 +46,7 @@ func (s *server) failRouter(c *gin.Context, err error) {
 	if r.Type == call.InternalError && r.UpstreamStatus == 0 {
 		level = slog.LevelError
 	}
-	s.log.Log(c.Request.Context(), level, "request failed", "request_id", requestID(c), "method", c.Request.Method,
-		"path", c.Request.URL.Path, "status", r.Status, "code", r.Type, "error", err)
-	if c.Writer.Written() {
-		c.Abort()
+	if s.LogFailure(c, level, r.Status, r.Type, err) {
 		return
 	}
 	setRefusalHeaders(c, r)
@@ -70,7 +60,7 @@ func (s *server) failRouter(c *gin.Context, err error) {
 
 // routerRefusal is err in the words of the router contract.
 func routerRefusal(path string, err error) call.Refusal {
-	r := *refusalOf(path, classify(err))
+	r := *refusalOf(path, httperr.Classify(err))
 	if !sendable(r.Type, isRequests(path)) {
 		r = *call.RefusalOf(fault.New(fault.Internal, "", "error type %q at %s: %s", r.Type, path, r.Detail))
 	}
@@ -109,13 +99,13 @@ func refusalOf(path string, err error) *call.Refusal {
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unavailable, fault.Canceled:
 	}
 	switch f.Code {
-	case codeTooLarge:
+	case httperr.CodeTooLarge:
 		return call.Refuse(http.StatusRequestEntityTooLarge, call.InvalidInput, "%s", f.Message)
-	case codeMethod:
+	case httperr.CodeMethod:
 		return call.Refuse(http.StatusMethodNotAllowed, call.InvalidInput, "%s", f.Message)
-	case codeInvalidBody:
+	case httperr.CodeInvalidBody:
 		return call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s", f.Message)
-	case codeNowhere:
+	case httperr.CodeNowhere:
 		return nowhere(path)
 	}
 	return call.RefusalOf(err)

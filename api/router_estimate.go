@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
@@ -24,9 +25,9 @@ type estimate struct {
 // postEstimate prices a call without running it: POST /v2/models/{provider}/{model}/estimate. The body is
 // checked as a run's, nothing is charged and no price is promised.
 func (s *routerServer) postEstimate(c *gin.Context) error {
-	room := s.bodies.lease(caller(c).Account)
-	defer room.release()
-	inv, err := s.invocation(c, room)
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 func (s *routerServer) request(c *gin.Context, id call.ID) queuedRequest {
-	base := s.baseURL(c.Request) + "/v2/models/" + modelID(c) + "/requests/" + string(id)
+	base := s.BaseURL(c.Request) + "/v2/models/" + modelID(c) + "/requests/" + string(id)
 	return queuedRequest{ID: id, StatusURL: base + "/status", ResultURL: base, CancelURL: base + "/cancel"}
 }
 
@@ -38,7 +39,7 @@ func (s *routerServer) handle(c *gin.Context) (call.Handle, error) {
 	if err != nil {
 		return call.Handle{}, s.unknownRequest(c, call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is no such request"))
 	}
-	return call.Handle{Account: caller(c).Account, Call: id, Model: modelID(c)}, nil
+	return call.Handle{Account: edge.Caller(c).Account, Call: id, Model: modelID(c)}, nil
 }
 
 // unknownRequest is err, or what is wrong with the model in the path where there is no such request. A
@@ -47,7 +48,7 @@ func (s *routerServer) handle(c *gin.Context) (call.Handle, error) {
 func (s *routerServer) unknownRequest(c *gin.Context, err error) error {
 	var r *call.Refusal
 	if errors.As(err, &r) && r.Type == call.RequestNotFound && r.Status == http.StatusNotFound {
-		if _, wrong := s.Models.Find(modelID(c), caller(c).Access); wrong != nil {
+		if _, wrong := s.Models.Find(modelID(c), edge.Caller(c).Access); wrong != nil {
 			return wrong
 		}
 	}
@@ -56,9 +57,9 @@ func (s *routerServer) unknownRequest(c *gin.Context, err error) error {
 
 // postRequest queues a call: POST /v2/models/{provider}/{model}/requests.
 func (s *routerServer) postRequest(c *gin.Context) error {
-	room := s.bodies.lease(caller(c).Account)
-	defer room.release()
-	inv, err := s.invocation(c, room)
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (s *routerServer) putCancel(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	active, err := s.Calls.Cancel(c.Request.Context(), h, requestID(c))
+	active, err := s.Calls.Cancel(c.Request.Context(), h, edge.RequestID(c))
 	if err != nil {
 		return s.unknownRequest(c, err)
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
@@ -18,9 +21,9 @@ import (
 
 // postRun runs a model and waits for its answer: POST /v2/models/{provider}/{model}.
 func (s *routerServer) postRun(c *gin.Context) error {
-	room := s.bodies.lease(caller(c).Account)
-	defer room.release()
-	inv, err := s.invocation(c, room)
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
 	if err != nil {
 		return err
 	}
@@ -32,9 +35,9 @@ func (s *routerServer) postRun(c *gin.Context) error {
 }
 
 // invocation reads a request to run a model. What the model and its schema say is left to the service,
-// which asks first whether the account can pay (checklist R-45). The body takes room, which is returned as
+// which asks first whether the account can pay (checklist R-45). The body takes memory, which is freed as
 // soon as the service has stored it.
-func (s *routerServer) invocation(c *gin.Context, room *lease) (call.Invocation, error) {
+func (s *routerServer) invocation(c *gin.Context, memory *limit.Reservation) (call.Invocation, error) {
 	r := c.Request
 	key, err := callKey(r)
 	if err != nil {
@@ -44,14 +47,14 @@ func (s *routerServer) invocation(c *gin.Context, room *lease) (call.Invocation,
 	if err != nil {
 		return call.Invocation{}, err
 	}
-	body, err := s.modelBody(c, room)
+	body, err := s.modelBody(c, memory)
 	if err != nil {
 		return call.Invocation{}, err
 	}
-	who := caller(c)
+	who := edge.Caller(c)
 	return call.Invocation{
-		Account: who.Account, Access: who.Access, RequestID: requestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
-		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.baseURL(r), ContentType: kindOf(r), Body: body, Kept: room.release,
+		Account: who.Account, Access: who.Access, RequestID: edge.RequestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.BaseURL(r), ContentType: kindOf(r), Body: body, Kept: memory.Release,
 	}, nil
 }
 
@@ -111,16 +114,30 @@ func boolean(c *gin.Context, name string) (bool, error) {
 }
 
 // modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.
-func (s *routerServer) modelBody(c *gin.Context, room *lease) ([]byte, error) {
+func (s *routerServer) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, error) {
 	conn, r := http.NewResponseController(c.Writer), c.Request
-	body, err := room.read(r.Context(), watchedBody{Reader: r.Body, conn: conn, idle: s.opts.UploadIdle}, r.ContentLength, s.opts.MaxModelBody)
+	body, err := memory.ReadAll(r.Context(), request.IdleReader{Reader: r.Body, Conn: conn, Idle: s.opts.UploadIdle}, r.ContentLength, s.opts.MaxModelBody)
 	if err != nil {
-		return nil, err
+		return nil, memoryRefusal(err)
 	}
 	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
 	return body, nil
+}
+
+// memoryRefusal refuses an input for which there is no memory; other errors stay as they are.
+func memoryRefusal(err error) error {
+	switch {
+	case errors.Is(err, limit.ErrOwnBudget):
+		return call.Refuse(http.StatusTooManyRequests, call.ConcurrencyLimit,
+			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been accepted")
+	case errors.Is(err, limit.ErrBudget):
+		r := call.Refuse(http.StatusServiceUnavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the same request again")
+		r.RetryAfter = 1
+		return r
+	}
+	return err
 }
 
 // deliveredWithin bounds the recording of a delivery.
@@ -153,7 +170,7 @@ func (s *routerServer) answer(c *gin.Context, res *call.Result) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), deliveredWithin)
 	defer cancel()
 	if err := res.Delivered(ctx); err != nil {
-		s.log.Warn("a delivery is not recorded; its key answers once more", "call_id", res.Call, "error", err)
+		s.Logger.Warn("a delivery is not recorded; its key answers once more", "call_id", res.Call, "error", err)
 	}
 	return nil
 }

@@ -6,24 +6,21 @@
 package api
 
 import (
-	"errors"
-	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
 // Default limits of a request; each has a field in Options.
 const (
-	defaultMaxBody   = 1 << 20  // of ordinary JSON requests
 	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
 	defaultMaxUpload = 100 << 20
 	defaultMaxImage  = 50 << 20 // cloud contract, limits
@@ -32,7 +29,6 @@ const (
 	defaultStreams   = 64
 	defaultRetention = 30 * 24 * time.Hour
 	defaultIdle      = 30 * time.Second
-	defaultRecheck   = 15 * time.Second
 )
 
 // Options are the tunables of the API. The zero value serves mode none.
@@ -62,14 +58,13 @@ type Options struct {
 // server holds what every handler needs.
 type server struct {
 	Deps
+	*edge.Edge
 	opts          Options
-	log           *slog.Logger
-	public        *url.URL
 	definitions   *definitions
 	recent        *sourceCache
 	documents     func() (documents, error) // rendered once, when first asked for
-	sockets       *quota
-	streams       *quota
+	sockets       *limit.Connections
+	streams       *limit.Connections
 	socketBuffers sync.Pool // of the WebSocket library
 }
 
@@ -79,36 +74,61 @@ func New(deps Deps, opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.handler()
+	return s.Handler(s.routes(), s.unknownPath)
 }
 
 func newServer(deps Deps, opts Options) (*server, error) {
-	s := &server{Deps: deps, opts: opts, log: deps.Logger}
+	s := &server{Deps: deps, opts: opts}
 	s.opts.setDefaults()
 	s.definitions = newDefinitions(deps.Classes)
 	s.recent = newSourceCache(sourceCacheBytes)
 	s.documents = sync.OnceValues(s.renderDocuments)
-	s.sockets, s.streams = newQuota(s.opts.MaxSockets), newQuota(s.opts.MaxStreams)
+	s.sockets, s.streams = limit.NewConnections(s.opts.MaxSockets), limit.NewConnections(s.opts.MaxStreams)
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
-	if opts.PublicURL == "" {
-		return s, nil
+	shared := edge.Deps{Auth: deps.Auth, Space: deps.Space, Storage: deps.Storage, Logger: deps.Logger}
+	if deps.Editor != nil {
+		shared.Cookies = deps.Editor.Sealer
 	}
-	u, err := url.Parse(strings.TrimRight(opts.PublicURL, "/"))
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("the public URL must be http(s)://host[/prefix], without query and fragment")
+	var err error
+	if s.Edge, err = edge.New(shared, s.opts.edge()); err == nil {
+		s.Add(routerDialect{s})
 	}
-	s.public = u
-	return s, nil
+	return s, err
+}
+
+// edge returns the options of the part that all surfaces share.
+func (o Options) edge() edge.Options {
+	return edge.Options{
+		Mode: o.Mode, PublicURL: o.PublicURL, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins,
+		TrustedProxies: o.TrustedProxies, MaxBody: o.MaxBody, Recheck: o.Recheck,
+	}
+}
+
+// routes lists every route of the service: one line per resource.
+func (s *server) routes() []edge.Route {
+	return slices.Concat(
+		s.healthRoutes(), s.documentRoutes(), s.systemRoutes(), s.definitionRoutes(),
+		s.promptRoutes(), s.statusRoutes(), s.queueRoutes(),
+		s.cloudJobRoutes(), s.historyRoutes(), s.socketRoutes(),
+		s.jobRoutes(), s.logRoutes(), s.eventRoutes(),
+		s.fileRoutes(), s.userdataRoutes(), s.settingRoutes(), s.editorRoutes(), s.editorPageRoutes(), s.consoleRoutes(),
+		s.routerRoutes(), s.webhookRoutes(),
+	)
+}
+
+// unknownPath answers where no route is.
+func (s *server) unknownPath(c *gin.Context) error {
+	if isRouter(c.Request.URL.Path) {
+		return s.unrouted(c)
+	}
+	return s.editorFile(c)
 }
 
 func (o *Options) setDefaults() {
 	if o.Mode == "" {
 		o.Mode = account.ModeNone
-	}
-	if o.MaxBody == 0 {
-		o.MaxBody = defaultMaxBody
 	}
 	if o.MaxPrompt == 0 {
 		o.MaxPrompt = defaultMaxPrompt
@@ -134,72 +154,7 @@ func (o *Options) setDefaults() {
 	if o.UploadIdle == 0 {
 		o.UploadIdle = defaultIdle
 	}
-	if o.Recheck == 0 {
-		o.Recheck = defaultRecheck
-	}
 	if o.JobRetention == 0 {
 		o.JobRetention = defaultRetention
 	}
-}
-
-func (s *server) handler() (http.Handler, error) {
-	gin.SetMode(gin.ReleaseMode)
-	g := gin.New()
-	g.HandleMethodNotAllowed = true
-	g.RedirectTrailingSlash = false
-	if err := g.SetTrustedProxies(nil); err != nil { // client addresses come from our own rule, see trusted
-		return nil, err
-	}
-	g.Use(s.identify, s.recoverPanic, s.guardHost)
-	g.NoRoute(s.wrap(route{access: public, handle: s.unknownPath}))
-	g.NoMethod(s.wrap(route{access: public, handle: methodNotAllowed}))
-	for _, r := range withHeads(s.routes()) {
-		g.Handle(r.method, r.path, s.wrap(r))
-	}
-	return s.shareWith(s.opts.AllowedOrigins, s.stripPrefix(keepSemicolons(g))), nil
-}
-
-// withHeads adds HEAD where GET is and HEAD is not (RFC 9110, section 9.1): net/http drops the body.
-func withHeads(all []route) []route {
-	own := map[string]bool{}
-	for _, r := range all {
-		own[r.path] = own[r.path] || r.method == http.MethodHead
-	}
-	for _, r := range slices.Clone(all) {
-		if r.method == http.MethodGet && !r.live && !own[r.path] {
-			r.method = http.MethodHead
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-// keepSemicolons lets a semicolon be part of a value, as editors write it in preview=webp;90. net/url
-// drops a parameter with a bare one.
-func keepSemicolons(next http.Handler) http.Handler {
-	next = http.AllowQuerySemicolons(next) // of which none is left; it silences net/http's warning
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.RawQuery, ";") {
-			whole, u := *r, *r.URL
-			u.RawQuery = strings.ReplaceAll(u.RawQuery, ";", "%3B")
-			whole.URL, r = &u, &whole
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// stripPrefix lets a proxy pass the public URL's path prefix on or cut it off.
-func (s *server) stripPrefix(next http.Handler) http.Handler {
-	if s.public == nil || s.public.Path == "" {
-		return next
-	}
-	prefix := s.public.Path
-	stripped := http.StripPrefix(prefix, next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
-			stripped.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

@@ -5,6 +5,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 )
 
@@ -13,21 +16,21 @@ const maxSettingID = 256
 
 // settingRoutes keep what people set in their editor. They stand in a file beside their other ones
 // (userdata.SettingsPath), as the self-hosted runtime has it.
-func (s *server) settingRoutes() []route {
+func (s *server) settingRoutes() []edge.Route {
 	if s.Userdata == nil {
 		return nil
 	}
-	return cloud(
-		route{method: http.MethodGet, path: "/settings", handle: s.getSettings},
-		route{method: http.MethodPost, path: "/settings", access: bringing, limit: userdata.MaxSettings, handle: s.postSettings},
-		route{method: http.MethodGet, path: "/settings/:id", handle: s.getSetting},
-		route{method: http.MethodPost, path: "/settings/:id", access: bringing, limit: userdata.MaxSettings, handle: s.postSetting},
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/settings", Handle: s.getSettings},
+		edge.Route{Method: http.MethodPost, Path: "/settings", Access: edge.Store, Limit: userdata.MaxSettings, Handle: s.postSettings},
+		edge.Route{Method: http.MethodGet, Path: "/settings/:id", Handle: s.getSetting},
+		edge.Route{Method: http.MethodPost, Path: "/settings/:id", Access: edge.Store, Limit: userdata.MaxSettings, Handle: s.postSetting},
 	)
 }
 
 // getSettings: GET /settings.
 func (s *server) getSettings(c *gin.Context) error {
-	settings, err := s.Userdata.Settings(c.Request.Context(), caller(c).Account)
+	settings, err := s.Userdata.Settings(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -38,7 +41,7 @@ func (s *server) getSettings(c *gin.Context) error {
 
 // getSetting: GET /settings/{id}. One that was never set is null.
 func (s *server) getSetting(c *gin.Context) error {
-	settings, err := s.Userdata.Settings(c.Request.Context(), caller(c).Account)
+	settings, err := s.Userdata.Settings(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -50,11 +53,11 @@ func (s *server) getSetting(c *gin.Context) error {
 // postSettings keeps the settings of the body beside the others: POST /settings.
 func (s *server) postSettings(c *gin.Context) error {
 	var values userdata.Settings
-	if err := readJSON(c, &values); err != nil {
+	if err := request.JSON(c, &values); err != nil {
 		return err
 	}
 	if values == nil {
-		return invalidf("the body must be an object of settings by their ids")
+		return httperr.Invalidf("the body must be an object of settings by their ids")
 	}
 	return s.changeSettings(c, values)
 }
@@ -62,7 +65,7 @@ func (s *server) postSettings(c *gin.Context) error {
 // postSetting keeps one setting: POST /settings/{id}. The body is its value.
 func (s *server) postSetting(c *gin.Context) error {
 	var value userdata.Value
-	if err := readJSON(c, &value); err != nil {
+	if err := request.JSON(c, &value); err != nil {
 		return err
 	}
 	return s.changeSettings(c, userdata.Settings{c.Param("id"): value})
@@ -71,10 +74,10 @@ func (s *server) postSetting(c *gin.Context) error {
 func (s *server) changeSettings(c *gin.Context, values userdata.Settings) error {
 	for id := range values {
 		if id == "" || len(id) > maxSettingID {
-			return invalidf("the id of a setting has 1 to %d bytes", maxSettingID)
+			return httperr.Invalidf("the id of a setting has 1 to %d bytes", maxSettingID)
 		}
 	}
-	if err := s.Userdata.ChangeSettings(c.Request.Context(), caller(c).Account, values); err != nil {
+	if err := s.Userdata.ChangeSettings(c.Request.Context(), edge.Caller(c).Account, values); err != nil {
 		return err
 	}
 	c.Status(http.StatusOK)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -24,8 +26,8 @@ const (
 	sseMaxTime   = time.Hour // then the client reconnects
 )
 
-func (s *server) eventRoutes() []route {
-	return v2(route{method: http.MethodGet, path: "/jobs/:id/events", live: true, handle: s.getEvents})
+func (s *server) eventRoutes() []edge.Route {
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Handle: s.getEvents})
 }
 
 // getEvents streams what happens to a job until it is final: GET /api/v2/jobs/{id}/events.
@@ -34,10 +36,10 @@ func (s *server) getEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if !s.streams.take(j.Account) {
-		return retryLater(2*time.Second, "too_many_streams", "the account has as many event streams open as it may")
+	if !s.streams.Acquire(j.Account) {
+		return httperr.RetryLater(2*time.Second, "too_many_streams", "the account has as many event streams open as it may")
 	}
-	defer s.streams.giveBack(j.Account)
+	defer s.streams.Release(j.Account)
 	sub, snap, err := s.Live.Subscribe(c.Request.Context(), j.Account)
 	if err != nil {
 		return err
@@ -48,9 +50,9 @@ func (s *server) getEvents(c *gin.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), sseMaxTime)
 	defer cancel()
-	e := &eventStream{server: s, c: c, ctx: ctx, base: s.baseURL(c.Request), out: http.NewResponseController(c.Writer), job: j}
+	e := &eventStream{server: s, c: c, ctx: ctx, base: s.BaseURL(c.Request), out: http.NewResponseController(c.Writer), job: j}
 	e.begin()
-	defer allowWriting(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
+	defer edge.SetWriteTimeout(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {
 		return fmt.Errorf("event stream of job %s: %w", j.ID, err) // logged; the answer has begun
 	}
@@ -96,7 +98,7 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 	if err := e.greet(snap); err != nil || e.job.State.Final() {
 		return err
 	}
-	keepAlive, throttle, recheck := time.NewTicker(sseKeepAlive), time.NewTicker(sseThrottle), time.NewTicker(e.server.opts.Recheck)
+	keepAlive, throttle, recheck := time.NewTicker(sseKeepAlive), time.NewTicker(sseThrottle), time.NewTicker(e.server.Recheck())
 	defer recheck.Stop()
 	defer keepAlive.Stop()
 	defer throttle.Stop()
@@ -108,8 +110,8 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 		case <-keepAlive.C:
 			err = e.write([]byte(": keep-alive\n\n"))
 		case <-recheck.C:
-			if !e.server.stillGood(e.ctx, credential(e.c.Request), e.job.Account) {
-				return e.event("error", envelopeOfRevoked())
+			if !e.server.StillValid(e.ctx, edge.Credential(e.c.Request), e.job.Account) {
+				return e.event("error", revoked())
 			}
 		case <-throttle.C:
 			err = e.flushThrottled()
@@ -278,7 +280,7 @@ func (e *eventStream) event(name string, data any) error {
 
 // write sends a frame at once. A client that takes nothing is cut off by the deadline.
 func (e *eventStream) write(frame []byte) error {
-	if err := allowWriting(e.out, sseWrite); err != nil {
+	if err := edge.SetWriteTimeout(e.out, sseWrite); err != nil {
 		return errors.Join(errClientGone, err)
 	}
 	if _, err := e.c.Writer.Write(frame); err != nil {
@@ -288,4 +290,9 @@ func (e *eventStream) write(frame []byte) error {
 		return errors.Join(errClientGone, err)
 	}
 	return nil
+}
+
+// revoked is the data of the event that ends a stream whose key was revoked.
+func revoked() httperr.V2Envelope {
+	return httperr.V2Envelope{Error: httperr.V2Error{Code: "unauthorized", Message: "the key is no longer valid"}}
 }

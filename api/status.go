@@ -2,16 +2,16 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func (s *server) statusRoutes() []route {
-	return cloud(route{method: http.MethodGet, path: "/job/:id/status", handle: s.getStatus})
+func (s *server) statusRoutes() []edge.Route {
+	return edge.Cloud(edge.Route{Method: http.MethodGet, Path: "/job/:id/status", Handle: s.getStatus})
 }
 
 type statusResponse struct {
@@ -32,8 +32,8 @@ func (s *server) getStatus(c *gin.Context) error {
 		return err
 	}
 	body := statusResponse{
-		ID: j.ID, Status: friendly(j.State), RawStatus: raw(j), CreatedAt: rfc3339(j.SubmittedAt),
-		UpdatedAt: rfc3339(j.UpdatedAt), LastUpdate: rfc3339(j.UpdatedAt),
+		ID: j.ID, Status: friendly(j.State), RawStatus: raw(j), CreatedAt: edge.Timestamp(j.SubmittedAt),
+		UpdatedAt: edge.Timestamp(j.UpdatedAt), LastUpdate: edge.Timestamp(j.UpdatedAt),
 	}
 	if s.opts.RawStatus {
 		body.Status = polled(j.State)
@@ -52,7 +52,7 @@ func (s *server) job(c *gin.Context) (job.Job, error) {
 	if err != nil {
 		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
 	}
-	return s.Reader.Job(c.Request.Context(), caller(c).Account, id)
+	return s.Reader.Job(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // friendly is the state in the five words of the cloud contract (W-26 to W-29).
@@ -106,20 +106,4 @@ func raw(j job.Job) string {
 	case job.Failed:
 	}
 	return "error"
-}
-
-// rfc3339 renders a time as every surface shows it: UTC, milliseconds, ending in Z.
-func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// rfc3339Ptr is rfc3339 of a time that may be unknown.
-func rfc3339Ptr(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	text := rfc3339(*t)
-	return &text
-}
-
-func invalidf(format string, args ...any) error {
-	return fault.New(fault.Invalid, "invalid_request", format, args...)
 }

@@ -5,14 +5,16 @@ import (
 	"runtime"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
 )
 
-func (s *server) systemRoutes() []route {
-	return cloud(
-		route{method: http.MethodGet, path: "/features", access: public, handle: s.getFeatures},
-		route{method: http.MethodGet, path: "/system_stats", access: public, handle: s.getSystemStats},
-		route{method: http.MethodGet, path: "/user", handle: s.getUser},
-		route{method: http.MethodPost, path: "/free", access: writing, handle: s.postFree},
+func (s *server) systemRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/features", Access: edge.Public, Handle: s.getFeatures},
+		edge.Route{Method: http.MethodGet, Path: "/system_stats", Access: edge.Public, Handle: s.getSystemStats},
+		edge.Route{Method: http.MethodGet, Path: "/user", Handle: s.getUser},
+		edge.Route{Method: http.MethodPost, Path: "/free", Access: edge.Write, Handle: s.postFree},
 	)
 }
 
@@ -84,7 +86,7 @@ func (s *server) getSystemStats(c *gin.Context) error {
 // getUser says whether the caller may use the service: GET /user.
 func (s *server) getUser(c *gin.Context) error {
 	status := "active"
-	if !caller(c).Active {
+	if !edge.Caller(c).Active {
 		status = "waitlisted"
 	}
 	c.PureJSON(http.StatusOK, gin.H{"status": status})

@@ -11,6 +11,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -57,7 +60,7 @@ func (s *fileServer) uploaded(c *gin.Context, e files.Entry, metadata map[string
 
 // image is an uploaded image that was spooled and looked at. Its writer is the caller's to end.
 type imageUpload struct {
-	form  *form
+	form  *request.Form
 	w     blob.Writer
 	info  codec.Info // of an image
 	place asset.Place
@@ -74,7 +77,7 @@ func (s *fileServer) postImage(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	overwrite, _ := up.form.get("overwrite")
+	overwrite, _ := up.form.Get("overwrite")
 	e, err := s.keep(c, up.w, files.Upload{
 		Place: up.place, Overwrite: overwrite == "true" || overwrite == "1",
 		ContentType: up.contentType, Width: up.info.Width, Height: up.info.Height,
@@ -88,7 +91,7 @@ func (s *fileServer) postImage(c *gin.Context) error {
 // keep commits the bytes and records the file.
 func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Entry, error) {
 	if _, size := w.Sum(); size > 0 {
-		if err := s.fits(c, size); err != nil {
+		if err := s.CheckQuota(c, size); err != nil {
 			return files.Entry{}, err
 		}
 	}
@@ -96,7 +99,7 @@ func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.
 	if err != nil {
 		return files.Entry{}, err
 	}
-	u.Account, u.RequestID = caller(c).Account, requestID(c)
+	u.Account, u.RequestID = edge.Caller(c).Account, edge.RequestID(c)
 	u.Hash, u.Size = stored.Ref, stored.Size
 	return s.Files.Upload(c.Request.Context(), u)
 }
@@ -105,34 +108,34 @@ func (s *fileServer) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.
 // taken too, a sound or a video by its name; what is in one of these shows when a node reads it.
 func (s *fileServer) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
 	var up imageUpload
-	fields := map[string]occurrence{"type": once, "subfolder": once, "overwrite": once, "original_ref": once}
-	fr := formReader{file: "image", limit: s.opts.MaxImage, idle: s.opts.UploadIdle, fields: fields, open: func(map[string][]string) (io.Writer, error) {
+	fields := map[string]request.Occurrence{"type": request.Once, "subfolder": request.Once, "overwrite": request.Once, "original_ref": request.Once}
+	fr := request.FormReader{File: "image", Limit: s.opts.MaxImage, Idle: s.opts.UploadIdle, Fields: fields, Open: func(map[string][]string) (io.Writer, error) {
 		var err error
 		up.w, err = s.Files.Create(c.Request.Context())
 		return up.w, err
 	}}
 	var err error
-	if up.form, err = fr.read(c); err != nil {
+	if up.form, err = fr.Read(c); err != nil {
 		return up, tooLargeIsInvalid(err)
 	}
-	if !up.form.hasFile {
-		return up, invalidf("the file part image is required")
+	if !up.form.HasFile {
+		return up, httperr.Invalidf("the file part image is required")
 	}
 	if up.place, err = uploadPlace(up.form); err != nil {
 		return up, err
 	}
-	if kind, ok := node.MediaType(up.form.filename); ok && media { // clients upload sounds and videos here too
+	if kind, ok := node.MediaType(up.form.Filename); ok && media { // clients upload sounds and videos here too
 		up.contentType = kind
 		return up, nil
 	}
-	up.info, err = s.inspect(c.Request.Context(), caller(c).Account, up.w, up.form.size)
+	up.info, err = s.inspect(c.Request.Context(), edge.Caller(c).Account, up.w, up.form.Size)
 	up.contentType = "image/" + string(up.info.Format)
 	return up, err
 }
 
 // tooLargeIsInvalid is the upload routes' 400 for a file over the limit (cloud facts, section 6).
 func tooLargeIsInvalid(err error) error {
-	if fault.CodeOf(err) == codeTooLarge {
+	if fault.CodeOf(err) == httperr.CodeTooLarge {
 		return fault.Wrap(err, fault.Invalid, "file_too_large", "the image file is too large")
 	}
 	return err
@@ -140,17 +143,17 @@ func tooLargeIsInvalid(err error) error {
 
 // uploadPlace reads where an upload wants to go. Its subfolder has no effect (W-15), but a hostile
 // one is refused.
-func uploadPlace(f *form) (asset.Place, error) {
+func uploadPlace(f *request.Form) (asset.Place, error) {
 	folder := node.FolderInput
-	if v, ok := f.get("type"); ok && v != "" {
+	if v, ok := f.Get("type"); ok && v != "" {
 		folder = node.Folder(v)
 	}
-	if sub, _ := f.get("subfolder"); sub != "" {
+	if sub, _ := f.Get("subfolder"); sub != "" {
 		if err := files.CheckPath(path.Clean(sub)); err != nil {
 			return asset.Place{}, err
 		}
 	}
-	place, err := files.NewPlace(folder, f.filename)
+	place, err := files.NewPlace(folder, f.Filename)
 	place.Subfolder = ""
 	return place, err
 }
@@ -209,11 +212,11 @@ func (s *fileServer) postMask(c *gin.Context) error {
 }
 
 // original finds the image that original_ref names; whatever is wrong with it is 400 (W-16).
-func (s *fileServer) original(c *gin.Context, f *form) (files.Entry, error) {
-	raw, _ := f.get("original_ref")
+func (s *fileServer) original(c *gin.Context, f *request.Form) (files.Entry, error) {
+	raw, _ := f.Get("original_ref")
 	var ref originalRef
 	if err := json.Unmarshal([]byte(raw), &ref); err != nil || ref.Filename == "" {
-		return files.Entry{}, invalidf("original_ref must be a JSON object with the filename of the original image")
+		return files.Entry{}, httperr.Invalidf("original_ref must be a JSON object with the filename of the original image")
 	}
 	folder := node.Folder(ref.Type)
 	if folder == "" {
@@ -227,9 +230,9 @@ func (s *fileServer) original(c *gin.Context, f *form) (files.Entry, error) {
 	if err != nil {
 		return files.Entry{}, err
 	}
-	e, err := s.find(c.Request.Context(), caller(c), place)
+	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
 	if fault.Is(err, fault.NotFound) {
-		return files.Entry{}, invalidf("the original image %s does not exist", ref.Filename)
+		return files.Entry{}, httperr.Invalidf("the original image %s does not exist", ref.Filename)
 	}
 	return e, err
 }
@@ -250,7 +253,7 @@ func (s *fileServer) applyMask(ctx context.Context, original files.Entry, up ima
 	if err != nil {
 		return nil, err
 	}
-	mask := io.NewSectionReader(up.w, 0, up.form.size)
+	mask := io.NewSectionReader(up.w, 0, up.form.Size)
 	if err := preview.ApplyMask(ctx, raster.Engine{MaxPixels: maxViewPixels}, w, r, mask); err != nil {
 		return nil, errors.Join(badImage(err), w.Abort())
 	}

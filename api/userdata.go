@@ -9,6 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
@@ -36,16 +39,16 @@ const maxUserdata = 16 << 20
 
 // userdataRoutes are mounted where the deployment keeps files of editors. The path of a file is one
 // segment, its slashes escaped, as the self-hosted runtime has it.
-func (s *server) userdataRoutes() []route {
+func (s *server) userdataRoutes() []edge.Route {
 	if s.Userdata == nil {
 		return nil
 	}
 	const file = "/userdata/*file"
-	return cloud(
-		route{method: http.MethodGet, path: "/userdata", handle: plainly(s.listUserdata)},
-		route{method: http.MethodGet, path: file, handle: plainly(s.getUserdata)},
-		route{method: http.MethodPost, path: file, access: bringing, limit: maxUserdata, handle: plainly(s.postUserdata)},
-		route{method: http.MethodDelete, path: file, access: writing, handle: plainly(s.deleteUserdata)},
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/userdata", Handle: plainly(s.listUserdata)},
+		edge.Route{Method: http.MethodGet, Path: file, Handle: plainly(s.getUserdata)},
+		edge.Route{Method: http.MethodPost, Path: file, Access: edge.Store, Limit: maxUserdata, Handle: plainly(s.postUserdata)},
+		edge.Route{Method: http.MethodDelete, Path: file, Access: edge.Write, Handle: plainly(s.deleteUserdata)},
 	)
 }
 
@@ -66,7 +69,7 @@ func plainly(handle func(*gin.Context) error) func(*gin.Context) error {
 		if err == nil || status == 0 || c.Writer.Written() {
 			return err
 		}
-		message, _ := publicText(status, err)
+		message, _ := httperr.PublicText(status, err)
 		c.String(status, "%s", message)
 		return nil
 	}
@@ -108,13 +111,13 @@ func infoOf(f userdata.File, path string) userFile {
 // listUserdata: GET /userdata?dir=&recurse=&split=&full_info=. Names are relative to the directory.
 func (s *server) listUserdata(c *gin.Context) error {
 	if _, given := c.GetQuery("dir"); !given {
-		return invalidf("the parameter dir is required")
+		return httperr.Invalidf("the parameter dir is required")
 	}
 	dir, err := userdata.ParseDir(c.Query("dir"))
 	if err != nil {
 		return err
 	}
-	found, err := s.Userdata.List(c.Request.Context(), caller(c).Account, dir, isTrue(c.Query("recurse")))
+	found, err := s.Userdata.List(c.Request.Context(), edge.Caller(c).Account, dir, isTrue(c.Query("recurse")))
 	if err != nil {
 		return err
 	}
@@ -140,12 +143,12 @@ func isTrue(text string) bool { return strings.EqualFold(text, "true") || text =
 func (s *server) getUserdata(c *gin.Context) error {
 	file, _, moving, err := userPath(c)
 	if moving {
-		return methodNotAllowed(c)
+		return httperr.MethodNotAllowed(c.Request.Method)
 	}
 	if err != nil {
 		return err
 	}
-	f, r, err := s.Userdata.Open(c.Request.Context(), caller(c).Account, file)
+	f, r, err := s.Userdata.Open(c.Request.Context(), edge.Caller(c).Account, file)
 	if err != nil {
 		return err
 	}
@@ -183,14 +186,14 @@ func (s *server) postUserdata(c *gin.Context) error {
 	overwrite := !strings.EqualFold(c.Query("overwrite"), "false")
 	var kept userdata.File
 	if moving {
-		kept, err = s.Userdata.Move(c.Request.Context(), caller(c).Account, path, dest, overwrite)
+		kept, err = s.Userdata.Move(c.Request.Context(), edge.Caller(c).Account, path, dest, overwrite)
 	} else {
 		var data []byte
-		if data, err = readBody(c); err == nil {
-			err = s.fits(c, int64(len(data)))
+		if data, err = request.Read(c); err == nil {
+			err = s.CheckQuota(c, int64(len(data)))
 		}
 		if err == nil {
-			kept, err = s.Userdata.Save(c.Request.Context(), caller(c).Account, path, data, overwrite)
+			kept, err = s.Userdata.Save(c.Request.Context(), edge.Caller(c).Account, path, data, overwrite)
 		}
 	}
 	if err != nil {
@@ -208,15 +211,14 @@ func (s *server) postUserdata(c *gin.Context) error {
 func (s *server) deleteUserdata(c *gin.Context) error {
 	path, _, moving, err := userPath(c)
 	if moving {
-		return methodNotAllowed(c)
+		return httperr.MethodNotAllowed(c.Request.Method)
 	}
 	if err == nil {
-		err = s.Userdata.Delete(c.Request.Context(), caller(c).Account, path)
+		err = s.Userdata.Delete(c.Request.Context(), edge.Caller(c).Account, path)
 	}
 	if err != nil {
 		return err
 	}
-	c.Status(http.StatusNoContent)
-	c.Writer.WriteHeaderNow()
+	edge.NoContent(c)
 	return nil
 }

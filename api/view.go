@@ -11,6 +11,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -50,30 +53,30 @@ type Grants interface {
 // may take some hundred megabytes.
 type fileServer struct {
 	*server
-	images *turns
+	images *limit.Semaphore
 }
 
 // maxViewPixels bounds what the view and upload routes decode (cloud contract, limits).
 const maxViewPixels = 64_000_000
 
 // fileRoutes are mounted where the deployment has files.
-func (s *server) fileRoutes() []route {
+func (s *server) fileRoutes() []edge.Route {
 	if s.Files == nil {
 		return nil
 	}
 	cores := max(2, runtime.NumCPU())
-	fs := &fileServer{server: s, images: newTurns(cores, cores)}
+	fs := &fileServer{server: s, images: limit.NewSemaphore(cores, cores)}
 	signed := "/files/:asset/:filename"
-	all := cloud(
-		route{method: http.MethodGet, path: "/view", handle: fs.getView},
-		route{method: http.MethodHead, path: "/view", handle: fs.getView},
-		route{method: http.MethodGet, path: "/files/mask-layers", handle: fs.getMaskLayers},
-		route{method: http.MethodPost, path: "/upload/image", access: bringing, limit: -1, handle: fs.postImage},
-		route{method: http.MethodPost, path: "/upload/mask", access: bringing, limit: -1, handle: fs.postMask},
+	all := edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/view", Handle: fs.getView},
+		edge.Route{Method: http.MethodHead, Path: "/view", Handle: fs.getView},
+		edge.Route{Method: http.MethodGet, Path: "/files/mask-layers", Handle: fs.getMaskLayers},
+		edge.Route{Method: http.MethodPost, Path: "/upload/image", Access: edge.Store, Limit: -1, Handle: fs.postImage},
+		edge.Route{Method: http.MethodPost, Path: "/upload/mask", Access: edge.Store, Limit: -1, Handle: fs.postMask},
 	)
-	all = append(all, cloud(
-		route{method: http.MethodGet, path: signed, access: public, handle: fs.getSigned},
-		route{method: http.MethodHead, path: signed, access: public, handle: fs.getSigned},
+	all = append(all, edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: signed, Access: edge.Public, Handle: fs.getSigned},
+		edge.Route{Method: http.MethodHead, Path: signed, Access: edge.Public, Handle: fs.getSigned},
 	)...)
 	all = append(all, fs.assetRoutes()...)
 	return append(all, fs.libraryRoutes()...)
@@ -86,7 +89,7 @@ func (s *fileServer) getView(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.find(c.Request.Context(), caller(c), place)
+	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
 	if err != nil {
 		return err
 	}
@@ -94,10 +97,7 @@ func (s *fileServer) getView(c *gin.Context) error {
 		return s.showPreview(c, e)
 	}
 	link, _ := s.Links.Sign(string(e.Asset), e.Hash.String(), e.Place.Filename, e.ContentType)
-	c.Header("Location", s.baseURL(c.Request)+link)
-	c.Header("Cache-Control", "private, no-store")
-	c.Status(http.StatusFound)
-	c.Writer.WriteHeaderNow()
+	edge.Redirect(c, s.BaseURL(c.Request)+link)
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (s *fileServer) find(ctx context.Context, who account.Identity, place asset
 func viewed(c *gin.Context) (asset.Place, error) {
 	name := c.Query("filename")
 	if name == "" {
-		return asset.Place{}, invalidf("the parameter filename is required")
+		return asset.Place{}, httperr.Invalidf("the parameter filename is required")
 	}
 	folder := node.Folder(c.DefaultQuery("type", string(node.FolderOutput)))
 	if folder == "" {
@@ -157,7 +157,7 @@ func (s *fileServer) showPreview(c *gin.Context, e files.Entry) error {
 
 // claimImage waits for the right to decode an image.
 func (s *fileServer) claimImage(ctx context.Context, account string) (release func(), err error) {
-	return s.images.take(ctx, account)
+	return s.images.Acquire(ctx, account)
 }
 
 // badImage turns what is wrong with an image into the contract's 400.

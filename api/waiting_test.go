@@ -12,13 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/request"
 )
 
 // A body that is announced and never sent holds nothing for long, whoever asks for whatever.
 func TestABodyThatNeverComesHoldsNoConnection(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(api.BoundWaiting(http.NotFoundHandler(), 100*time.Millisecond))
+	server := httptest.NewServer(request.BoundWaiting(http.NotFoundHandler(), 100*time.Millisecond))
 	t.Cleanup(server.Close)
 	for name, head := range map[string]string{
 		"nobody reads it":         "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n",
@@ -44,7 +44,7 @@ func TestABodyThatNeverComesHoldsNoConnection(t *testing.T) {
 func TestABodyThatComesIsReadWithoutHaste(t *testing.T) {
 	t.Parallel()
 	const within = 2 * time.Second // also of a client that is kept waiting for its turn on a busy machine
-	server := httptest.NewServer(api.BoundWaiting(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(request.BoundWaiting(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil {
 			w.WriteHeader(http.StatusBadRequest)

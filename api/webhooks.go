@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -13,6 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -41,22 +43,22 @@ type Webhooks struct {
 	Deliveries WebhookDeliveries
 }
 
-func (s *server) webhookRoutes() []route {
+func (s *server) webhookRoutes() []edge.Route {
 	if s.Webhooks == nil {
 		return nil
 	}
-	return v2(
-		route{method: http.MethodGet, path: "/webhooks", handle: s.listWebhooks},
-		route{method: http.MethodPost, path: "/webhooks", access: writing, handle: s.postWebhook},
-		route{method: http.MethodGet, path: "/webhooks/:id", handle: s.getWebhook},
-		route{method: http.MethodPatch, path: "/webhooks/:id", access: writing, handle: s.patchWebhook},
-		route{method: http.MethodDelete, path: "/webhooks/:id", access: writing, handle: s.deleteWebhook},
-		route{method: http.MethodPost, path: "/webhooks/:id/secret", access: writing, handle: s.rotateWebhook},
-		route{method: http.MethodPost, path: "/webhooks/:id/test", access: writing, handle: s.testWebhook},
-		route{method: http.MethodPost, path: "/webhooks/:id/replay", access: writing, handle: s.replayWebhook},
-		route{method: http.MethodGet, path: "/webhooks/:id/deliveries", handle: s.listDeliveries},
-		route{method: http.MethodGet, path: "/webhooks/:id/deliveries/:delivery", handle: s.getDelivery},
-		route{method: http.MethodPost, path: "/webhooks/:id/deliveries/:delivery/replay", access: writing, handle: s.replayDelivery},
+	return edge.V2(
+		edge.Route{Method: http.MethodGet, Path: "/webhooks", Handle: s.listWebhooks},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks", Access: edge.Write, Handle: s.postWebhook},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id", Handle: s.getWebhook},
+		edge.Route{Method: http.MethodPatch, Path: "/webhooks/:id", Access: edge.Write, Handle: s.patchWebhook},
+		edge.Route{Method: http.MethodDelete, Path: "/webhooks/:id", Access: edge.Write, Handle: s.deleteWebhook},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/secret", Access: edge.Write, Handle: s.rotateWebhook},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/test", Access: edge.Write, Handle: s.testWebhook},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/replay", Access: edge.Write, Handle: s.replayWebhook},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries", Handle: s.listDeliveries},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries/:delivery", Handle: s.getDelivery},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/deliveries/:delivery/replay", Access: edge.Write, Handle: s.replayDelivery},
 	)
 }
 
@@ -77,37 +79,20 @@ type webhookBody struct {
 func renderWebhook(w webhook.Shown) webhookBody {
 	return webhookBody{
 		ID: w.ID, URL: w.URL, Events: w.Events, Description: w.Description, Enabled: w.Disabled == "", Disabled: w.Disabled,
-		DisabledAt: rfc3339Ptr(w.DisabledAt), CreatedAt: rfc3339(w.CreatedAt), RotatedAt: rfc3339Ptr(w.RotatedAt),
+		DisabledAt: edge.TimestampOrNil(w.DisabledAt), CreatedAt: edge.Timestamp(w.CreatedAt), RotatedAt: edge.TimestampOrNil(w.RotatedAt),
 	}
-}
-
-// readStrict decodes a body of a contract that is ours: unknown fields are refused. An empty one is {}.
-func readStrict(c *gin.Context, v any) error {
-	raw, err := readBody(c)
-	if err != nil || len(raw) == 0 {
-		return err
-	}
-	if err := decodeJSON(raw, v); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "the body has a field that is not offered here")
-	}
-	return nil
 }
 
 func webhookID(c *gin.Context) (webhook.ID, error) { return webhook.ParseID(c.Param("id")) }
 
 // by says in facts who asked.
 func by(c *gin.Context) webhook.By {
-	return webhook.By{Actor: caller(c).Account, RequestID: requestID(c)}
+	return webhook.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
 }
 
 // listWebhooks: GET /api/v2/webhooks.
 func (s *server) listWebhooks(c *gin.Context) error {
-	all, err := s.Webhooks.Endpoints.Endpoints(c.Request.Context(), caller(c).Account)
+	all, err := s.Webhooks.Endpoints.Endpoints(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -133,13 +118,13 @@ func (r webhookRequest) wish() webhook.Wish {
 // postWebhook registers an endpoint and shows its secret, once: POST /api/v2/webhooks.
 func (s *server) postWebhook(c *gin.Context) error {
 	var req webhookRequest
-	if err := readStrict(c, &req); err != nil {
+	if err := request.Strict(c, &req); err != nil {
 		return err
 	}
 	if req.Enabled != nil {
-		return invalidf("a webhook is enabled when it is made")
+		return httperr.Invalidf("a webhook is enabled when it is made")
 	}
-	made, secret, err := s.Webhooks.Endpoints.Register(c.Request.Context(), caller(c).Account, req.wish(), by(c))
+	made, secret, err := s.Webhooks.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.wish(), by(c))
 	if err != nil {
 		return err
 	}
@@ -165,7 +150,7 @@ func (s *server) webhook(c *gin.Context) (webhook.Shown, error) {
 	if err != nil {
 		return webhook.Shown{}, err
 	}
-	return s.Webhooks.Endpoints.Endpoint(c.Request.Context(), caller(c).Account, id)
+	return s.Webhooks.Endpoints.Endpoint(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // patchWebhook changes what the body names: PATCH /api/v2/webhooks/{id}.
@@ -175,10 +160,10 @@ func (s *server) patchWebhook(c *gin.Context) error {
 		return err
 	}
 	var req webhookRequest
-	if err := readStrict(c, &req); err != nil {
+	if err := request.Strict(c, &req); err != nil {
 		return err
 	}
-	w, err := s.Webhooks.Endpoints.Change(c.Request.Context(), caller(c).Account, id, req.wish(), by(c))
+	w, err := s.Webhooks.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.wish(), by(c))
 	if err != nil {
 		return err
 	}
@@ -190,13 +175,12 @@ func (s *server) patchWebhook(c *gin.Context) error {
 func (s *server) deleteWebhook(c *gin.Context) error {
 	id, err := webhookID(c)
 	if err == nil {
-		err = s.Webhooks.Endpoints.Remove(c.Request.Context(), caller(c).Account, id, by(c))
+		err = s.Webhooks.Endpoints.Remove(c.Request.Context(), edge.Caller(c).Account, id, by(c))
 	}
 	if err != nil {
 		return err
 	}
-	c.Status(http.StatusNoContent)
-	c.Writer.WriteHeaderNow()
+	edge.NoContent(c)
 	return nil
 }
 
@@ -210,22 +194,22 @@ func (s *server) rotateWebhook(c *gin.Context) error {
 	var req struct {
 		OldGoodFor *int64 `json:"old_good_for"` // seconds
 	}
-	if err := readStrict(c, &req); err != nil {
+	if err := request.Strict(c, &req); err != nil {
 		return err
 	}
 	overlap := webhook.DefaultOverlap
 	if req.OldGoodFor != nil {
 		if *req.OldGoodFor < 0 || *req.OldGoodFor > int64(webhook.MaxOverlap/time.Second) {
-			return invalidf("old_good_for is a number of seconds up to %d", int64(webhook.MaxOverlap/time.Second))
+			return httperr.Invalidf("old_good_for is a number of seconds up to %d", int64(webhook.MaxOverlap/time.Second))
 		}
 		overlap = time.Duration(*req.OldGoodFor) * time.Second
 	}
-	secret, until, err := s.Webhooks.Endpoints.Rotate(c.Request.Context(), caller(c).Account, id, overlap, by(c))
+	secret, until, err := s.Webhooks.Endpoints.Rotate(c.Request.Context(), edge.Caller(c).Account, id, overlap, by(c))
 	if err != nil {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, map[string]any{"secret": secret, "old_good_until": rfc3339(until)})
+	c.PureJSON(http.StatusOK, map[string]any{"secret": secret, "old_good_until": edge.Timestamp(until)})
 	return nil
 }
 
@@ -235,7 +219,7 @@ func (s *server) testWebhook(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	delivery, err := s.Webhooks.Endpoints.Test(c.Request.Context(), caller(c).Account, id, by(c))
+	delivery, err := s.Webhooks.Endpoints.Test(c.Request.Context(), edge.Caller(c).Account, id, by(c))
 	if err != nil {
 		return err
 	}
@@ -248,7 +232,7 @@ func (s *server) replayWebhook(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.Webhooks.Endpoints.Replay(c.Request.Context(), caller(c).Account, id, nil, by(c))
+	n, err := s.Webhooks.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, nil, by(c))
 	if err != nil {
 		return err
 	}
@@ -281,13 +265,13 @@ type tryBody struct {
 func renderDelivery(d webhook.Delivery) deliveryBody {
 	body := deliveryBody{
 		ID: d.ID, Webhook: d.Webhook, Type: d.Kind, Status: d.State, Attempts: d.Attempts, Replays: d.Replays,
-		CreatedAt: rfc3339(d.CreatedAt), EndedAt: rfc3339Ptr(d.EndedAt), Tries: make([]tryBody, len(d.Tries)), Payload: d.Body,
+		CreatedAt: edge.Timestamp(d.CreatedAt), EndedAt: edge.TimestampOrNil(d.EndedAt), Tries: make([]tryBody, len(d.Tries)), Payload: d.Body,
 	}
 	if d.State == webhook.Pending {
-		body.NextAt = rfc3339Ptr(&d.DueAt)
+		body.NextAt = edge.TimestampOrNil(&d.DueAt)
 	}
 	for i, t := range d.Tries {
-		body.Tries[i] = tryBody{At: rfc3339(t.At), Error: t.Error, Millis: t.Millis}
+		body.Tries[i] = tryBody{At: edge.Timestamp(t.At), Error: t.Error, Millis: t.Millis}
 		if t.Status != 0 {
 			body.Tries[i].Status = &t.Status
 		}
@@ -301,11 +285,11 @@ func (s *server) listDeliveries(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := webhook.Query{Account: caller(c).Account, Webhook: w.ID, State: webhook.State(c.Query("status"))}
+	q := webhook.Query{Account: edge.Caller(c).Account, Webhook: w.ID, State: webhook.State(c.Query("status"))}
 	if q.State != "" && !slices.Contains(webhook.States(), q.State) {
-		return invalidf("status must be pending, delivered or dead")
+		return httperr.Invalidf("status must be pending, delivered or dead")
 	}
-	if q.Limit, err = limit(c, defaultListedV2); err != nil {
+	if q.Limit, err = request.Limit(c, defaultListedV2); err != nil {
 		return err
 	}
 	if text, ok := c.GetQuery("cursor"); ok {
@@ -361,7 +345,7 @@ func (s *server) getDelivery(c *gin.Context) error {
 }
 
 func (s *server) answerDelivery(c *gin.Context, id webhook.ID, delivery uuid.UUID, status int) error {
-	d, err := s.Webhooks.Deliveries.Delivery(c.Request.Context(), caller(c).Account, delivery)
+	d, err := s.Webhooks.Deliveries.Delivery(c.Request.Context(), edge.Caller(c).Account, delivery)
 	if err == nil && d.Webhook != id {
 		err = webhook.ErrNoDelivery()
 	}
@@ -378,7 +362,7 @@ func (s *server) replayDelivery(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Webhooks.Endpoints.Replay(c.Request.Context(), caller(c).Account, id, &delivery, by(c)); err != nil {
+	if _, err := s.Webhooks.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, &delivery, by(c)); err != nil {
 		return err
 	}
 	return s.answerDelivery(c, id, delivery, http.StatusAccepted)

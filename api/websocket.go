@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/gorilla/websocket"
 
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/projections/fanout"
 )
@@ -26,25 +28,25 @@ const (
 	maxClientID     = 128
 )
 
-func (s *server) socketRoutes() []route {
-	return cloud(route{method: http.MethodGet, path: "/ws", live: true, handle: s.getSocket})
+func (s *server) socketRoutes() []edge.Route {
+	return edge.Cloud(edge.Route{Method: http.MethodGet, Path: "/ws", Live: true, Handle: s.getSocket})
 }
 
 // getSocket upgrades to a WebSocket: GET /ws?clientId=&token=. The credential has been
 // checked, so that a wrong one is a plain 401 (W-02).
 func (s *server) getSocket(c *gin.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request) {
-		return invalidf("this path speaks WebSocket")
+		return httperr.Invalidf("this path speaks WebSocket")
 	}
-	secret, err := s.presented(c)
+	secret, err := s.Presented(c)
 	if err != nil {
 		return err
 	}
-	owner := caller(c).Account
-	if !s.sockets.take(owner) {
-		return retryLater(time.Second, "too_many_sockets", "the account has as many sockets open as it may")
+	owner := edge.Caller(c).Account
+	if !s.sockets.Acquire(owner) {
+		return httperr.RetryLater(time.Second, "too_many_sockets", "the account has as many sockets open as it may")
 	}
-	defer s.sockets.giveBack(owner)
+	defer s.sockets.Release(owner)
 	sub, snap, err := s.Live.Subscribe(c.Request.Context(), owner)
 	if err != nil {
 		return err
@@ -52,7 +54,7 @@ func (s *server) getSocket(c *gin.Context) error {
 	defer sub.Close()
 	client := c.Query("clientId")
 	if len(client) > maxClientID {
-		return invalidf("clientId is longer than %d characters", maxClientID)
+		return httperr.Invalidf("clientId is longer than %d characters", maxClientID)
 	}
 	hijack := &hijacker{ResponseWriter: c.Writer}
 	up := websocket.Upgrader{
@@ -65,7 +67,7 @@ func (s *server) getSocket(c *gin.Context) error {
 		return nil //nolint:nilerr // Upgrade has answered, through refuseUpgrade or by closing
 	}
 	so := &socket{
-		every: s.opts.Recheck, check: func() bool { return s.stillGood(c.Request.Context(), secret, owner) },
+		every: s.Recheck(), check: func() bool { return s.StillValid(c.Request.Context(), secret, owner) },
 		conn: conn, out: hijack.conn, sub: sub, client: client, byClient: s.opts.RouteByClient,
 		replies: make(chan []byte, 1), pongs: make(chan string, 1), gone: make(chan struct{}),
 	}
@@ -74,7 +76,7 @@ func (s *server) getSocket(c *gin.Context) error {
 }
 
 func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-	raw, err := json.Marshal(cloudEnvelope{Code: "invalid_request", Message: strings.TrimPrefix(reason.Error(), "websocket: ")})
+	raw, err := json.Marshal(httperr.CloudEnvelope{Code: "invalid_request", Message: strings.TrimPrefix(reason.Error(), "websocket: ")})
 	if err != nil {
 		panic(err) // strings always marshal
 	}

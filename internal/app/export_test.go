@@ -21,7 +21,7 @@ func MetricNames(ctx context.Context) []string {
 
 // RoomIn is the readiness of a data directory with that reserve.
 func RoomIn(dir string, reserve int64) error {
-	return readiness{&instance{cfg: config.Config{DataDir: dir, DiskReserve: reserve}}}.Room()
+	return readiness{&instance{cfg: config.Config{DataDir: dir, DiskReserve: reserve}}}.CheckSpace()
 }
 
 // Writable is the readiness of a database.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -94,7 +95,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Editor:    page,
 		Router:    models,
 		Webhooks:  &api.Webhooks{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
-		Readiness: readiness{in}, Room: readiness{in}, Logger: in.log,
+		Readiness: readiness{in}, Space: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(), AllowedOrigins: in.cfg.Origins,
 		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, ModelBodies: in.cfg.Router.Bodies, Version: Version,
@@ -125,7 +126,7 @@ func checkEditor(cfg config.Config) error {
 }
 
 // editor is what the API serves as an editor, nil without one; its directory stays open as long as the process.
-func (in *instance) editor(sealer api.ConsoleSealer) (*api.Editor, error) {
+func (in *instance) editor(sealer edge.Sealer) (*api.Editor, error) {
 	files, err := openEditor(in.cfg)
 	if files == nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (in *instance) allowedHosts() []string {
 	return nil
 }
 
-func (in *instance) authenticator() (api.Authenticator, error) {
+func (in *instance) authenticator() (edge.Authenticator, error) {
 	switch in.cfg.Auth {
 	case account.ModeToken:
 		return account.NewStatic(in.cfg.Token)
@@ -186,7 +187,7 @@ func (r readiness) Check(ctx context.Context) []api.Part {
 	defer cancel()
 	return []api.Part{
 		part("postgresql", true, r.writable(ctx)),
-		part("disk", true, r.Room()),
+		part("disk", true, r.CheckSpace()),
 		part("temporal", false, r.temporal(ctx)),
 		part("workers", false, r.workers(ctx)),
 	}
@@ -211,9 +212,9 @@ func (r readiness) writable(ctx context.Context) error {
 	return err
 }
 
-// Room implements api.Room: what is accepted needs space for its outputs, and the database beside it for
+// CheckSpace implements edge.Space: what is accepted needs space for its outputs, and the database beside it for
 // its facts, so nothing more is taken when the disk is nearly full.
-func (r readiness) Room() error {
+func (r readiness) CheckSpace() error {
 	err := freeSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
 	if err == nil {
 		return nil

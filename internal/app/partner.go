@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -72,7 +72,7 @@ func (in *instance) credentials() (job.Credentials, error) {
 }
 
 // submitted checks the credential of a submission.
-type submitted struct{ auth api.Authenticator }
+type submitted struct{ auth edge.Authenticator }
 
 // Check implements job.Credentials.
 func (s submitted) Check(ctx context.Context, owner, credential string) error {
@@ -85,7 +85,7 @@ func (s submitted) Check(ctx context.Context, owner, credential string) error {
 }
 
 // identified returns what a credential stands for, and Unauthenticated when that is not the account.
-func identified(ctx context.Context, auth api.Authenticator, owner, credential string) (account.Identity, error) {
+func identified(ctx context.Context, auth edge.Authenticator, owner, credential string) (account.Identity, error) {
 	id, err := auth.Authenticate(ctx, credential)
 	if err == nil && (id.Account != owner || !id.Allows(account.ScopeWrite)) || fault.Is(err, fault.Unauthenticated) {
 		return id, fault.New(fault.Unauthenticated, "invalid_credential", "the key in extra_data is not a valid key of this account")
@@ -97,7 +97,7 @@ func identified(ctx context.Context, auth api.Authenticator, owner, credential s
 type jobCredentials struct {
 	jobs   *postgres.Jobs
 	sealer *secret.Sealer
-	auth   api.Authenticator
+	auth   edge.Authenticator
 }
 
 // Access implements activities.NodeAccess.

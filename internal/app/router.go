@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
@@ -34,7 +35,7 @@ func (in *instance) offers() router.Offers {
 }
 
 // tokens checks JSON Web Tokens; nil when none is accepted.
-func (in *instance) tokens() (api.Authenticator, error) {
+func (in *instance) tokens() (edge.Authenticator, error) {
 	if !in.cfg.Tokens.Accepted() {
 		return nil, nil //nolint:nilnil // the API takes it for "none"
 	}
@@ -67,7 +68,7 @@ func (onlyLocal) AccountOf(_ context.Context, n account.Named) (account.Account,
 }
 
 // keysOrTokens checks the credentials of accounts: API keys, and tokens where any are accepted.
-func (in *instance) keysOrTokens() (api.Authenticator, error) {
+func (in *instance) keysOrTokens() (edge.Authenticator, error) {
 	keys := account.NewKeys(postgres.NewAccounts(in.pool))
 	tokens, err := in.tokens()
 	if err != nil || tokens == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -168,7 +168,7 @@ const (
 
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace time.Duration) error {
 	srv := &http.Server{
-		Handler: api.BoundWaiting(handler, bodyTimeout), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute,
+		Handler: request.BoundWaiting(handler, bodyTimeout), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	stopped := make(chan error, 1)

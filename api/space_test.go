@@ -17,7 +17,7 @@ import (
 // fillable is a disk that a test says is full.
 type fillable struct{ full atomic.Bool }
 
-func (f *fillable) Room() error {
+func (f *fillable) CheckSpace() error {
 	if f.full.Load() {
 		return fault.New(fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(time.Minute)
 	}
@@ -30,7 +30,7 @@ func TestWithoutRoomNoSubmissionIsTaken(t *testing.T) {
 	t.Parallel()
 	room := &fillable{}
 	room.full.Store(true)
-	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Room = room })
+	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Space = room })
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
 		got := h.do(t, "POST", path, body, "X-API-Key", "key-a")
 		require.Equal(t, http.StatusServiceUnavailable, got.status, got.body)

@@ -1,4 +1,4 @@
-package api
+package httperr
 
 import (
 	"errors"
@@ -6,23 +6,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// nodeErrors is what the prompt surface says about the outputs of an accepted graph
-// that do not run: an object, empty when all do.
-func nodeErrors(a *graph.Accepted) graph.NodeErrors {
-	if a == nil {
-		return nil
-	}
-	return a.NodeErrors
-}
-
-// noPrompt and badPromptID refuse a body in the words of the self-hosted runtime (node
-// graph semantics, section 1.2).
-func noPrompt() error {
+// NoPrompt refuses a submission without a graph, in the words of the self-hosted runtime.
+func NoPrompt() error {
 	const text = "No prompt provided"
 	return &graph.PromptError{Type: "no_prompt", Message: text, Details: text}
 }
 
-func badPromptID() error {
+// BadPromptID refuses a submission whose prompt_id is not a UUID.
+func BadPromptID() error {
 	return &graph.PromptError{
 		Type: "invalid_prompt_id", Message: "prompt_id must be a valid UUID",
 		Details: "prompt_id must be a UUID in canonical form: lower-case hexadecimal digits in groups of 8-4-4-4-12",
@@ -31,18 +22,18 @@ func badPromptID() error {
 
 // promptRefusal renders err for the prompt surface: what graph validation found in its own
 // words, anything else by its code.
-func promptRefusal(status int, code string, err error) promptEnvelope {
+func promptRefusal(status int, code string, err error) PromptEnvelope {
 	var refused *graph.PromptError
 	if errors.As(err, &refused) {
-		return promptEnvelope{
-			Error: promptError{
+		return PromptEnvelope{
+			Error: PromptError{
 				Type: refused.Type, Message: refused.Message, Details: refused.Details, ExtraInfo: orEmpty(refused.ExtraInfo),
 			},
 			NodeErrors: refused.NodeErrors,
 		}
 	}
-	message, details := publicText(status, err)
-	return promptEnvelope{Error: promptError{Type: code, Message: message, ExtraInfo: orEmpty(details)}}
+	message, details := PublicText(status, err)
+	return PromptEnvelope{Error: PromptError{Type: code, Message: message, ExtraInfo: orEmpty(details)}}
 }
 
 // orEmpty returns m, or an empty map that marshals as {} and not as null.

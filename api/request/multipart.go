@@ -1,4 +1,4 @@
-package api
+package request
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -19,7 +20,7 @@ import (
 const (
 	maxParts     = 256
 	maxFieldSize = 64 << 10
-	formOverhead = 1 << 20 // of all fields and part headers
+	overhead     = 1 << 20 // of all fields and part headers
 	readBuffer   = 256 << 10
 )
 
@@ -29,49 +30,50 @@ var (
 	buffers = sync.Pool{New: func() any { return new([readBuffer]byte) }}
 )
 
-// formReader describes a multipart request with one file.
-type formReader struct {
-	file   string        // name of the file part
-	limit  int64         // bytes of the file
-	idle   time.Duration // how long the client may send nothing
-	fields map[string]occurrence
-	// open is called once, when the file part begins, with the fields that came before it.
-	open func(fields map[string][]string) (io.Writer, error)
+// FormReader describes a multipart request with one file.
+type FormReader struct {
+	File   string        // name of the file part
+	Limit  int64         // bytes of the file
+	Idle   time.Duration // how long the client may send nothing
+	Fields map[string]Occurrence
+	// Open is called once, when the file part begins, with the fields that came before it.
+	Open func(fields map[string][]string) (io.Writer, error)
 }
 
-// occurrence says how often a field may come.
-type occurrence uint8
+// Occurrence says how often a field may come.
+type Occurrence uint8
 
+// How often a field may come.
 const (
-	once occurrence = iota + 1
-	often
+	Once Occurrence = iota + 1
+	Repeated
 )
 
-// form is a multipart request that was read to its end.
-type form struct {
-	fields   map[string][]string
-	hasFile  bool
-	filename string // raw, as the client sent it
-	size     int64
+// Form is a multipart request that was read to its end.
+type Form struct {
+	Fields   map[string][]string
+	HasFile  bool
+	Filename string // raw, as the client sent it
+	Size     int64
 }
 
-// get returns the value of a field and whether it was sent.
-func (f *form) get(name string) (string, bool) {
-	if v := f.fields[name]; len(v) > 0 {
+// Get returns the value of a field and whether it was sent.
+func (f *Form) Get(name string) (string, bool) {
+	if v := f.Fields[name]; len(v) > 0 {
 		return v[0], true
 	}
 	return "", false
 }
 
-// read streams the request: fields into memory, the file into the writer that open returns. Parts
-// may come in any order; unknown ones are passed over.
-func (fr formReader) read(c *gin.Context) (*form, error) {
+// Read streams the request: fields into memory, the file into the writer that open returns. Parts
+// may come in any order; unknown ones are ignored.
+func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 	if err := fr.boundBody(c); err != nil {
 		return nil, err
 	}
 	conn := http.NewResponseController(c.Writer)
 	buf, _ := readers.Get().(*bufio.Reader)
-	buf.Reset(watchedBody{c.Request.Body, conn, fr.idle})
+	buf.Reset(IdleReader{c.Request.Body, conn, fr.Idle})
 	defer func() { buf.Reset(nil); readers.Put(buf) }()
 	body := c.Request.Body
 	c.Request.Body = struct {
@@ -83,7 +85,7 @@ func (fr formReader) read(c *gin.Context) (*form, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "invalid_body", "the body must be multipart/form-data with a boundary")
 	}
-	f := &form{fields: map[string][]string{}}
+	f := &Form{Fields: map[string][]string{}}
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
@@ -101,17 +103,17 @@ func (fr formReader) read(c *gin.Context) (*form, error) {
 	}
 }
 
-// watchedBody gives up on a client that sends nothing for too long: it would keep a connection, a
-// goroutine and a file for ever.
-type watchedBody struct {
+// IdleReader reads the body of a client and gives up when the client sends nothing for longer than Idle: it would
+// keep a connection, a goroutine and a file for ever.
+type IdleReader struct {
 	io.Reader
-	conn *http.ResponseController
-	idle time.Duration
+	Conn *http.ResponseController
+	Idle time.Duration
 }
 
 // Read implements io.Reader.
-func (b watchedBody) Read(p []byte) (int, error) {
-	if err := b.conn.SetReadDeadline(time.Now().Add(b.idle)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+func (b IdleReader) Read(p []byte) (int, error) {
+	if err := b.Conn.SetReadDeadline(time.Now().Add(b.Idle)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
 	return b.Reader.Read(p)
@@ -129,18 +131,27 @@ func finishBody(conn *http.ResponseController, body io.Reader) error {
 	return nil
 }
 
+// CheckLength refuses a request that announces more than the file and the fields may have together.
+func (fr FormReader) CheckLength(r *http.Request) error {
+	if r.ContentLength > fr.Limit+overhead {
+		return FileTooLarge(fr.Limit)
+	}
+	return nil
+}
+
 // boundBody refuses a body that announces more than the limit and cuts off one that lies.
-func (fr formReader) boundBody(c *gin.Context) error {
-	limit := fr.limit + formOverhead
-	if c.Request.ContentLength > limit {
-		return fileTooLarge(fr.limit)
+func (fr FormReader) boundBody(c *gin.Context) error {
+	limit := fr.Limit + overhead
+	if err := fr.CheckLength(c.Request); err != nil {
+		return err
 	}
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 	return nil
 }
 
-func fileTooLarge(limit int64) error {
-	return fault.New(fault.Exhausted, codeTooLarge, "the file is larger than %d bytes", limit)
+// FileTooLarge is the failure of an upload whose file is larger than limit bytes.
+func FileTooLarge(limit int64) error {
+	return fault.New(fault.Exhausted, httperr.CodeTooLarge, "the file is larger than %d bytes", limit)
 }
 
 // badForm classifies a failure to read the multipart body.
@@ -151,30 +162,30 @@ func badForm(err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &tooBig):
-		return fileTooLarge(tooBig.Limit - formOverhead)
+		return FileTooLarge(tooBig.Limit - overhead)
 	default:
 		return fault.Wrap(err, fault.Invalid, "invalid_body", "the multipart body is malformed or ended early")
 	}
 }
 
-func (fr formReader) take(f *form, part *multipart.Part) error {
+func (fr FormReader) take(f *Form, part *multipart.Part) error {
 	name := part.FormName()
-	if name != fr.file {
+	if name != fr.File {
 		return fr.takeField(f, name, part)
 	}
-	if f.hasFile {
+	if f.HasFile {
 		return twice(name)
 	}
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
 		return badForm(err)
 	}
-	f.hasFile, f.filename = true, params["filename"]
-	w, err := fr.open(f.fields)
+	f.HasFile, f.Filename = true, params["filename"]
+	w, err := fr.Open(f.Fields)
 	if err != nil {
 		return err
 	}
-	f.size, err = fr.copy(w, part)
+	f.Size, err = fr.copy(w, part)
 	return err
 }
 
@@ -182,8 +193,8 @@ func twice(name string) error {
 	return fault.New(fault.Invalid, "invalid_body", "the part %s is given twice", name)
 }
 
-func (fr formReader) takeField(f *form, name string, part *multipart.Part) error {
-	if fr.fields[name] == 0 {
+func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error {
+	if fr.Fields[name] == 0 {
 		_, err := fr.copy(io.Discard, part)
 		return err
 	}
@@ -194,23 +205,23 @@ func (fr formReader) takeField(f *form, name string, part *multipart.Part) error
 	if len(value) > maxFieldSize {
 		return fault.New(fault.Invalid, "invalid_body", "the part %s is longer than %d bytes", name, maxFieldSize)
 	}
-	if len(f.fields[name]) > 0 && fr.fields[name] == once {
+	if len(f.Fields[name]) > 0 && fr.Fields[name] == Once {
 		return twice(name)
 	}
-	f.fields[name] = append(f.fields[name], string(value))
+	f.Fields[name] = append(f.Fields[name], string(value))
 	return nil
 }
 
 // copy moves the file part, telling failures of the client from those of the writer.
-func (fr formReader) copy(w io.Writer, part *multipart.Part) (int64, error) {
+func (fr FormReader) copy(w io.Writer, part *multipart.Part) (int64, error) {
 	buf, _ := buffers.Get().(*[readBuffer]byte)
 	defer buffers.Put(buf)
 	var size int64
 	for {
 		n, err := fill(part, buf[:])
 		size += int64(n)
-		if size > fr.limit {
-			return size, fileTooLarge(fr.limit)
+		if size > fr.Limit {
+			return size, FileTooLarge(fr.Limit)
 		}
 		if n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {

@@ -1,4 +1,4 @@
-package api
+package edge
 
 import (
 	"net"
@@ -16,25 +16,25 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// guardHost protects a server that asks for no credential from web pages:
+// guardHost protects a server that asks for no credential from web pages:
 // a foreign Host is a rebound DNS name, a foreign Origin is another site's script.
 // It covers WebSocket upgrades too, since they pass here like any request.
-func (s *server) guardHost(c *gin.Context) {
-	if s.opts.Mode != account.ModeNone {
+func (e *Edge) guardHost(c *gin.Context) {
+	if e.opts.Mode != account.ModeNone {
 		return
 	}
 	r := c.Request
 	switch {
-	case !s.hostAllowed(r.Host):
-		s.fail(c, fault.New(fault.Denied, "forbidden", "this Host is not served without authentication"))
-	case !s.originAllowed(r):
-		s.fail(c, fault.New(fault.Denied, "forbidden", "requests from other sites are not served without authentication"))
+	case !e.hostAllowed(r.Host):
+		e.fail(c, fault.New(fault.Denied, "forbidden", "this Host is not served without authentication"))
+	case !e.originAllowed(r):
+		e.fail(c, fault.New(fault.Denied, "forbidden", "requests from other sites are not served without authentication"))
 	}
 }
 
-// shareWith lets scripts of web pages of those origins read what is answered. Nothing that a browser keeps counts
-// with them: they bring their credential in a header.
-func (s *server) shareWith(origins []string, next http.Handler) http.Handler {
+// shareWith lets scripts of web pages of the origins read answers. Cookies do not count with them: they send their
+// credential in a header.
+func (e *Edge) shareWith(origins []string, next http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return next
 	}
@@ -49,18 +49,18 @@ func (s *server) shareWith(origins []string, next http.Handler) http.Handler {
 	}).Handler(next)
 }
 
-func (s *server) hostAllowed(host string) bool {
-	if slices.Contains(s.opts.AllowedHosts, "*") {
+func (e *Edge) hostAllowed(host string) bool {
+	if slices.Contains(e.opts.AllowedHosts, "*") {
 		return true
 	}
 	name := hostname(host)
-	if s.public != nil && strings.EqualFold(name, s.public.Hostname()) {
+	if e.public != nil && strings.EqualFold(name, e.public.Hostname()) {
 		return true
 	}
-	return isLoopback(name) || slices.ContainsFunc(s.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, name) })
+	return isLoopback(name) || slices.ContainsFunc(e.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-func (s *server) originAllowed(r *http.Request) bool {
+func (e *Edge) originAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		// No Origin: not a script's request, but a page may embed or link us. A link that
@@ -68,14 +68,14 @@ func (s *server) originAllowed(r *http.Request) bool {
 		return r.Header.Get("Sec-Fetch-Site") != "cross-site" ||
 			(r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate")
 	}
-	if slices.Contains(s.opts.AllowedOrigins, origin) {
+	if slices.Contains(e.opts.AllowedOrigins, origin) {
 		return true
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" { // "null" has no host
 		return false
 	}
-	return strings.EqualFold(u.Host, r.Host) || (s.public != nil && strings.EqualFold(u.Host, s.public.Host))
+	return strings.EqualFold(u.Host, r.Host) || (e.public != nil && strings.EqualFold(u.Host, e.public.Host))
 }
 
 func hostname(hostport string) string {
@@ -93,18 +93,18 @@ func isLoopback(name string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// baseURL returns the address that absolute links in the answer to r begin with,
+// BaseURL returns the address that absolute links in the answer to r begin with,
 // without a trailing slash: the configured public URL, else the request's own.
-// Forwarded headers count only when a configured proxy sent them.
-func (s *server) baseURL(r *http.Request) string {
-	if s.public != nil {
-		return s.public.String()
+// Forwarded headers count only when a configured proxy sent them.
+func (e *Edge) BaseURL(r *http.Request) string {
+	if e.public != nil {
+		return e.public.String()
 	}
 	scheme, host, prefix := "http", r.Host, ""
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	if s.trusted(r.RemoteAddr) {
+	if e.trusted(r.RemoteAddr) {
 		if proto := nearest(r.Header.Get("X-Forwarded-Proto")); proto == "http" || proto == "https" {
 			scheme = proto
 		}
@@ -116,13 +116,13 @@ func (s *server) baseURL(r *http.Request) string {
 	return (&url.URL{Scheme: scheme, Host: host, Path: prefix}).String()
 }
 
-func (s *server) trusted(remoteAddr string) bool {
+func (e *Edge) trusted(remoteAddr string) bool {
 	addr, err := netip.ParseAddrPort(remoteAddr)
 	if err != nil {
 		return false
 	}
 	ip := addr.Addr().Unmap()
-	return slices.ContainsFunc(s.opts.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return slices.ContainsFunc(e.opts.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // nearest returns the last value of a comma list: what the trusted proxy itself said. Those before it are

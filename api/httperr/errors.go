@@ -1,10 +1,13 @@
-package api
+// Package httperr maps failures to HTTP: the status, the headers and the body that a client of each surface reads.
+// It promises that a failure of the service itself shows nothing of its cause, and that a code always travels with
+// the status that its contract gives it. No other package translates a fault.Kind to a status; the model router,
+// whose contract has its own error types, does so in package router.
+package httperr
 
 import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"math"
 	"net/http"
 	"os"
@@ -12,130 +15,106 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Codes that this package itself gives to failures, beside those of the contracts.
+// Codes that the HTTP edge itself gives to failures, beside those of the contracts.
 const (
-	codeTooLarge = "body_too_large"
-	codeMethod   = "method_not_allowed"
-	codeNowhere  = "not_found" // no route has the path
-
-	codeMediaType   = "unsupported_media_type"
-	codeInvalidBody = "invalid_body" // it ended early, or came too slowly
+	CodeTooLarge    = "body_too_large"
+	CodeMethod      = "method_not_allowed"
+	CodeNowhere     = "not_found" // no route has the path
+	CodeMediaType   = "unsupported_media_type"
+	CodeInvalidBody = "invalid_body" // the body ended early, or came too slowly
+	CodeInvalid     = "invalid_request"
 )
 
-// generic is what a client reads about a failure that is our own (A-64).
+// generic is what a client reads about an internal failure.
 const generic = "An internal error occurred."
 
-// surface selects the envelope and the status table of an answer.
-type surface uint8
+// Surface selects the envelope and the status table of an answer.
+type Surface uint8
 
 const (
-	surfaceCloud  surface = iota // {code, message}
-	surfacePrompt                // {error:{type,message,details,extra_info}, node_errors}
-	surfaceV2                    // {error:{code,message,details}}
-	surfaceAssets                // as v2; what is wrong with a request is 422 there
+	Cloud  Surface = iota // {code, message}
+	Prompt                // {error:{type,message,details,extra_info}, node_errors}
+	V2                    // {error:{code,message,details}}
+	Assets                // as v2; what is wrong with a request is 422 there
 )
 
-// surfaceOf returns the surface a path belongs to, also where no route is.
-func surfaceOf(path string) surface {
+// SurfaceOf returns the surface a path belongs to, also where no route is.
+func SurfaceOf(path string) Surface {
 	switch {
 	case strings.HasPrefix(path, "/api/v2/assets"):
-		return surfaceAssets
+		return Assets
 	case path == "/api/v2" || strings.HasPrefix(path, "/api/v2/"):
-		return surfaceV2
+		return V2
 	case path == "/prompt" || path == "/api/prompt":
-		return surfacePrompt
+		return Prompt
 	default:
-		return surfaceCloud
+		return Cloud
 	}
 }
 
-// fail answers with err in the surface's envelope and logs what is our own fault.
-func (s *server) fail(c *gin.Context, err error) {
-	err = classify(err)
-	if isRouter(c.Request.URL.Path) {
-		s.failRouter(c, err)
-		return
-	}
-	where := surfaceOf(c.Request.URL.Path)
-	status, code := verdict(where, err)
-	level := slog.LevelDebug
-	if status >= http.StatusInternalServerError && fault.KindOf(err) != fault.Canceled && !operatorsWill(code) {
-		level = slog.LevelError
-	}
-	s.log.Log(c.Request.Context(), level, "request failed", "request_id", requestID(c), "method", c.Request.Method,
-		"path", c.Request.URL.Path, "status", status, "code", code, "error", err)
-	if c.Writer.Written() {
-		c.Abort()
-		return
-	}
-	setErrorHeaders(c, status, err)
-	c.AbortWithStatusJSON(status, envelope(where, status, code, err))
-}
+// OperatorsWill reports whether an operator asked for the refusal, by draining or stopping the deployment.
+func OperatorsWill(code string) bool { return code == gate.CodeDraining || code == gate.CodeStopped }
 
-// operatorsWill reports a refusal that an operator asked for (package queue): nothing to be alarmed about.
-func operatorsWill(code string) bool { return code == gate.CodeDraining || code == gate.CodeStopped }
-
-// classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
+// Classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
 // has its kind already and looks the same inside.
-func classify(err error) error {
+func Classify(err error) error {
 	var tooBig *http.MaxBytesError
 	var known *fault.Error
-	var broken unreadable
+	var broken *BodyError
 	switch {
 	case errors.As(err, &tooBig):
-		return fault.Wrap(err, fault.Exhausted, codeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
+		return fault.Wrap(err, fault.Exhausted, CodeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
 	case fault.CodeOf(err) == "disk_full", fault.CodeOf(err) == "storage_full":
 		return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this")
 	case errors.As(err, &known) && known.Kind != fault.Invalid:
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body came too slowly")
+		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body came too slowly")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body ended early")
+		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body ended early")
 	case errors.As(err, &broken):
-		return fault.Wrap(err, fault.Invalid, codeInvalidBody, "the request body is not framed as its headers announce")
+		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body is not framed as its headers announce")
 	default:
 		return err
 	}
 }
 
-func setErrorHeaders(c *gin.Context, status int, err error) {
+// SetHeaders sets the headers of an answer that reports err.
+func SetHeaders(h http.Header, status int, err error) {
 	var f *fault.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {
 		seconds := int(math.Ceil(f.RetryAfter.Seconds()))
-		c.Header("Retry-After", strconv.Itoa(seconds))
+		h.Set("Retry-After", strconv.Itoa(seconds))
 	}
 	if status == http.StatusUnauthorized {
-		c.Header("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", "Bearer")
 	}
-	c.Header("Cache-Control", "no-store")
+	h.Set("Cache-Control", "no-store")
 }
 
-// verdict returns the status of err on a surface and the code its body shows.
-func verdict(where surface, err error) (status int, code string) {
+// Verdict returns the status of err on a surface and the code its body shows.
+func Verdict(where Surface, err error) (status int, code string) {
 	kind, code := fault.KindOf(err), fault.CodeOf(err)
 	switch where {
-	case surfaceV2:
-		return v2Verdict(kind, code)
-	case surfaceAssets:
+	case V2:
+		return V2Verdict(kind, code)
+	case Assets:
 		return assetsVerdict(kind, code)
-	case surfacePrompt, surfaceCloud:
+	case Prompt, Cloud:
 		return cloudVerdict(kind, code)
 	}
 	return http.StatusInternalServerError, code
 }
 
-// v2Verdict is the table of the v2 contract (asset contract, Errors; v2 facts,
+// V2Verdict is the table of the v2 contract (asset contract, Errors; v2 facts,
 // section 7): a code always travels with its own status, else the kind decides.
-func v2Verdict(kind fault.Kind, code string) (int, string) {
+func V2Verdict(kind fault.Kind, code string) (int, string) {
 	switch code {
 	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
 		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body":
@@ -156,9 +135,9 @@ func v2Verdict(kind fault.Kind, code string) (int, string) {
 		return http.StatusNotImplemented, code
 	case "range_not_satisfiable":
 		return http.StatusRequestedRangeNotSatisfiable, code
-	case codeTooLarge:
+	case CodeTooLarge:
 		return http.StatusRequestEntityTooLarge, "invalid_body"
-	case codeMethod:
+	case CodeMethod:
 		return http.StatusMethodNotAllowed, code
 	}
 	return v2Kind(kind)
@@ -188,7 +167,7 @@ func v2Kind(kind fault.Kind) (int, string) {
 // assetsVerdict is v2's table where the asset contract differs: what is wrong
 // with a value is 422 (A-49, A-66), and every failure of ours is 500 (A-65).
 func assetsVerdict(kind fault.Kind, code string) (int, string) {
-	status, code := v2Verdict(kind, code)
+	status, code := V2Verdict(kind, code)
 	switch {
 	case status == http.StatusBadRequest && code != "invalid_cursor":
 		return http.StatusUnprocessableEntity, code
@@ -203,11 +182,11 @@ func cloudVerdict(kind fault.Kind, code string) (int, string) {
 	switch code {
 	case "insufficient_credits":
 		return http.StatusPaymentRequired, code
-	case codeTooLarge:
+	case CodeTooLarge:
 		return http.StatusRequestEntityTooLarge, code
-	case codeMethod:
+	case CodeMethod:
 		return http.StatusMethodNotAllowed, code
-	case codeMediaType:
+	case CodeMediaType:
 		return http.StatusUnsupportedMediaType, code
 	case "asset_in_use", "asset_id_taken", "hash_mismatch":
 		return http.StatusConflict, code
@@ -240,47 +219,53 @@ func cloudKind(kind fault.Kind) (int, string) {
 	return http.StatusInternalServerError, "internal_error"
 }
 
-type v2Envelope struct {
-	Error v2Error `json:"error"`
+// V2Envelope is the body of a failure on the v2 surface.
+type V2Envelope struct {
+	Error V2Error `json:"error"`
 }
 
-type v2Error struct {
+// V2Error is the failure inside a V2Envelope.
+type V2Error struct {
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
 }
 
-type cloudEnvelope struct {
+// CloudEnvelope is the body of a failure on the cloud surface.
+type CloudEnvelope struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-type promptEnvelope struct {
-	Error      promptError      `json:"error"`
+// PromptEnvelope is the body of a failure of POST /prompt.
+type PromptEnvelope struct {
+	Error      PromptError      `json:"error"`
 	NodeErrors graph.NodeErrors `json:"node_errors"`
 }
 
-type promptError struct {
+// PromptError is the failure inside a PromptEnvelope.
+type PromptError struct {
 	Type      string         `json:"type"`
 	Message   string         `json:"message"`
 	Details   string         `json:"details"`
 	ExtraInfo map[string]any `json:"extra_info"`
 }
 
-func envelope(where surface, status int, code string, err error) any {
-	if where == surfacePrompt {
+// Envelope returns the body that reports err on a surface.
+func Envelope(where Surface, status int, code string, err error) any {
+	if where == Prompt {
 		return promptRefusal(status, code, err)
 	}
-	message, details := publicText(status, err)
-	if where == surfaceCloud {
-		return cloudEnvelope{Code: code, Message: message}
+	message, details := PublicText(status, err)
+	if where == Cloud {
+		return CloudEnvelope{Code: code, Message: message}
 	}
-	return v2Envelope{Error: v2Error{Code: code, Message: message, Details: v2Details(err, details)}}
+	return V2Envelope{Error: V2Error{Code: code, Message: message, Details: v2Details(err, details)}}
 }
 
-// publicText returns what a client may read of err. Only a classified error that
+// PublicText returns what a client may read of err. Only a classified error that
 // is not our own fault speaks for itself.
-func publicText(status int, err error) (string, map[string]any) {
+func PublicText(status int, err error) (string, map[string]any) {
 	var f *fault.Error
 	if !errors.As(err, &f) || status == http.StatusInternalServerError {
 		if status == http.StatusServiceUnavailable || errors.Is(err, context.Canceled) {
@@ -291,7 +276,37 @@ func publicText(status int, err error) (string, map[string]any) {
 	return f.Message, f.Details
 }
 
-// retryLater marks a refusal as worth repeating after d.
-func retryLater(d time.Duration, code, message string) error {
+// RetryLater marks a refusal as worth repeating after d.
+func RetryLater(d time.Duration, code, message string) error {
 	return fault.New(fault.Exhausted, code, "%s", message).WithRetryAfter(d)
 }
+
+// Invalidf refuses a request that breaks a rule of its contract.
+func Invalidf(format string, args ...any) error {
+	return fault.New(fault.Invalid, CodeInvalid, format, args...)
+}
+
+// Nowhere is the failure of a request whose path no route has.
+func Nowhere() error {
+	return fault.New(fault.NotFound, CodeNowhere, "there is nothing at this path")
+}
+
+// MethodNotAllowed is the failure of a request whose path has routes for other methods only.
+func MethodNotAllowed(method string) error {
+	return fault.New(fault.Invalid, CodeMethod, "%s is not offered at this path", method)
+}
+
+// TooLarge is the failure of a request whose body is larger than limit bytes.
+func TooLarge(limit int64) error {
+	return fault.New(fault.Exhausted, CodeTooLarge, "the request body is larger than %d bytes", limit)
+}
+
+// BodyError is a failure to read the body of a request. It tells failures of the client's connection and framing from
+// failures of the service's own connections, which look the same inside.
+type BodyError struct{ Err error }
+
+// Error implements error.
+func (e *BodyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *BodyError) Unwrap() error { return e.Err }

@@ -1,4 +1,4 @@
-package api_test
+package limit_test
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/limit"
 )
 
 // An account with many requests for heavy work delays another by one piece, not by all of its own.
-func TestAccountsTakeTurnsAtHeavyWork(t *testing.T) {
+func TestSemaphoreServesAccountsInTurn(t *testing.T) {
 	t.Parallel()
-	turns := api.NewTurns(1, 1)
-	release, err := turns.Take(t.Context(), "busy")
+	sem := limit.NewSemaphore(1, 1)
+	release, err := sem.Acquire(t.Context(), "busy")
 	require.NoError(t, err)
 	got := make(chan string)
 	wait := func(ctx context.Context, account string, behind int) {
 		go func() {
-			release, err := turns.Take(ctx, account)
+			release, err := sem.Acquire(ctx, account)
 			if err != nil {
 				got <- "gave up"
 				return
@@ -27,7 +27,7 @@ func TestAccountsTakeTurnsAtHeavyWork(t *testing.T) {
 			got <- account
 			release()
 		}()
-		for turns.Waiting() <= behind {
+		for sem.Waiting() <= behind {
 			runtime.Gosched()
 		}
 	}
@@ -45,40 +45,40 @@ func TestAccountsTakeTurnsAtHeavyWork(t *testing.T) {
 		order = append(order, <-got)
 	}
 	require.Equal(t, []string{"busy", "other", "busy", "busy", "busy", "busy"}, order)
-	release, err = turns.Take(t.Context(), "busy")
-	require.NoError(t, err, "every place came back")
+	release, err = sem.Acquire(t.Context(), "busy")
+	require.NoError(t, err, "every slot was released")
 	release()
 }
 
-// An account whose work takes minutes leaves places to others, also while nobody else is there yet.
-func TestAnAccountHasItsShareOfThePlaces(t *testing.T) {
+// An account whose work takes minutes leaves slots to others, also while no other account waits yet.
+func TestSemaphoreLeavesSlotsToOtherAccounts(t *testing.T) {
 	t.Parallel()
-	turns := api.NewTurns(3, 2)
+	sem := limit.NewSemaphore(3, 2)
 	var busy []func()
 	for range 2 {
-		release, err := turns.Take(t.Context(), "busy")
+		release, err := sem.Acquire(t.Context(), "busy")
 		require.NoError(t, err)
 		busy = append(busy, release)
 	}
 	got := make(chan func())
 	go func() {
-		release, err := turns.Take(t.Context(), "busy")
+		release, err := sem.Acquire(t.Context(), "busy")
 		if err == nil {
 			got <- release
 		}
 	}()
-	for turns.Waiting() == 0 {
+	for sem.Waiting() == 0 {
 		runtime.Gosched()
 	}
-	release, err := turns.Take(t.Context(), "other")
+	release, err := sem.Acquire(t.Context(), "other")
 	require.NoError(t, err)
 	release()
-	require.Equal(t, 1, turns.Waiting(), "a place that came back is not for who has its share")
+	require.Equal(t, 1, sem.Waiting(), "a released slot does not go to an account that has its share")
 	busy[0]()
 	(<-got)()
 	busy[1]()
 	for range 2 {
-		_, err := turns.Take(t.Context(), "third")
-		require.NoError(t, err, "every place came back")
+		_, err := sem.Acquire(t.Context(), "third")
+		require.NoError(t, err, "every slot was released")
 	}
 }

@@ -1,0 +1,78 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// timeLayout is RFC 3339 with milliseconds and Z, which the strictest of the client libraries reads.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// Timestamp renders a time as every surface shows it: UTC, milliseconds, ending in Z.
+func Timestamp(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+// TimestampOrNil is Timestamp of a time that may be unknown.
+func TimestampOrNil(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := Timestamp(*t)
+	return &text
+}
+
+// NoContent answers 204.
+func NoContent(c *gin.Context) { answerEmpty(c, http.StatusNoContent) }
+
+// Redirect answers 302 with a link of this caller, which no cache keeps.
+func Redirect(c *gin.Context, link string) {
+	c.Header("Location", link)
+	c.Header("Cache-Control", "private, no-store")
+	answerEmpty(c, http.StatusFound)
+}
+
+// Unchanged answers 304 when the caller has the version that the tag names.
+func Unchanged(c *gin.Context, etag string) bool {
+	if !etagMatches(strings.Join(c.Request.Header.Values("If-None-Match"), ","), etag) {
+		return false
+	}
+	answerEmpty(c, http.StatusNotModified)
+	return true
+}
+
+func answerEmpty(c *gin.Context, status int) {
+	c.Status(status)
+	c.Writer.WriteHeaderNow()
+}
+
+func etagMatches(header, etag string) bool {
+	return slices.ContainsFunc(strings.Split(header, ","), func(candidate string) bool {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		return candidate == etag || candidate == "*"
+	})
+}
+
+// ETag returns the entity tag of a body.
+func ETag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// SetWriteTimeout gives the client that much time to take what is written next, or, at 0, any time. Whoever sets a
+// timeout lifts it in the end: net/http leaves it on the connection, for the requests that follow.
+func SetWriteTimeout(out *http.ResponseController, limit time.Duration) error {
+	until := time.Time{}
+	if limit > 0 {
+		until = time.Now().Add(limit)
+	}
+	if err := out.SetWriteDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}

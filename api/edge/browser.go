@@ -1,0 +1,136 @@
+package edge
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/gorilla/websocket"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Sealer encrypts the keys that browsers keep.
+type Sealer interface {
+	Seal(owner, secret string) []byte
+	Open(owner string, sealed []byte) (string, error)
+}
+
+const (
+	editorCookie = "millrace_editor"
+	editorOwner  = "editor" // owner of the sealed key: a cookie of the console is not taken for one of the editor
+)
+
+// KeptKey returns the key that a browser keeps in a cookie, "" without one that was sealed for owner.
+func KeptKey(r *http.Request, cookie, owner string, sealer Sealer) string {
+	kept, err := r.Cookie(cookie)
+	if err != nil {
+		return ""
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(kept.Value)
+	if err != nil {
+		return ""
+	}
+	key, err := sealer.Open(owner, sealed)
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
+// SealKey returns the value of a cookie in which a browser keeps a key.
+func SealKey(owner, key string, sealer Sealer) string {
+	return base64.RawURLEncoding.EncodeToString(sealer.Seal(owner, key))
+}
+
+// EditorCookie returns the cookie in which a browser keeps the key of an editor. Its value is empty for an empty key,
+// which takes the cookie away. With TLS and no path prefix it has the name that browsers let no other host set.
+func (e *Edge) EditorCookie(r *http.Request, key string) *http.Cookie {
+	name, secure, path := e.editorCookie(r)
+	cookie := &http.Cookie{Name: name, Path: path, MaxAge: -1, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
+	if key != "" {
+		cookie.Value, cookie.MaxAge = SealKey(editorOwner, key, e.Cookies), 0
+	}
+	return cookie
+}
+
+func (e *Edge) editorCookie(r *http.Request) (name string, secure bool, path string) {
+	base, err := url.Parse(e.BaseURL(r))
+	if err != nil {
+		base = &url.URL{}
+	}
+	name, secure, path = editorCookie, base.Scheme == "https", base.Path+"/"
+	if secure && path == "/" {
+		name = "__Host-" + name
+	}
+	return name, secure, path
+}
+
+// SignedIn returns the identity behind the editor's cookie of a browser.
+func (e *Edge) SignedIn(r *http.Request) (account.Identity, error) {
+	key := ""
+	if e.opts.Mode != account.ModeNone {
+		key = e.cookieKey(r)
+	}
+	return e.Auth.Authenticate(r.Context(), key)
+}
+
+// cookieKey returns the key in the editor's cookie, "" without one.
+func (e *Edge) cookieKey(r *http.Request) string {
+	name, _, _ := e.editorCookie(r)
+	return KeptKey(r, name, editorOwner, e.Cookies)
+}
+
+// Presented returns the secret of a request, "" without one: the one that it carries itself, and on the routes that an
+// editor uses the one in its browser's cookie. A cookie does not count when another site's page sent the request.
+func (e *Edge) Presented(c *gin.Context) (string, error) {
+	if secret := Credential(c.Request); secret != "" || !c.GetBool(cookiesCount) {
+		return secret, nil
+	}
+	key := e.cookieKey(c.Request)
+	if key != "" && !e.FromOurPage(c.Request) {
+		return "", fault.New(fault.Denied, "forbidden", "the sign-in of a browser counts for pages of this origin only")
+	}
+	return key, nil
+}
+
+// cookiesCount marks requests on routes where a browser's cookie may stand for a key.
+const cookiesCount = "millrace.cookies_count"
+
+// FromOurPage reports whether a page of this origin sent the request, or a person who opened the address. The
+// cookie is SameSite=Strict, so this is a second protection, and the only one against pages of sibling hosts:
+// browsers say where a request comes from in Sec-Fetch-Site (where they trust the connection) and in Origin
+// (on WebSockets and whatever is not GET or HEAD, always). A request that carries neither may only read.
+func (e *Edge) FromOurPage(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin != "" && !e.ownOrigin(r, origin) {
+		return false
+	}
+	reads := (r.Method == http.MethodGet || r.Method == http.MethodHead) && !websocket.IsWebSocketUpgrade(r)
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin":
+		return reads || origin != ""
+	case "none":
+		return reads
+	case "":
+		return reads || origin != ""
+	default: // cross-site, same-site
+		return false
+	}
+}
+
+// ownOrigin reports whether pages of an origin are ours. Where answers leave through TLS, a page without is not.
+func (e *Edge) ownOrigin(r *http.Request, origin string) bool {
+	from, err := url.Parse(origin)
+	if err != nil || from.Host == "" { // "null" has no host
+		return false
+	}
+	base, err := url.Parse(e.BaseURL(r))
+	if err != nil || base.Scheme == "https" && from.Scheme != "https" {
+		return false
+	}
+	return strings.EqualFold(from.Host, base.Host) || strings.EqualFold(from.Host, r.Host)
+}

@@ -1,0 +1,193 @@
+// Package edge is what all surfaces of the API share: routes, credentials, the guard against pages of other sites, and
+// the turning of errors into answers. It promises that no handler runs before its caller is known and may call it, and
+// that every answer, also of a handler that panics, has the shape of its surface. What a route does is left to the
+// surface that registers it.
+package edge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+)
+
+// Defaults of Options.
+const (
+	defaultMaxBody = 1 << 20
+	defaultRecheck = 15 * time.Second
+)
+
+// Options are the tunables of an Edge. The zero value serves mode none.
+type Options struct {
+	Mode           account.Mode   // default none
+	PublicURL      string         // of absolute links, may carry a path prefix; "" = from the request
+	AllowedHosts   []string       // further Host names in mode none, beside loopback ones; "*" = any
+	AllowedOrigins []string       // of web pages elsewhere that may call, such as https://app.example; "*" = all (not in mode none)
+	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
+	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
+	Recheck        time.Duration  // between two checks of the key of a socket or stream, default 15 seconds
+}
+
+func (o *Options) setDefaults() {
+	if o.Mode == "" {
+		o.Mode = account.ModeNone
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.Recheck == 0 {
+		o.Recheck = defaultRecheck
+	}
+}
+
+// Authenticator checks credentials.
+type Authenticator interface {
+	// Authenticate returns the identity behind the secret; "" is no credential.
+	// It fails with Unauthenticated when the secret does not suffice.
+	Authenticate(ctx context.Context, secret string) (account.Identity, error)
+}
+
+// Space knows whether there is space to store what a client sends. It must agree with the readiness of the service:
+// while it refuses, the API is not ready.
+type Space interface {
+	// CheckSpace fails, as Unavailable, while there is not enough space for more.
+	CheckSpace() error
+}
+
+// Storage knows how much an account may store.
+type Storage interface {
+	// Fits fails, as Denied with account.CodeStorage, unless the account may store that many bytes more.
+	Fits(ctx context.Context, account string, bytes int64) error
+	// Kept returns what the account stores.
+	Kept(ctx context.Context, account string) (account.Storage, error)
+}
+
+// Deps are the parts behind an Edge.
+type Deps struct {
+	Auth    Authenticator
+	Space   Space   // nil = there is always space
+	Storage Storage // nil = accounts store as much as they like
+	Cookies Sealer  // of the keys that browsers keep for an editor; nil = no cookie counts as a credential
+	Logger  *slog.Logger
+}
+
+// Edge is the part of a service that all surfaces share.
+type Edge struct {
+	Deps
+	opts     Options
+	public   *url.URL
+	dialects []Dialect
+}
+
+// Dialect is a part of the path space with credentials and failures of its own, such as the model router.
+type Dialect interface {
+	// Speaks reports whether the path belongs to the dialect, also where no route is.
+	Speaks(path string) bool
+	// Begin sets the headers that every answer has.
+	Begin(c *gin.Context)
+	// Identify returns the caller of a request.
+	Identify(c *gin.Context) (account.Identity, error)
+	// Fail answers with err.
+	Fail(c *gin.Context, err error)
+}
+
+// New returns the shared part of a service.
+func New(deps Deps, opts Options) (*Edge, error) {
+	opts.setDefaults()
+	e := &Edge{Deps: deps, opts: opts}
+	if opts.PublicURL == "" {
+		return e, nil
+	}
+	u, err := url.Parse(strings.TrimRight(opts.PublicURL, "/"))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the public URL must be http(s)://host[/prefix], without query and fragment")
+	}
+	e.public = u
+	return e, nil
+}
+
+// Add adds a dialect. It is called before Handler.
+func (e *Edge) Add(d Dialect) { e.dialects = append(e.dialects, d) }
+
+// dialect returns the dialect that a path belongs to, nil for that of package httperr.
+func (e *Edge) dialect(path string) Dialect {
+	for _, d := range e.dialects {
+		if d.Speaks(path) {
+			return d
+		}
+	}
+	return nil
+}
+
+// Mode returns how callers authenticate.
+func (e *Edge) Mode() account.Mode { return e.opts.Mode }
+
+// MaxBody returns the bound of ordinary JSON bodies, in bytes.
+func (e *Edge) MaxBody() int64 { return e.opts.MaxBody }
+
+// Recheck returns the time between two checks of the key of a socket or stream.
+func (e *Edge) Recheck() time.Duration { return e.opts.Recheck }
+
+// Mount returns the path prefix of the public URL, "" without one.
+func (e *Edge) Mount() string {
+	if e.public == nil {
+		return ""
+	}
+	return e.public.Path
+}
+
+// Handler serves the routes, and unknown where no route has the path.
+func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.Handler, error) {
+	gin.SetMode(gin.ReleaseMode)
+	g := gin.New()
+	g.HandleMethodNotAllowed = true
+	g.RedirectTrailingSlash = false
+	if err := g.SetTrustedProxies(nil); err != nil { // client addresses come from our own rule, see trusted
+		return nil, err
+	}
+	g.Use(e.identify, e.recoverPanic, e.guardHost)
+	g.NoRoute(e.wrap(Route{Access: Public, Handle: unknown}))
+	g.NoMethod(e.wrap(Route{Access: Public, Handle: methodNotAllowed}))
+	for _, r := range withHeads(routes) {
+		g.Handle(r.Method, r.Path, e.wrap(r))
+	}
+	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(keepSemicolons(g))), nil
+}
+
+// keepSemicolons lets a semicolon be part of a value, as editors write it in preview=webp;90. net/url
+// drops a parameter with a bare one.
+func keepSemicolons(next http.Handler) http.Handler {
+	next = http.AllowQuerySemicolons(next) // silences net/http's warning; no semicolon is left by then
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, ";") {
+			whole, u := *r, *r.URL
+			u.RawQuery = strings.ReplaceAll(u.RawQuery, ";", "%3B")
+			whole.URL, r = &u, &whole
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// stripPrefix serves requests with and without the public URL's path prefix: a proxy may pass it on or cut it off.
+func (e *Edge) stripPrefix(next http.Handler) http.Handler {
+	prefix := e.Mount()
+	if prefix == "" {
+		return next
+	}
+	stripped := http.StripPrefix(prefix, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
+			stripped.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

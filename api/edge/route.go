@@ -1,0 +1,125 @@
+package edge
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+)
+
+// Access says what a route asks of the caller.
+type Access uint8
+
+// What routes ask of their callers.
+const (
+	Read   Access = iota // a credential that may read
+	Write                // a credential that may write
+	Store                // the same, and space for what is to be stored (see Edge.CheckSpace)
+	Public               // nothing
+)
+
+// Route is one line of a resource's table. The shape of its errors follows from the path (see httperr.SurfaceOf and
+// Dialect).
+type Route struct {
+	Method string
+	Path   string
+	Access Access
+	Limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
+	Handle func(*gin.Context) error
+
+	Live    bool // the answer has no end of its own, so its headers alone cannot be asked for
+	Browser bool // an editor uses it: a browser's cookie may stand for a credential (see Edge.Presented)
+}
+
+// Cloud returns the routes with and without the /api prefix, as clients of both the hosted service and a self-hosted
+// runtime expect. They are those that an editor uses.
+func Cloud(routes ...Route) []Route {
+	all := make([]Route, 0, 2*len(routes))
+	for _, r := range routes {
+		r.Browser = true
+		prefixed := r
+		prefixed.Path = "/api" + r.Path
+		all = append(all, r, prefixed)
+	}
+	return all
+}
+
+// V2 returns the routes under /api/v2.
+func V2(routes ...Route) []Route {
+	for i := range routes {
+		routes[i].Path = "/api/v2" + routes[i].Path
+	}
+	return routes
+}
+
+// withHeads adds HEAD where GET is and HEAD is not (RFC 9110, section 9.1): net/http drops the body.
+func withHeads(all []Route) []Route {
+	own := map[string]bool{}
+	for _, r := range all {
+		own[r.Path] = own[r.Path] || r.Method == http.MethodHead
+	}
+	for _, r := range slices.Clone(all) {
+		if r.Method == http.MethodGet && !r.Live && !own[r.Path] {
+			r.Method = http.MethodHead
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// wrap turns a route into a gin handler: credential, bound of the body, handler, and the one place where an error
+// becomes an answer.
+func (e *Edge) wrap(r Route) gin.HandlerFunc {
+	limit := r.Limit
+	if limit == 0 {
+		limit = e.opts.MaxBody
+	}
+	cookies := r.Browser && e.Cookies != nil && e.opts.Mode != account.ModeNone
+	return func(c *gin.Context) {
+		if cookies {
+			c.Set(cookiesCount, true)
+		}
+		defer request.Watch(c.Request)()
+		err := e.Authorize(c, r.Access)
+		if err == nil && r.Access == Store {
+			err = e.CheckSpace(c, Caller(c).Account)
+		}
+		if err == nil && limit > 0 {
+			err = request.Bound(c, limit)
+		}
+		if err == nil {
+			err = r.Handle(c)
+		}
+		if err != nil {
+			e.fail(c, err)
+		}
+	}
+}
+
+// CheckSpace refuses a request that stores something while there is no space for more, in all or for the account. A
+// job that is accepted stores what it makes, however much that is.
+func (e *Edge) CheckSpace(c *gin.Context, account string) error {
+	if e.Space != nil {
+		if err := e.Space.CheckSpace(); err != nil {
+			return err
+		}
+	}
+	if e.Storage == nil {
+		return nil
+	}
+	return e.Storage.Fits(c.Request.Context(), account, 1)
+}
+
+// CheckQuota refuses bytes that the caller may not store beside those it stores already.
+func (e *Edge) CheckQuota(c *gin.Context, bytes int64) error {
+	if e.Storage == nil {
+		return nil
+	}
+	return e.Storage.Fits(c.Request.Context(), Caller(c).Account, bytes)
+}
+
+func methodNotAllowed(c *gin.Context) error { return httperr.MethodNotAllowed(c.Request.Method) }
