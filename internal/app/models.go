@@ -129,8 +129,8 @@ func (in *instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 	}
 	return &router.Hosting{
 		Catalog: in.catalog, Fetch: internet, Blobs: in.blobs, Assets: postgres.NewAssets(in.pool, in.events),
-		Signer: signer, Base: in.cfg.PublicURL, Kick: in.relay.Kick, Log: in.log,
-		Beat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
+		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Kick, Log: in.log,
+		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
 	}, nil
 }
 

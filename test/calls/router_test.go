@@ -91,7 +91,7 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 		Provider: &router.Provider{Catalog: models, Client: provider.New(internet, lookup, log), Log: log},
 		Hosts: &router.Hosting{
 			Catalog: models, Fetch: internet, Blobs: r.blobs, Assets: postgres.NewAssets(r.pool, r.events), Signer: r.signer,
-			Kick: func([]outbox.Intent) {}, Log: log,
+			Notify: func([]outbox.Intent) {}, Log: log,
 		},
 	}
 	r.run(t, deps)

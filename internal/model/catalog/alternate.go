@@ -15,22 +15,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// Alternate is another server of a model (router contract, model_provider): an entry of its own
-// says how that server is spoken to, and expressions translate between the two.
+// Alternate is another server of a model, which a caller chooses by the option model_provider. An entry of its own
+// says how that server is spoken to, and expressions translate bodies and answers between the two.
 type Alternate struct {
-	Server string // as model_provider names it
-	Model  *Model // how the server is spoken to, what it takes and what it costs
+	Server string // its value of model_provider
+	Model  *Model // the entry of the server: protocol, schemas, price
 
-	id       string // of Model
-	line     int    // in the file
+	id       string // id of Model
+	line     int    // line of the entry in its file
 	request  map[string]Expr
-	used     map[string]bool // fields of the native body that the request reads; nil = all
-	lossy    map[string]Expr // field -> when something of it is lost
+	used     map[string]bool // fields of the model's body that the translation reads; nil = all
+	lossy    map[string]Expr // field -> condition under which the translation loses a part of it
 	response Expr
 	fallback Expr
 }
 
-// Servers returns the names that model_provider takes for servers other than a model's own.
+// Servers returns the values of model_provider for servers other than a model's own.
 func Servers() []string { return []string{"fal", "wavespeed", "runware", "higgsfield"} }
 
 // Alternate returns the model's alternate of that name.
@@ -43,8 +43,8 @@ func (m *Model) Alternate(server string) (*Alternate, bool) {
 	return nil, false
 }
 
-// PriceAt is Price at the server that a call names; one that does not serve the model, as the names of
-// the model's own, gives the model's own price. strict says that the body is that server's already.
+// PriceAt is Price at a server. For a server that does not serve the model, and for the names of the model's own
+// server, it is the model's own price. strict says that the body is written for that server already.
 func (m *Model) PriceAt(server string, strict bool, body []byte) Estimate {
 	a, ok := m.Alternate(server)
 	if !ok {
@@ -53,20 +53,20 @@ func (m *Model) PriceAt(server string, strict bool, body []byte) Estimate {
 	if !strict {
 		translated, _, err := a.Request(body)
 		if err != nil {
-			return Estimate{Source: PriceUnknown, Reason: "the body cannot be translated for " + server}
+			return Estimate{Source: PriceUnknown, Reason: "the body cannot be translated into a request of " + server}
 		}
 		body = translated
 	}
 	return a.Model.Price(body)
 }
 
-// StandsIn reports whether the alternate may serve this body in the place of a server that is away.
-func (a *Alternate) StandsIn(body []byte) bool {
+// CanReplace reports whether the alternate may serve this body while the model's own server is away.
+func (a *Alternate) CanReplace(body []byte) bool {
 	return !a.fallback.Set() || a.fallback.Holds(Scope{Input: decodeBounded(body)})
 }
 
-// Request translates a body of the model into one of the alternate's, and names the top-level fields
-// of which something is lost, sorted. body is one JSON object. A number beyond 64 bits is rounded.
+// Request translates a body of the model, one JSON object, into a body for the alternate. It also returns the sorted
+// names of the top-level fields that the translation loses, whole or in part. A number beyond 64 bits is rounded.
 func (a *Alternate) Request(body []byte) (translated []byte, dropped []string, err error) {
 	if a.request == nil {
 		return body, nil, nil
@@ -87,7 +87,7 @@ func (a *Alternate) Request(body []byte) (translated []byte, dropped []string, e
 	return translated, a.lost(scope), nil
 }
 
-// lost names the fields that have a value and do not come through whole.
+// lost names the fields that have a value and are not translated whole.
 func (a *Alternate) lost(s Scope) []string {
 	lost := map[string]bool{}
 	object, _ := s.Input.(map[string]any)
@@ -104,11 +104,11 @@ func (a *Alternate) lost(s Scope) []string {
 	return slices.Sorted(maps.Keys(lost))
 }
 
-// Translates reports whether answers of the alternate have another shape than the model's.
+// Translates reports whether the alternate's answers have to be translated into the model's format.
 func (a *Alternate) Translates() bool { return a.response.Set() }
 
-// Response translates an answer of the alternate into one of the model m, whose output schema it
-// then keeps to. input is the caller's body; handle is empty for a synchronous alternate.
+// Response translates an answer of the alternate into an answer of the model m and checks it against m's output
+// schema. input is the caller's body; handle is empty for a synchronous alternate.
 func (a *Alternate) Response(m *Model, input, answer []byte, handle string) ([]byte, error) {
 	caller, err := jsondoc.Whole(input)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *Alternate) Response(m *Model, input, answer []byte, handle string) ([]b
 	}
 	object, ok := a.response.Eval(Scope{Status: 200, Input: caller, Body: document, Handle: handle}).(map[string]any)
 	if !ok {
-		return nil, errors.New("the answer has not what its translation needs")
+		return nil, errors.New("the answer lacks a value that its translation needs")
 	}
 	translated, err := encode(object)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *Alternate) Response(m *Model, input, answer []byte, handle string) ([]b
 	}
 	if m.output != nil {
 		if broken := m.output.violations(translated); len(broken) > 0 {
-			return nil, fmt.Errorf("the translated answer breaks the output schema of %s at %v: %s", m.ID, broken[0].path, broken[0].msg)
+			return nil, fmt.Errorf("the translated answer does not match the output schema of %s at %v: %s", m.ID, broken[0].path, broken[0].msg)
 		}
 	}
 	return translated, nil
@@ -144,7 +144,7 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// alternate is an Alternate as written.
+// alternate is an Alternate as written in an entry file.
 type alternate struct {
 	Server, Model      string
 	Request, Lossy     map[string]Expr
@@ -152,7 +152,7 @@ type alternate struct {
 	node               *yaml.Node
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler; it keeps where the alternate stands.
+// UnmarshalYAML implements yaml.Unmarshaler; it keeps the node, for its line.
 func (a *alternate) UnmarshalYAML(n *yaml.Node) error {
 	type plain alternate
 	if err := n.Decode((*plain)(a)); err != nil {
@@ -173,8 +173,8 @@ func (a *alternate) compile() (*Alternate, error) {
 	}, nil
 }
 
-// inputsOf returns the top-level fields of the caller's body that expressions read; nil when one
-// reads all of it.
+// inputsOf returns the top-level fields of the caller's body that the expressions read; nil when an expression reads
+// the whole body.
 func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
 	found := inputs{fields: map[string]bool{}}
 	for _, e := range expressions {
@@ -190,8 +190,8 @@ func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
 	return found.fields, nil
 }
 
-// inputs collects members of "input". Each of them holds one mention of it; a mention more is of
-// the whole.
+// inputs collects the members of "input" that an expression reads. Every member access mentions "input" once; more
+// mentions than member accesses mean that the whole of it is read.
 type inputs struct {
 	fields         map[string]bool
 	members, whole int
@@ -214,7 +214,7 @@ func (i *inputs) Visit(node *ast.Node) {
 	}
 }
 
-// joinAlternates finds the entries of the model's alternates and tries the translation on its example.
+// joinAlternates finds the entries of the model's alternates and tries the translations on the model's example.
 func (m *Model) joinAlternates(models map[string]*Model) []error {
 	var problems []error
 	seen := map[string]bool{}
@@ -223,11 +223,11 @@ func (m *Model) joinAlternates(models map[string]*Model) []error {
 		var problem string
 		switch {
 		case seen[a.Server]:
-			problem = fmt.Sprintf("the server %s stands twice", a.Server)
+			problem = fmt.Sprintf("the server %s is listed twice", a.Server)
 		case a.Model == nil:
 			problem = fmt.Sprintf("there is no model %s", a.id)
 		case a.Model == m:
-			problem = "a model is no alternate of itself"
+			problem = "a model cannot be an alternate of itself"
 		default:
 			problem = a.tried(m)
 		}
@@ -239,7 +239,7 @@ func (m *Model) joinAlternates(models map[string]*Model) []error {
 	return problems
 }
 
-// tried translates the model's example and returns what the alternate would refuse of it.
+// tried translates the model's example and returns the reason why the alternate would refuse it, or "".
 func (a *Alternate) tried(m *Model) string {
 	if m.Example == nil {
 		return ""
@@ -249,7 +249,7 @@ func (a *Alternate) tried(m *Model) string {
 		return err.Error()
 	}
 	if broken := a.Model.Validate(body); len(broken) > 0 {
-		return fmt.Sprintf("the example, translated, breaks the input schema of %s at %v: %s", a.id, broken[0].Loc, broken[0].Msg)
+		return fmt.Sprintf("the translated example does not match the input schema of %s at %v: %s", a.id, broken[0].Loc, broken[0].Msg)
 	}
 	return ""
 }

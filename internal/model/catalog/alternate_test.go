@@ -18,7 +18,7 @@ func alternate(t *testing.T, model, server string) (*catalog.Model, *catalog.Alt
 	return m, a
 }
 
-func TestABodyIsTranslatedAndWhatIsLostIsNamed(t *testing.T) {
+func TestATranslatedBodyNamesTheFieldsItLoses(t *testing.T) {
 	t.Parallel()
 	_, fal := alternate(t, "bfl/flux-2-pro", "fal")
 	picture := strings.Repeat("A", 10_000)
@@ -26,17 +26,17 @@ func TestABodyIsTranslatedAndWhatIsLostIsNamed(t *testing.T) {
 		body, want string
 		dropped    []string
 	}{
-		"everything has a place": {
+		"every field is translated": {
 			`{"prompt":"x","width":1024,"height":768,"seed":9007199254740993,"safety_tolerance":3,"output_format":"png"}`,
 			`{"prompt":"x","image_size":{"width":1024,"height":768},"seed":9007199254740993,"safety_tolerance":"3","output_format":"png"}`, nil,
 		},
-		"null is no value": {`{"prompt":"x","width":null,"webhook_url":null,"seed":null}`, `{"prompt":"x","image_size":"square_hd"}`, nil},
-		"fields without a place": {
+		"null counts as no value": {`{"prompt":"x","width":null,"webhook_url":null,"seed":null}`, `{"prompt":"x","image_size":"square_hd"}`, nil},
+		"fields that are lost": {
 			`{"prompt":"x","webhook_url":"https://a.example","input_image":"` + picture + `","other":1}`,
 			`{"prompt":"x","image_size":"square_hd"}`,
 			[]string{"input_image", "other", "webhook_url"},
 		},
-		"values without a place": {
+		"values that are lost": {
 			`{"prompt":"x","safety_tolerance":0,"output_format":"webp"}`,
 			`{"prompt":"x","image_size":"square_hd","safety_tolerance":"1","output_format":"png"}`,
 			[]string{"output_format", "safety_tolerance"},
@@ -52,8 +52,8 @@ func TestABodyIsTranslatedAndWhatIsLostIsNamed(t *testing.T) {
 			require.Empty(t, fal.Model.Validate(got), "the other server takes it")
 		})
 	}
-	require.True(t, fal.StandsIn([]byte(`{"prompt":"x"}`)))
-	require.False(t, fal.StandsIn([]byte(`{"prompt":"x","input_image_2":"y"}`)), "a picture is not left out unasked")
+	require.True(t, fal.CanReplace([]byte(`{"prompt":"x"}`)))
+	require.False(t, fal.CanReplace([]byte(`{"prompt":"x","input_image_2":"y"}`)), "an alternate that would drop a picture is not chosen unasked")
 }
 
 func TestAnAnswerIsTranslatedIntoTheModelsOwnShape(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAnAnswerIsTranslatedIntoTheModelsOwnShape(t *testing.T) {
 	}
 }
 
-func TestAnAlternateThatDoesNotFitIsReported(t *testing.T) {
+func TestAMismatchedAlternateIsReported(t *testing.T) {
 	t.Parallel()
 	other := `
   - model: other
@@ -88,9 +88,9 @@ func TestAnAlternateThatDoesNotFitIsReported(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
 		"unknown server": {one("      - {server: nowhere, model: acme/other}\n"), `a.yaml:10: models[0].alternates[0].server: "nowhere" is not allowed; it takes one of fal`},
 		"unknown model":  {one("      - {server: fal, model: acme/none}\n"), "a.yaml:10: alternates of acme/one: there is no model acme/none"},
-		"itself":         {one("      - {server: fal, model: acme/one}\n"), "a.yaml:10: alternates of acme/one: a model is no alternate of itself"},
-		"twice":          {one("      - {server: fal, model: acme/other, request: {text: input.prompt}}\n      - {server: fal, model: acme/other}\n"), "a.yaml:11: alternates of acme/one: the server fal stands twice"},
-		"wrong request":  {one("      - {server: fal, model: acme/other, request: {txt: input.prompt}}\n"), "the example, translated, breaks the input schema of acme/other at [body text]: Field required"},
+		"itself":         {one("      - {server: fal, model: acme/one}\n"), "a.yaml:10: alternates of acme/one: a model cannot be an alternate of itself"},
+		"twice":          {one("      - {server: fal, model: acme/other, request: {text: input.prompt}}\n      - {server: fal, model: acme/other}\n"), "a.yaml:11: alternates of acme/one: the server fal is listed twice"},
+		"wrong request":  {one("      - {server: fal, model: acme/other, request: {txt: input.prompt}}\n"), "the translated example does not match the input schema of acme/other at [body text]: Field required"},
 		"expression":     {one("      - {server: fal, model: acme/other, request: {text: input.(}}\n"), "models[0].alternates[0].request.text: the expression \"input.(\" does not compile"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestAnAlternateThatDoesNotFitIsReported(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAnEstimateIsThatOfTheServerThatIsNamed(t *testing.T) {
+func TestAnEstimateIsThatOfTheNamedServer(t *testing.T) {
 	t.Parallel()
 	m, _ := alternate(t, "bfl/flux-2-pro", "fal")
 	body := []byte(`{"prompt":"x","width":1024,"height":2048}`)

@@ -10,21 +10,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Defaults of what an entry leaves out.
+// Defaults of fields that an entry leaves out.
 const (
-	defaultAnswer    = 2 * time.Minute  // most synchronous models answer within one
-	defaultStall     = 90 * time.Second // a model computing before its first byte is silent
-	defaultTotal     = 20 * time.Minute // the slowest film of the catalog is about ten
+	defaultAnswer    = 2 * time.Minute  // minutes: most synchronous models answer within one
+	defaultStall     = 90 * time.Second // a model is silent while it computes its first byte
+	defaultTotal     = 20 * time.Minute // the slowest video of the catalog takes about ten minutes
 	defaultFirstPoll = time.Second
 	defaultPollEvery = 2 * time.Second
 	defaultBytes     = 256 << 20
-	maxLifetime      = 24 * time.Hour // of hosted results (checklist R-102)
+	maxLifetime      = 24 * time.Hour // of hosted results
 )
 
 // simulatorBase is the base of entries that the provider simulator serves.
 const simulatorBase = "simulator"
 
-// address returns the provider's base address and what the operator allows with it.
+// address returns the provider's base address, and the private host:port that the operator allows with it.
 func (f *file) address(opts Options) (base string, allow []string, ok bool) {
 	base, overridden := opts.Bases[f.Provider]
 	if !overridden {
@@ -141,36 +141,36 @@ func or[T comparable](value, fallback T) T {
 	return value
 }
 
-// inconsistent returns what fields of the entry contradict each other, or "".
+// inconsistent returns the first contradiction between fields of the entry, or "".
 func (m *Model) inconsistent() string {
 	polls := m.Protocol == SubmitPoll
 	switch {
 	case len(m.ID) > maxIDLength:
-		return fmt.Sprintf("the id %s is longer than %d characters", m.ID, maxIDLength)
+		return fmt.Sprintf("the id %s has more than %d characters", m.ID, maxIDLength)
 	case reserved[m.Name]:
-		return fmt.Sprintf("%q is a route of the API and cannot be a model", m.Name)
+		return fmt.Sprintf("%q is a route of the API and cannot be the name of a model", m.Name)
 	case !m.Submit.URL.Set():
-		return "needs submit.url, where a call goes"
+		return "needs submit.url, the address that calls are sent to"
 	case polls && (!m.Handle.Set() || !m.Poll.URL.Set() || !m.Done.Set()):
 		return "protocol submit-poll needs handle, poll.url and done"
 	case !polls && (m.Handle.Set() || m.Poll.URL.Set() || m.Result.URL.Set()):
 		return fmt.Sprintf("handle, poll and result belong to protocol submit-poll, not %s", m.Protocol)
 	case (m.Encoding == EncodingTasks) != (m.Task.ID != "" || len(m.Task.Members) > 0):
-		return "task says what encoding tasks adds to a body; the one needs the other"
+		return "task and encoding: tasks belong together: task names the members that the encoding adds"
 	case m.Auth.Kind != "none" && len(m.Auth.Env) == 0:
-		return "auth needs env, the variables that hold the credential"
+		return "auth needs env, the names of the variables that hold the credential"
 	case m.Auth.Kind == "header" && m.Auth.Header == "":
-		return "auth of kind header needs header"
+		return "auth of kind header needs header, the name of the header"
 	case m.Hosting.Lifetime > maxLifetime:
 		return fmt.Sprintf("hosting.lifetime is at most %s", maxLifetime)
 	case m.price.asOf == "":
-		return "needs price; with unknown: and the reason where it cannot be told"
+		return "needs price; where the price is not known beforehand, price.unknown gives the reason"
 	default:
 		return ""
 	}
 }
 
-// reserved are the words that follow a model's address in routes (checklist R-05).
+// reserved are the path segments that follow a model's id in routes.
 var reserved = map[string]bool{"requests": true, "estimate": true, "openapi.json": true}
 
 // schemas compiles the input and output schema.
@@ -183,7 +183,7 @@ func (e *entry) schemas(m *Model) error {
 	return err
 }
 
-// checkExample refuses an example that the entry's own input schema refuses.
+// checkExample refuses an example that does not match the entry's own input schema.
 func (e *entry) checkExample(m *Model) error {
 	if e.Example.IsZero() {
 		return nil
@@ -201,7 +201,7 @@ func (e *entry) checkExample(m *Model) error {
 	for _, step := range violations[0].Loc[1:] {
 		steps = append(steps, fmt.Sprint(step))
 	}
-	return &problem{at(&e.Example, steps), fmt.Sprintf("the example breaks the entry's own input schema at %s: %s", strings.Join(steps, "."), violations[0].Msg)}
+	return &problem{at(&e.Example, steps), fmt.Sprintf("the example does not match the entry's own input schema at %s: %s", strings.Join(steps, "."), violations[0].Msg)}
 }
 
 var _ yaml.Unmarshaler = (*Expr)(nil)

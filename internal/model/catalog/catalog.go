@@ -7,43 +7,42 @@ import (
 	"time"
 )
 
-// Bounds of model ids; the pattern of their segments is in the entry schema (checklist ).
+// Bounds of model ids; the pattern of their segments is in the entry schema.
 const (
 	maxProviderLength = 64
 	maxNameLength     = 128
 	maxIDLength       = maxProviderLength + 1 + maxNameLength
 )
 
-// Catalog is the set of models now. Reloading swaps its snapshot at once; whoever holds a
-// snapshot or a model keeps it unchanged.
+// Catalog is the current set of models. A reload swaps its snapshot atomically; snapshots and models that were
+// handed out before do not change.
 type Catalog struct {
 	current atomic.Pointer[Snapshot]
 	options Options
 
 	mu     sync.Mutex  // guards former
-	former []*Snapshot // newest first: what calls under way were accepted with
+	former []*Snapshot // newest first: the snapshots that unfinished calls were accepted with
 }
 
-// maxFormer is how many former states of the catalog are kept; one of 1,000 models takes a few megabytes.
+// maxFormer bounds how many former snapshots are kept; a snapshot of 1,000 models takes a few megabytes.
 const maxFormer = 8
 
-// Options say where models come from besides the embedded entries.
+// Options configure the sources of models besides the embedded entries.
 type Options struct {
 	// Dirs are directories of *.yaml files, read in order. A later entry replaces an earlier one
 	// with the same id.
 	Dirs []string
-	// Bases replaces a provider's address: a simulator, a regional endpoint, a proxy of one's own.
-	// Such an address is allowed although it may not be public.
+	// Bases maps a provider to the address that replaces its own: a simulator, a regional endpoint, a proxy. Such an
+	// address may be private.
 	Bases map[string]string
-	// Simulator is the address of the provider simulator that serves sim/*; "" leaves these out.
+	// Simulator is the address of the provider simulator that serves sim/*; "" leaves these models out.
 	Simulator string
 }
 
 // Snapshot returns the catalog as it is now.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
 
-// At returns the catalog as it was in the state of that hash, or as it is now when this process does not
-// know that state (any more).
+// At returns the snapshot of that hash, or the current one when this process does not have it (any more).
 func (c *Catalog) At(hash string) *Snapshot {
 	now := c.Snapshot()
 	if hash == "" || hash == now.Hash() {
@@ -59,9 +58,8 @@ func (c *Catalog) At(hash string) *Snapshot {
 	return now
 }
 
-// Find returns a model as it was in the state of that hash. Of a state that this process does not know, it
-// is the model as it is now, or as it was last: what a call needs that is under way while its model leaves
-// the catalog.
+// Find returns a model from the snapshot of that hash. When this process does not have that snapshot, it returns the
+// current model, or the latest former one: a running call still needs its model after it left the catalog.
 func (c *Catalog) Find(id, hash string) (*Model, bool) {
 	if m, ok := c.At(hash).Find(id); ok {
 		return m, true
@@ -79,15 +77,15 @@ func (c *Catalog) Find(id, hash string) (*Model, bool) {
 	return nil, false
 }
 
-// replace makes a snapshot the current one and keeps the one before.
+// replace makes s the current snapshot and keeps the previous one.
 func (c *Catalog) replace(s *Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.former = append([]*Snapshot{c.current.Swap(s)}, c.former[:min(len(c.former), maxFormer-1)]...)
 }
 
-// Load reads the embedded entries and the directories of the options. All problems of all files
-// are reported, each with its file, line and field.
+// Load reads the embedded entries and the directories of the options. Its error reports every problem of every file,
+// with file, line and field.
 func Load(opts Options) (*Catalog, error) {
 	files, err := readFiles(opts.Dirs)
 	if err != nil {
@@ -102,8 +100,7 @@ func Load(opts Options) (*Catalog, error) {
 	return c, nil
 }
 
-// Reload reads the files again and swaps the snapshot when they changed. After an error the old
-// snapshot stays.
+// Reload reads the files again and swaps the snapshot when they have changed. After an error the old snapshot stays.
 func (c *Catalog) Reload() (changed bool, err error) {
 	files, err := readFiles(c.options.Dirs)
 	if err != nil {
@@ -120,8 +117,8 @@ func (c *Catalog) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Watch reloads the catalog until ctx ends, looking at its directories every so often. report is
-// told about every change, with a nil error, and about every new problem, once.
+// Watch reloads the catalog every so often until ctx ends. It calls report with a nil error after each change, and
+// with the error when a new problem appears, once for each problem.
 func (c *Catalog) Watch(ctx context.Context, every time.Duration, report func(*Snapshot, error)) {
 	if len(c.options.Dirs) == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// load returns the embedded catalog and what the given files add, with a simulator.
+// load returns the embedded catalog with the given files added, and with a simulator.
 func load(t *testing.T, files map[string]string) (*catalog.Catalog, error) {
 	t.Helper()
 	return catalog.Load(catalog.Options{Dirs: []string{write(t, t.TempDir(), files)}, Simulator: "http://127.0.0.1:9"})
@@ -37,20 +37,20 @@ models:
 func TestABrokenEntryIsReportedWithFileLineAndField(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ content, want string }{
-		"unknown field":       {header + "  - model: a\n    protocoll: sync\n", "a.yaml:6: models[0].protocoll: has no field protocoll (is it protocol?)"},
-		"not an allowed word": {header + "  - model: a\n    protocol: rest\n", `a.yaml:6: models[0].protocol: "rest" is not allowed; it takes one of sync, submit-poll, bytes`},
-		"segment":             {header + "  - model: Big_Model\n", `a.yaml:5: models[0].model: "Big_Model" does not match`},
-		"expression":          {header + "  - model: a\n    submit: {url: /a}\n    message: body.(\n", `a.yaml:7: models[0].message: the expression "body.(" does not compile`},
-		"unknown name":        {header + "  - model: a\n    submit: {url: /a}\n    message: answer.text\n", "unknown name answer"},
-		"duration":            {header + "  - model: a\n    limits: {total: 0s}\n", "a.yaml:6: models[0].limits.total: takes a positive duration"},
-		"missing part":        {header + "  - model: a\n    protocol: submit-poll\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n", "a.yaml:5: models[0]: protocol submit-poll needs handle, poll.url and done"},
-		"hosting too long":    {header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    hosting: {assets: [/url], lifetime: 25h}\n", "hosting.lifetime is at most 24h"},
-		"bad schema":          {header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    input: {type: objekt}\n", "a.yaml:8: models[0].input: the schema does not compile"},
-		"bad example":         {header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    input: {type: object, required: [prompt], properties: {prompt: {type: string}}}\n    example: {prompt: 3}\n", "models[0].example.prompt: the example breaks the entry's own input schema at prompt: Input should be a valid string"},
-		"not YAML":            {"provider: [", "a.yaml: yaml: line 1"},
-		"empty":               {"", "a.yaml: the file is empty"},
-		"reserved word":       {header + "  - model: requests\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n", `"requests" is a route of the API`},
-		"endless anchor":      {"schemas: &a {x: *a}\n" + header + "  - model: a\n", "contains itself"},
+		"unknown field":              {header + "  - model: a\n    protocoll: sync\n", "a.yaml:6: models[0].protocoll: has no field protocoll (is it protocol?)"},
+		"a word that is not allowed": {header + "  - model: a\n    protocol: rest\n", `a.yaml:6: models[0].protocol: "rest" is not allowed; it takes one of sync, submit-poll, bytes`},
+		"segment":                    {header + "  - model: Big_Model\n", `a.yaml:5: models[0].model: "Big_Model" does not match`},
+		"expression":                 {header + "  - model: a\n    submit: {url: /a}\n    message: body.(\n", `a.yaml:7: models[0].message: the expression "body.(" does not compile`},
+		"unknown name":               {header + "  - model: a\n    submit: {url: /a}\n    message: answer.text\n", "unknown name answer"},
+		"duration":                   {header + "  - model: a\n    limits: {total: 0s}\n", "a.yaml:6: models[0].limits.total: takes a positive duration"},
+		"missing part":               {header + "  - model: a\n    protocol: submit-poll\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n", "a.yaml:5: models[0]: protocol submit-poll needs handle, poll.url and done"},
+		"hosting too long":           {header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    hosting: {assets: [/url], lifetime: 25h}\n", "hosting.lifetime is at most 24h"},
+		"bad schema":                 {header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    input: {type: objekt}\n", "a.yaml:8: models[0].input: the schema does not compile"},
+		"bad example":                {header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    input: {type: object, required: [prompt], properties: {prompt: {type: string}}}\n    example: {prompt: 3}\n", "models[0].example.prompt: the example does not match the entry's own input schema at prompt: Input should be a valid string"},
+		"not YAML":                   {"provider: [", "a.yaml: yaml: line 1"},
+		"empty":                      {"", "a.yaml: the file is empty"},
+		"reserved word":              {header + "  - model: requests\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n", `"requests" is a route of the API`},
+		"endless anchor":             {"schemas: &a {x: *a}\n" + header + "  - model: a\n", "contains itself"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestReloadSwapsTheSnapshotAndKeepsItOnErrors(t *testing.T) {
 	require.True(t, ok)
 	require.NotEqual(t, before.Hash(), c.Snapshot().Hash())
 	_, ok = before.Find("acme/thing-2")
-	require.False(t, ok, "a snapshot that somebody holds does not change")
+	require.False(t, ok, "a snapshot that was handed out does not change")
 }
 
 func TestAModelWithoutItsKeyIsNotEnabled(t *testing.T) {
@@ -167,7 +167,7 @@ func writeFile(tb testing.TB, dir, content string) {
 	require.NoError(tb, os.WriteFile(filepath.Join(dir, "many.yaml"), []byte(content), 0o600))
 }
 
-func TestWatchTakesOverChangesAndReportsMistakesOnce(t *testing.T) {
+func TestWatchReloadsChangesAndReportsEachMistakeOnce(t *testing.T) {
 	t.Parallel()
 	dir := write(t, t.TempDir(), map[string]string{"a.yaml": acme})
 	c, err := catalog.Load(catalog.Options{Dirs: []string{dir}})
@@ -206,7 +206,7 @@ func FuzzEntryFile(f *testing.F) {
 	})
 }
 
-func TestModelsAreFoundAsCallsWereAcceptedWithThem(t *testing.T) {
+func TestFindReturnsTheModelThatACallWasAcceptedWith(t *testing.T) {
 	t.Parallel()
 	const entry = header + "  - {model: a, title: %s, submit: {url: /a}, price: {exact: \"1\", as_of: 2026-01-01}}\n"
 	dir := write(t, t.TempDir(), map[string]string{"a.yaml": strings.Replace(entry, "%s", "One", 1)})
@@ -226,16 +226,16 @@ func TestModelsAreFoundAsCallsWereAcceptedWithThem(t *testing.T) {
 	second := replace(strings.Replace(entry, "%s", "Two", 1))
 	replace(header + "  - {model: b, submit: {url: /b}, price: {exact: \"1\", as_of: 2026-01-01}}\n")
 	require.Same(t, first, c.At(first.Hash()))
-	require.Same(t, c.Snapshot(), c.At("a state of another process"))
+	require.Same(t, c.Snapshot(), c.At("a snapshot of another process"))
 	for state, want := range map[string]string{first.Hash(): "One", second.Hash(): "Two", "": "Two", "of another process": "Two"} {
 		m, ok := c.Find("acme/a", state)
 		require.True(t, ok)
-		require.Equal(t, want, m.Title, "as it was, or as it was last")
+		require.Equal(t, want, m.Title, "the former snapshot, or the latest one")
 	}
 	_, ok = c.Find("acme/none", first.Hash())
 	require.False(t, ok)
 	for i := range 20 {
 		replace(header + "  - {model: b, title: T" + strings.Repeat("x", i) + ", submit: {url: /b}, price: {exact: \"1\", as_of: 2026-01-01}}\n")
 	}
-	require.Same(t, c.Snapshot(), c.At(first.Hash()), "what is kept is bounded")
+	require.Same(t, c.Snapshot(), c.At(first.Hash()), "the number of former snapshots is bounded")
 }

@@ -11,7 +11,7 @@ import (
 //go:embed common.yaml
 var commonFile []byte
 
-// common is what all entries share.
+// common holds the rules that all entries share.
 type common struct {
 	Errors   []errorRule
 	Messages []Expr

@@ -11,17 +11,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// CursorLifetime is how long a page cursor is good (checklist R-29).
+// CursorLifetime is how long a page cursor is valid (R-29).
 const CursorLifetime = 24 * time.Hour
 
-// cursorPattern and its length are the router contract's (checklist R-06).
+// cursorPattern is the form that the router contract gives cursors (R-06).
 var cursorPattern = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{1,512}$`)
 
-const cursorTag = 16 // bytes of the HMAC kept: 128 bits
+const cursorTag = 16 // bytes kept of the HMAC
 
-// Cursors makes and reads the page cursors of the model list: the last id served and when the
-// cursor ends, authenticated, so that only the server makes them. A cursor holds a place in the
-// order of ids and not an offset, so it survives every change of the catalog.
+// Cursors makes and reads the page cursors of the model list. A cursor holds the last id served and its own expiry,
+// authenticated with an HMAC. Since it names an id and no offset, it stays right when the catalog changes.
 type Cursors struct {
 	key []byte
 	now func() time.Time

@@ -18,9 +18,9 @@ var english = message.NewPrinter(language.English)
 
 func distance(a, b string) int { return levenshtein.ComputeDistance(a, b) }
 
-// innermost returns the errors that say what is wrong. Of alternatives (anyOf, oneOf) it follows
-// the one that the value was meant for: the one that fails deepest; when none stands out, the
-// alternative itself is the error.
+// innermost returns the innermost errors of e. Of alternatives (anyOf, oneOf) it follows the one that the value was
+// probably meant for: the one that fails deepest. When no alternative fails deeper than the others, the choice itself
+// is the error.
 func innermost(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -52,8 +52,8 @@ func chosen(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return []*jsonschema.ValidationError{e}
 }
 
-// wrongKind reports whether an alternative was not meant: the value itself has another type or
-// is another constant.
+// wrongKind reports whether the alternative was not meant, because the value itself has another type or is another
+// constant.
 func wrongKind(leaf, of *jsonschema.ValidationError) bool {
 	if len(leaf.InstanceLocation) > len(of.InstanceLocation)+1 {
 		return false
@@ -67,7 +67,7 @@ func wrongKind(leaf, of *jsonschema.ValidationError) bool {
 	return false
 }
 
-// describe puts an error into the words and types that clients of FastAPI-like services know.
+// describe gives an error the message and the type that FastAPI would give it, which clients know.
 func describe(e *jsonschema.ValidationError) []violation {
 	path := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {

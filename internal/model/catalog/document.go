@@ -11,13 +11,13 @@ import (
 // Version is a version of the router API.
 type Version string
 
-// The versions. The v1 document holds the input schema only (checklist R-84).
+// The versions. The document of v1 holds the input schema only.
 const (
 	V1 Version = "v1"
 	V2 Version = "v2"
 )
 
-// Document is a model's schema document as served, with its strong entity tag.
+// Document is the schema document of a model as it is served, with its strong entity tag.
 type Document struct {
 	Content []byte
 	ETag    string // with its quotation marks
@@ -37,8 +37,8 @@ type documentKey struct {
 // maxCachedBases bounds the cache where the base address comes from requests.
 const maxCachedBases = 64
 
-// Document returns the OpenAPI 3.0.2 document of the model for a version of the router API
-// served at baseURL (checklist ). The content is shared and not to be changed.
+// Document returns the OpenAPI 3.0.2 document of the model for a version of the router API that is served at baseURL
+// . The content is shared; callers must not change it.
 func (m *Model) Document(version Version, baseURL string) (Document, error) {
 	key := documentKey{version, baseURL}
 	m.docs.mu.Lock()
@@ -59,7 +59,7 @@ func (m *Model) Document(version Version, baseURL string) (Document, error) {
 	return d, nil
 }
 
-type object = map[string]any // json.Marshal sorts its members: equal models, equal bytes
+type object = map[string]any // json.Marshal sorts the members, so equal models give equal bytes
 
 func (m *Model) openAPI(version Version, baseURL string) object {
 	path := "/" + string(version) + "/models/" + m.ID
@@ -105,7 +105,7 @@ func (m *Model) operation(version Version) object {
 	}
 }
 
-// bodies are the ways to write the input: as an object, and as a form where the provider takes forms.
+// bodies are the media types of the input: JSON, and a form where the provider takes forms.
 func (m *Model) bodies(body object, input any) object {
 	content := object{"application/json": body}
 	if m.TakesForms() {
@@ -114,7 +114,7 @@ func (m *Model) bodies(body object, input any) object {
 	return content
 }
 
-// response describes the 200: in v2 the output schema with its media type, otherwise anything.
+// response describes the 200: in v2 by the output schema and its media type, in v1 as any content.
 func (m *Model) response(version Version) object {
 	described := object{"description": "The model's own output, unchanged."}
 	switch {

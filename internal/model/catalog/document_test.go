@@ -69,7 +69,7 @@ func TestADocumentHasInputAndOutputAndBothFlags(t *testing.T) {
 	}
 }
 
-// requireDialect refuses what OpenAPI 3.0 does not know.
+// requireDialect fails the test for anything that OpenAPI 3.0 does not know.
 func requireDialect(t *testing.T, id string, node any) {
 	t.Helper()
 	switch v := node.(type) {
@@ -108,7 +108,7 @@ func TestTheDialectIsTranslated(t *testing.T) {
 	strength := dig(t, v2, "paths", "/v2/models/acme/thing-1", "post", "requestBody", "content", "application/json", "schema", "properties", "strength")
 	require.Equal(t, map[string]any{"type": "number", "nullable": true, "minimum": 0.0, "exclusiveMinimum": true, "maximum": 1.0}, strength)
 	_, err := load(t, map[string]string{"a.yaml": header + "  - model: a\n    submit: {url: /a}\n    price: {exact: \"1\", as_of: 2026-01-01}\n    input: {type: object, patternProperties: {x: {type: string}}}\n"})
-	require.ErrorContains(t, err, "a.yaml:8: models[0].input.patternProperties: the keyword patternProperties cannot be said")
+	require.ErrorContains(t, err, "a.yaml:8: models[0].input.patternProperties: the keyword patternProperties has no equivalent")
 }
 
 func TestSuggestionsAreCloseVisibleAndAtMostThree(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAWalkSeesEveryModelOnce(t *testing.T) {
 	require.Equal(t, want, seen)
 	page, more := s.After("bfl/flux-2-pro-that-was-removed", 1, all)
 	require.True(t, more)
-	require.Equal(t, "bfl/flux-3-video", page[0].ID, "a model that is gone holds its place")
+	require.Equal(t, "bfl/flux-3-video", page[0].ID, "a cursor after a model that is gone continues at the next one")
 }
 
 func TestACursorIsOpaqueAuthenticAndEnds(t *testing.T) {

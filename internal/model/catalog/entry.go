@@ -20,7 +20,7 @@ type file struct {
 	Models   []yaml.Node
 }
 
-// entry is one model as written; the provider's defaults are decoded first, the model's own
+// entry is a model as written in an entry file. The provider's defaults are decoded first, then the model's own
 // fields over them.
 type entry struct {
 	Model       string
@@ -131,7 +131,7 @@ func (s *size) UnmarshalYAML(n *yaml.Node) error {
 	return &problem{n, "takes a size such as 512KiB or 64MiB"}
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler: the expression is compiled where it stands.
+// UnmarshalYAML implements yaml.Unmarshaler: it compiles the expression, so that errors name its line.
 func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	compiled, err := compileExpr(n.Value)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Scope is what an expression of an entry sees. What the conversation does not have yet is nil,
-// and a member of nil is nil.
+// Scope holds the values that an expression of an entry can read. A value that the conversation does not have yet is
+// nil, and a member of nil is nil.
 type Scope struct {
 	Status  int               `expr:"status"`  // HTTP status of the provider's answer
 	Headers map[string]string `expr:"headers"` // of the answer, names in lower case
-	Body    any               `expr:"body"`    // the answer, decoded; long strings cut
-	Input   any               `expr:"input"`   // the caller's body, decoded; nil while polling
+	Body    any               `expr:"body"`    // the decoded answer, its long strings cut
+	Input   any               `expr:"input"`   // the caller's decoded body; nil while polling
 	Handle  string            `expr:"handle"`  // of the submission
 	// Settings are the operator's values of the entry's settings, such as a cloud project.
 	Settings map[string]string `expr:"settings"`
@@ -28,7 +28,7 @@ type Expr struct {
 	program *vm.Program
 }
 
-// maxExpression bounds an expression's text; a longer one is a program.
+// maxExpression bounds the text of an expression.
 const maxExpression = 2000
 
 // compileExpr compiles source; "" gives the absent expression.
@@ -37,7 +37,7 @@ func compileExpr(source string) (Expr, error) {
 	case source == "":
 		return Expr{}, nil
 	case len(source) > maxExpression:
-		return Expr{}, fmt.Errorf("the expression is longer than %d characters", maxExpression)
+		return Expr{}, fmt.Errorf("the expression has more than %d characters", maxExpression)
 	}
 	program, err := expr.Compile(source, expr.Env(Scope{}), expr.Patch(optionalMembers{}))
 	if err != nil {
@@ -46,8 +46,8 @@ func compileExpr(source string) (Expr, error) {
 	return Expr{source: source, program: program}, nil
 }
 
-// optionalMembers makes every member access optional: a member of nil is nil, because providers
-// leave out what does not apply.
+// optionalMembers makes every member access optional, so that a member of nil is nil: providers leave out fields that
+// do not apply.
 type optionalMembers struct{}
 
 // Visit implements ast.Visitor.
@@ -66,8 +66,8 @@ func firstLine(s string) string {
 // Set reports whether the entry has this expression.
 func (e Expr) Set() bool { return e.program != nil }
 
-// Eval returns the expression's value. Where the documents do not have the values it needs (an
-// element of an empty list, a number in place of a string) it is nil.
+// Eval returns the expression's value. It is nil where the documents lack a value that the expression needs, such as
+// an element of an empty list or a string that is a number.
 func (e Expr) Eval(s Scope) any {
 	if e.program == nil {
 		return nil
@@ -82,8 +82,7 @@ func (e Expr) Eval(s Scope) any {
 // Holds reports whether the expression is exactly true.
 func (e Expr) Holds(s Scope) bool { return e.Eval(s) == true }
 
-// Text returns the value of an expression that names something: a string, or a number in digits.
-// Everything else is "".
+// Text returns the expression's value as text: a string unchanged, a whole number in digits, anything else as "".
 func (e Expr) Text(s Scope) string {
 	switch v := e.Eval(s).(type) {
 	case string:

@@ -17,19 +17,19 @@ const (
 	maxParts = 256
 )
 
-// IsForm reports a content type of forms.
+// IsForm reports whether the content type is that of a form.
 func IsForm(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && media == multipartForm
 }
 
-// TakesForms reports whether the provider's own format is a form, so that a caller may send one as well
-// as a JSON object (router facts, section 2: multipart only for some models).
+// TakesForms reports whether the provider itself takes forms. Callers of such a model may send a form or a JSON
+// object; every other model takes a JSON object only.
 func (m *Model) TakesForms() bool { return m.Encoding == "multipart" }
 
-// FormInput returns the JSON object that a form stands for, by which it is checked and priced; the form
-// itself is what is sent. Fields are of the types that the input schema gives them, a file is its name,
-// and a field that stands several times is a list.
+// FormInput returns the JSON object that a form is equivalent to, for checking and pricing; the form itself is sent
+// to the provider. A field has the type that the input schema gives it, a file is its name, and a repeated field is
+// a list.
 func (m *Model) FormInput(contentType string, form []byte) (json.RawMessage, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
@@ -43,7 +43,7 @@ func (m *Model) FormInput(contentType string, form []byte) (json.RawMessage, err
 			return json.Marshal(fields)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the form is broken: %w", err)
+			return nil, fmt.Errorf("the form cannot be read: %w", err)
 		}
 		name := part.FormName()
 		if name == "" {
@@ -51,14 +51,14 @@ func (m *Model) FormInput(contentType string, form []byte) (json.RawMessage, err
 		}
 		value, err := m.fieldValue(name, part)
 		if err != nil {
-			return nil, fmt.Errorf("the form is broken: %w", err)
+			return nil, fmt.Errorf("the form cannot be read: %w", err)
 		}
 		fields[name] = joined(fields[name], value)
 	}
-	return nil, fmt.Errorf("a form has at most %d parts", maxParts)
+	return nil, fmt.Errorf("the form has more than %d parts", maxParts)
 }
 
-// joined is a field that may stand several times.
+// joined adds a value to a field: a repeated field becomes a list.
 func joined(before, value any) any {
 	switch v := before.(type) {
 	case nil:
@@ -86,7 +86,7 @@ func (m *Model) fieldValue(name string, part *multipart.Part) (any, error) {
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-// textual reports whether the schema takes text for a field, or says nothing of it.
+// textual reports whether the schema accepts text for a field, or does not describe the field.
 func (m *Model) textual(name string) bool {
 	if m.input == nil {
 		return true

@@ -23,7 +23,7 @@ var embedded embed.FS
 // maxFile bounds an entry file.
 const maxFile = 4 << 20
 
-// source is an entry file as read. Layer 0 is the embedded catalog, each directory one more.
+// source is the content of an entry file. Layer 0 is the embedded catalog; each directory is one layer more.
 type source struct {
 	name    string
 	layer   int
@@ -90,11 +90,11 @@ func readBounded(name string) ([]byte, error) {
 	return content, nil
 }
 
-// hashFiles names a set of files and the options that change what they mean.
+// hashFiles hashes the files and the options that affect their meaning.
 func hashFiles(files []source, opts Options) string {
 	h := sha256.New()
 	for _, f := range files {
-		_, _ = fmt.Fprintf(h, "%s\x00%d\x00%d\x00", f.name, f.layer, len(f.content)) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "%s\x00%d\x00%d\x00", f.name, f.layer, len(f.content)) // writing to a hash never fails
 		h.Write(f.content)
 	}
 	for _, provider := range slices.Sorted(maps.Keys(opts.Bases)) {
@@ -104,7 +104,7 @@ func hashFiles(files []source, opts Options) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// build makes a snapshot of the files, or reports everything that is wrong with them.
+// build makes a snapshot of the files, or reports all of their problems.
 func build(files []source, opts Options) (*Snapshot, error) {
 	var problems []error
 	models := map[string]*Model{}
@@ -117,7 +117,7 @@ func build(files []source, opts Options) (*Snapshot, error) {
 		}
 		for _, m := range loaded {
 			if before, ok := from[m.ID]; ok && before.layer == f.layer {
-				problems = append(problems, fmt.Errorf("%s: model %s is also in %s; an id stands once", f.name, m.ID, before.name))
+				problems = append(problems, fmt.Errorf("%s: model %s is also in %s; an id may appear only once", f.name, m.ID, before.name))
 				continue
 			}
 			models[m.ID], from[m.ID] = m, f
@@ -139,13 +139,13 @@ func build(files []source, opts Options) (*Snapshot, error) {
 	return newSnapshot(slices.Collect(maps.Values(models)), hash), nil
 }
 
-// sameNodes finds ids that would be nodes of one name: "a_b/c" and "a/b_c".
+// sameNodes reports models whose node classes would have the same name, such as "a_b/c" and "a/b_c".
 func sameNodes(models map[string]*Model, from map[string]source) (problems []error) {
 	names := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(models)) {
 		name := strings.ReplaceAll(id, "/", "_")
 		if other, taken := names[name]; taken {
-			problems = append(problems, fmt.Errorf("%s: model %s has the same name as %s where models are nodes", from[id].name, id, other))
+			problems = append(problems, fmt.Errorf("%s: the node class of model %s would have the same name as that of %s", from[id].name, id, other))
 		}
 		names[name] = id
 	}
@@ -173,7 +173,7 @@ func readModels(f source, opts Options) ([]*Model, error) {
 }
 
 func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what this package joined itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only errors that this package joined
 		return joined.Unwrap()
 	}
 	return []error{err}
@@ -192,7 +192,7 @@ func decodeFile(root *yaml.Node, opts Options) ([]*Model, error) {
 	}
 	base, allow, ok := f.address(opts)
 	if !ok {
-		return nil, nil // the simulator's models without a simulator
+		return nil, nil // models of the simulator, and no simulator is set
 	}
 	var models []*Model
 	var problems []error

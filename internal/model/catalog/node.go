@@ -4,19 +4,19 @@ import (
 	"strings"
 )
 
-// What a node writes into the body for a linked picture (Model.InputMedia).
+// The ways in which a node writes a linked picture into the body (Model.InputMedia).
 const (
-	MediaData   = "image"        // a data address; in a form, a file
+	MediaData   = "image"        // a data: address; in a form, a file
 	MediaBase64 = "image_base64" // base64 alone
 )
 
-// NodeOutputType is what an output of a node holds.
+// NodeOutputType is the kind of value of a node's output.
 type NodeOutputType string
 
 // The types of a node's outputs.
 const (
 	NodeImage NodeOutputType = "IMAGE"  // pictures, decoded
-	NodeFile  NodeOutputType = "FILE"   // saved as a file of the account; the output is its name
+	NodeFile  NodeOutputType = "FILE"   // a file that is saved for the account; the output is its name
 	NodeText  NodeOutputType = "STRING" // text, or JSON as text
 )
 
@@ -24,12 +24,12 @@ const (
 type NodeOutput struct {
 	Name string
 	Type NodeOutputType
-	// From are JSON pointers into the answer, with * for "every"; all that is found counts. Empty = the
-	// whole answer.
+	// From are JSON pointers into the answer, with * for "every". The output holds all values that they find. Empty =
+	// the whole answer.
 	From []string
 }
 
-// Several reports whether the output may hold more than one thing.
+// Several reports whether the output may hold more than one value.
 func (o NodeOutput) Several() bool {
 	for _, pointer := range o.From {
 		if strings.Contains(pointer, "*") {
@@ -39,10 +39,10 @@ func (o NodeOutput) Several() bool {
 	return len(o.From) > 1
 }
 
-// NodeRule says how a model looks as a node.
+// NodeRule describes a model's node class.
 type NodeRule struct {
-	Outputs  []NodeOutput // as the entry declares them; NodeOutputs has what follows when there are none
-	Uncached bool         // equal inputs are run, and paid for, again
+	Outputs  []NodeOutput // declared by the entry; NodeOutputs fills in the default
+	Uncached bool         // a repeated run with equal inputs calls the model again, and is charged
 }
 
 type nodeRule struct {
@@ -52,9 +52,8 @@ type nodeRule struct {
 
 func (r nodeRule) compile() NodeRule { return NodeRule(r) }
 
-// NodeOutputs are the outputs of the model's node: those that the entry declares, or what its protocol and
-// hosting rule suggest. Bytes are a picture where the content type says so and a file otherwise; hosted
-// assets are files; any JSON answer is a text, too.
+// NodeOutputs returns the outputs of the model's node class. Without declared ones: an answer of bytes is a picture
+// or a file by its content type; hosted assets are files; a JSON answer is also a text.
 func (m *Model) NodeOutputs() []NodeOutput {
 	switch {
 	case len(m.Node.Outputs) > 0:

@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// openAPISchema writes a JSON Schema of draft 2020-12 in the dialect of OpenAPI 3.0: nullable
-// instead of a null type, bounds with boolean exclusivity, enum instead of const. What that
-// dialect cannot say is refused when the entry is loaded, so that a document is never wrong.
+// openAPISchema translates a JSON Schema of draft 2020-12 into the dialect of OpenAPI 3.0: nullable instead of a null
+// type, bounds with boolean exclusivity, enum instead of const. A keyword without a translation is refused when the
+// entry is loaded, so that served documents are never wrong.
 func openAPISchema(node *yaml.Node) (json.RawMessage, error) {
 	var b bytes.Buffer
 	w := schemaWriter{out: &b, depth: 0}
@@ -28,10 +28,10 @@ type schemaWriter struct {
 	first bool
 }
 
-// maxSchemaDepth bounds the nesting of an authored schema.
+// maxSchemaDepth bounds the nesting of a schema in an entry file.
 const maxSchemaDepth = 40
 
-// refusedKeywords have no counterpart in OpenAPI 3.0.
+// refusedKeywords have no equivalent in OpenAPI 3.0.
 var refusedKeywords = map[string]bool{
 	"$ref": true, "$defs": true, "if": true, "then": true, "else": true, "prefixItems": true, "contains": true, "patternProperties": true,
 	"dependentSchemas": true, "dependentRequired": true, "propertyNames": true, "unevaluatedProperties": true, "unevaluatedItems": true,
@@ -40,7 +40,7 @@ var refusedKeywords = map[string]bool{
 func (w *schemaWriter) schema(n *yaml.Node) error {
 	n = followed(n)
 	if w.depth++; w.depth > maxSchemaDepth {
-		return &problem{n, fmt.Sprintf("the schema is nested deeper than %d", maxSchemaDepth)}
+		return &problem{n, fmt.Sprintf("the schema is nested deeper than %d levels", maxSchemaDepth)}
 	}
 	defer func() { w.depth-- }()
 	if n.Kind != yaml.MappingNode {
@@ -58,7 +58,7 @@ func (w *schemaWriter) schema(n *yaml.Node) error {
 	return nil
 }
 
-// keywords are those that both dialects know, with the ones that are translated.
+// keywords are the keywords that both dialects know, and those that are translated.
 var keywords = []string{
 	"type", "enum", "const", "format", "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly",
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
@@ -69,10 +69,10 @@ var keywords = []string{
 func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 	key := p.key.Value
 	if !refusedKeywords[key] && !slices.Contains(keywords, key) && !strings.HasPrefix(key, "x-") {
-		return &problem{p.key, fmt.Sprintf("%q is no keyword of a schema; a text with a comma needs quotation marks between braces", key)}
+		return &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, a text with a comma needs quotation marks", key)}
 	}
 	if refusedKeywords[key] {
-		return &problem{p.key, fmt.Sprintf("the keyword %s cannot be said in an OpenAPI 3.0 document; use a YAML anchor, anyOf or a rule", key)}
+		return &problem{p.key, fmt.Sprintf("the keyword %s has no equivalent in OpenAPI 3.0; use a YAML anchor, anyOf or a rule", key)}
 	}
 	switch key {
 	case "type":
@@ -97,7 +97,7 @@ func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 	}
 }
 
-// value writes a keyword's value, going into the ones that hold schemas.
+// value writes the value of a keyword and translates the schemas in it.
 func (w *schemaWriter) value(key string, n *yaml.Node) error {
 	n = followed(n)
 	switch key {
@@ -138,7 +138,7 @@ func (w *schemaWriter) members(n *yaml.Node) error {
 	return nil
 }
 
-// typed writes a type; [T, "null"] becomes T that is nullable.
+// typed writes a type; [T, "null"] becomes a nullable T.
 func (w *schemaWriter) typed(n *yaml.Node) error {
 	n = followed(n)
 	if n.Kind != yaml.SequenceNode {
@@ -155,7 +155,7 @@ func (w *schemaWriter) typed(n *yaml.Node) error {
 		types = append(types, t)
 	}
 	if len(types) != 1 {
-		return &problem{n, "OpenAPI 3.0 knows one type (and null) for a value; use anyOf for more"}
+		return &problem{n, "OpenAPI 3.0 allows one type (and null) for a value; use anyOf for several"}
 	}
 	w.name("type")
 	if err := w.plain(types[0]); err != nil {
@@ -171,7 +171,7 @@ func (w *schemaWriter) typed(n *yaml.Node) error {
 func (w *schemaWriter) exclusive(key string, n, parent *yaml.Node) error {
 	inclusive := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
 	if child(parent, inclusive) != nil {
-		return &problem{n, fmt.Sprintf("a schema has %s or %s, not both", inclusive, key)}
+		return &problem{n, fmt.Sprintf("a schema may have %s or %s, not both", inclusive, key)}
 	}
 	w.name(inclusive)
 	if err := w.plain(n); err != nil {
@@ -188,7 +188,7 @@ func (w *schemaWriter) name(s string) {
 	}
 	w.first = false
 	encoded, err := json.Marshal(s)
-	if err == nil { // a string always encodes
+	if err == nil { // encoding a string never fails
 		w.out.Write(encoded)
 	}
 	w.out.WriteByte(':')

@@ -12,11 +12,11 @@ type pricing struct {
 	exact, low, high Expr
 	quoted, settled  Expr
 	asOf             string
-	unknown          string // why there is no price
+	unknown          string // the reason why there is no price
 }
 
-// decode returns the caller's body as the expressions see it. Long strings are cut, since none needs a picture;
-// those that count the characters of a text, or look for a word in it, see all of it.
+// decode returns the caller's body for the price expressions. Long strings are cut, unless an expression counts the
+// characters of a text or looks for a word in it.
 func (p pricing) decode(body []byte) any {
 	for _, e := range []Expr{p.exact, p.low, p.high, p.quoted, p.settled} {
 		if strings.Contains(e.source, "len(") || strings.Contains(e.source, " contains ") {
@@ -29,19 +29,18 @@ func (p pricing) decode(body []byte) any {
 	return decodeBounded(body)
 }
 
-// Priced reports whether the entry says what a call costs. Then an input whose price cannot be told is none that a
-// provider would take, and is not to be run for nothing.
+// Priced reports whether the entry has a price. A body from which that price cannot be computed must be refused: the
+// call would be free.
 func (m *Model) Priced() bool {
 	return m.price.unknown == "" && (m.price.exact.Set() || m.price.high.Set())
 }
 
 const microsPerDollar = 1_000_000
 
-// maxMicros bounds a price: an expression that gives more is a mistake, not a price.
+// maxMicros bounds a price: an expression that gives more is mistaken.
 const maxMicros = 10_000 * microsPerDollar
 
-// Price estimates what a call with this body costs, in millionths of a US dollar. The body is
-// the caller's, as sent.
+// Price estimates what a call with the caller's body costs, in millionths of a US dollar.
 func (m *Model) Price(body []byte) Estimate {
 	p := m.price
 	scope := Scope{Input: p.decode(body)}
@@ -56,30 +55,29 @@ func (m *Model) Price(body []byte) Estimate {
 	case p.unknown != "":
 		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: p.unknown}
 	default:
-		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: "the price of this input cannot be told beforehand"}
+		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: "the price of this input is not known beforehand"}
 	}
 }
 
-// Quoted returns the price that the provider names as it takes a submission, in millionths of a US dollar; 0 when it
-// names none. document is Outcome.Document of the submission.
+// Quoted returns the price that the provider names when it accepts a submission, in millionths of a US dollar; 0 when
+// it names none. document is Outcome.Document of the submission.
 func (m *Model) Quoted(body []byte, document any) int64 {
 	amount, _ := micros(m.price.quoted.Eval(Scope{Status: 200, Input: m.price.decode(body), Body: document}))
 	return amount
 }
 
-// Answer is what a call is settled by.
+// Answer holds the values that the final price of a call is computed from.
 type Answer struct {
-	Body     []byte            // the caller's, as the provider took it
-	Document any               // Outcome.Document of the answer, nil for bytes
+	Body     []byte            // the body that was sent to the provider
+	Document any               // Outcome.Document of the answer; nil for bytes
 	Headers  map[string]string // of the answer, names in lower case
-	Quoted   int64             // what Quoted gave when the provider took the submission
+	Quoted   int64             // the result of Quoted for the submission
 }
 
-// Settled returns what a finished call costs, in millionths of a US dollar: from the answer where the entry says how
-// (tokens used, pictures made, credits reported), otherwise what the provider named as it took the submission, and
-// without either the exact price or the upper end of the estimate.
+// Settled returns the price of a finished call, in millionths of a US dollar: computed from the answer where the entry
+// says how (tokens used, pictures made, credits reported), else the quoted price, else the upper end of the estimate.
 func (m *Model) Settled(a Answer) int64 {
-	if amount, ok := m.Told(a); ok {
+	if amount, ok := m.Stated(a); ok {
 		return amount
 	}
 	if a.Quoted > 0 {
@@ -88,12 +86,12 @@ func (m *Model) Settled(a Answer) int64 {
 	return m.Price(a.Body).Max
 }
 
-// Told returns what an answer itself says that it costs; false when it says nothing.
-func (m *Model) Told(a Answer) (int64, bool) {
+// Stated returns the price that the answer itself states; false when it states none.
+func (m *Model) Stated(a Answer) (int64, bool) {
 	return micros(m.price.settled.Eval(Scope{Status: 200, Headers: a.Headers, Input: m.price.decode(a.Body), Body: a.Document}))
 }
 
-// micros turns dollars into millionths, rounded up: a price is never understated.
+// micros converts dollars to millionths, rounded up so that no price is understated.
 func micros(value any) (int64, bool) {
 	var dollars float64
 	switch v := value.(type) {
@@ -104,7 +102,7 @@ func micros(value any) (int64, bool) {
 	default:
 		return 0, false
 	}
-	amount := math.Ceil(dollars*microsPerDollar - 1e-6) // what is whole but for rounding stays whole
+	amount := math.Ceil(dollars*microsPerDollar - 1e-6) // a floating-point error above a whole number is not rounded up
 	if math.IsNaN(amount) || amount < 0 || amount > maxMicros {
 		return 0, false
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// bill is what a provider's price list says of one call, in millionths of a US dollar.
+// bill is a call and its price by the provider's price list, in millionths of a US dollar.
 type bill struct {
 	body     string
 	low      int64
-	high     int64  // as low where the price is exact
-	answer   string // what the provider answers; "" = an answer of bytes, or nothing that tells a price
+	high     int64  // the same as low where the price is exact
+	answer   string // the provider's answer; "" = bytes, or an answer without a price
 	headers  map[string]string
 	accepted string // the answer to the submission
 	settled  int64
 }
 
-// exactly is a bill known beforehand, of which the answer says nothing.
+// exactly is a bill whose price is known beforehand and not in the answer.
 func exactly(body string, price int64) bill {
 	return bill{body: body, low: price, high: price, settled: price}
 }
@@ -83,7 +83,7 @@ func bills() map[string][]bill {
 				body: `{"model":"seedance-1-0-pro-250528","content":[{"type":"text","text":"x"}]}`, low: 23_888, high: 620_125,
 				answer: `{"usage":{"completion_tokens":246840}}`, settled: 617_100,
 			},
-			{ // half of it
+			{ // half the price
 				body: `{"model":"seedance-1-0-pro-250528","content":[{"type":"text","text":"x"}],"service_tier":"flex"}`, low: 23_888, high: 310_063,
 				answer: `{"usage":{"completion_tokens":246840}}`, settled: 308_550,
 			},
@@ -119,11 +119,11 @@ func bills() map[string][]bill {
 				answer:  `{"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":1220,"thoughtsTokenCount":300,"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":1120},{"modality":"TEXT","tokenCount":100}]}}`,
 				settled: 67_200 + 100*3 + 300*3 + 50,
 			},
-			{ // the answer does not tell pictures from text
+			{ // the answer does not count pictures and text separately
 				body: `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"imageConfig":{"imageSize":"4K"}}}`, low: 151_200, high: 352_400,
 				answer: `{"usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":2520}}`, settled: 151_201,
 			},
-			{ // only text was made
+			{ // the result is text only
 				body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 67_200, high: 184_400,
 				answer: `{"usageMetadata":{"promptTokenCount":0,"candidatesTokenCount":100,"candidatesTokensDetails":[{"modality":"TEXT","tokenCount":100}]}}`, settled: 300,
 			},
@@ -158,7 +158,7 @@ func bills() map[string][]bill {
 				body: `{"model":"gpt-image-2","prompt":"x","quality":"low","size":"1024x1024"}`, low: 1_500, high: 7_015,
 				answer: `{"usage":{"output_tokens":196,"input_tokens":10,"input_tokens_details":{"text_tokens":10,"image_tokens":0}}}`, settled: 5_880 + 50,
 			},
-			{ // two were asked for, and one came
+			{ // two pictures were asked for, one was made
 				body: `{"model":"gpt-image-2","prompt":"x","quality":"high","size":"1024x1024","n":2}`, low: 3_000, high: 425_015,
 				answer: `{"usage":{"output_tokens":7024,"input_tokens":100,"input_tokens_details":{"text_tokens":60,"image_tokens":40}}}`, settled: 210_720 + 300 + 320,
 			},
@@ -183,7 +183,7 @@ func bills() map[string][]bill {
 			exactly(`{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":8}}`, 3_200_000),
 			exactly(`{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":4,"generateAudio":false,"resolution":"4k"}}`, 1_600_000),
 			exactly(`{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":8,"resolution":"4k"}}`, 4_800_000),
-			{ // the filters took one of two
+			{ // a filter removed one of two
 				body: `{"instances":[{"prompt":"x"}],"parameters":{"durationSeconds":8,"sampleCount":2}}`, low: 6_400_000, high: 6_400_000,
 				answer: `{"response":{"raiMediaFilteredCount":1,"videos":[{"gcsUri":"a"}]}}`, settled: 3_200_000,
 			},
@@ -223,7 +223,7 @@ func bills() map[string][]bill {
 				body: `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"text","text":"x"}],"resolution":"1080p"}`, low: 162_669, high: 1_925_770,
 				answer: `{"resolution":"1080p","usage":{"completion_tokens":245025}}`, settled: 1_886_693,
 			},
-			{ // a video of five seconds to go by
+			{ // a reference video of five seconds
 				body: `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"video_url","video_url":{"url":"a"},"role":"reference_video"}]}`, low: 162_669, high: 1_968_970,
 				answer: `{"resolution":"720p","usage":{"completion_tokens":217800}}`, settled: 936_540,
 			},

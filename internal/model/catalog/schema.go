@@ -7,14 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// schema is one compiled JSON Schema with its document.
+// schema is a compiled JSON Schema with its document.
 type schema struct {
-	json     json.RawMessage // as authored, members in the file's order
-	openapi  json.RawMessage // the same in the dialect of OpenAPI 3.0
+	json     json.RawMessage // as written, members in the order of the file
+	openapi  json.RawMessage // translated into the dialect of OpenAPI 3.0
 	compiled *jsonschema.Schema
 }
 
-// inputRule is a check across fields that a schema cannot express.
+// inputRule is a check across several fields, which a schema cannot express.
 type inputRule struct {
 	refuse Expr
 	loc    []any
@@ -22,7 +22,7 @@ type inputRule struct {
 	kind   string
 }
 
-// compileSchema compiles an authored schema; an absent one is nil.
+// compileSchema compiles the schema of an entry; nil for an absent one.
 func compileSchema(node *yaml.Node) (*schema, error) {
 	if node.IsZero() {
 		return nil, nil
@@ -42,14 +42,14 @@ func compileSchema(node *yaml.Node) (*schema, error) {
 	return &schema{json: raw, openapi: translated, compiled: compiled}, nil
 }
 
-// InputAuthored reports whether the model has an input schema (checklist ).
+// InputAuthored reports whether the model has an input schema.
 func (m *Model) InputAuthored() bool { return m.input != nil }
 
 // OutputAuthored reports whether the model has an output schema.
 func (m *Model) OutputAuthored() bool { return m.output != nil }
 
-// InputSchema returns the input schema (JSON Schema, draft 2020-12; members in the author's
-// order), nil when there is none. It is not to be changed.
+// InputSchema returns the input schema (JSON Schema, draft 2020-12, members in the order of the entry), or nil.
+// Callers must not change it.
 func (m *Model) InputSchema() json.RawMessage {
 	if m.input == nil {
 		return nil

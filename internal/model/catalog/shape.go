@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// entrySchema describes a catalog file; editors can use it, too.
+// entrySchema describes a catalog file; text editors can use it too.
 //
 //go:embed entry.schema.json
 var entrySchema []byte
@@ -23,8 +23,8 @@ var compiledEntrySchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compileJSON("entry.schema.json", entrySchema)
 })
 
-// compileJSON compiles a JSON Schema of draft 2020-12. It may refer only to itself: nothing is
-// loaded from files or the network.
+// compileJSON compiles a JSON Schema of draft 2020-12, which may refer only to itself: nothing is loaded from files or
+// the network.
 func compileJSON(name string, raw []byte) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -46,7 +46,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a schema may refer only to itself, not to %s", url)
 }
 
-// checkShape checks a file against the entry schema; every finding stands at its node.
+// checkShape checks a file against the entry schema. Each problem holds its YAML node.
 func checkShape(root *yaml.Node) error {
 	raw, err := ordered(root)
 	if err != nil {
@@ -66,13 +66,13 @@ func checkShape(root *yaml.Node) error {
 	}
 	var problems []error
 	for _, leaf := range leaves(invalid) {
-		problems = append(problems, &problem{place(root, leaf), explain(root, leaf)})
+		problems = append(problems, &problem{nodeOf(root, leaf), explain(root, leaf)})
 	}
 	return errors.Join(problems...)
 }
 
-// place is where an error stands: an unknown field itself, otherwise the value.
-func place(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
+// nodeOf is the YAML node of an error: the name of an unknown field, otherwise the value.
+func nodeOf(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
 	n := at(root, e.InstanceLocation)
 	unknown, ok := e.ErrorKind.(*kind.AdditionalProperties)
 	if !ok || n.Kind != yaml.MappingNode {
@@ -86,7 +86,7 @@ func place(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
 	return n
 }
 
-// leaves returns the innermost errors: what is really wrong.
+// leaves returns the innermost errors, which name the cause.
 func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -98,7 +98,7 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-// explain says what is wrong in an entry author's words, and what is allowed.
+// explain describes an error to the author of the entry, with the allowed values.
 func explain(root *yaml.Node, e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:

@@ -30,11 +30,11 @@ func (s *Snapshot) Find(id string) (*Model, bool) {
 	return m, ok
 }
 
-// Models returns all models sorted by id. The slice is not to be changed.
+// Models returns all models sorted by id. Callers must not change the slice.
 func (s *Snapshot) Models() []*Model { return s.models }
 
-// After returns at most limit models with ids above id for which visible holds, and whether more
-// follow. Walking by the last id served survives any change of the catalog: nothing comes twice.
+// After returns at most limit models with ids above id for which visible holds, and whether more follow. A listing that
+// continues after its last id returns no model twice, also when the catalog changes.
 func (s *Snapshot) After(id string, limit int, visible func(*Model) bool) (page []*Model, more bool) {
 	start, found := slices.BinarySearchFunc(s.models, id, func(m *Model, id string) int { return strings.Compare(m.ID, id) })
 	if found {
@@ -52,14 +52,14 @@ func (s *Snapshot) After(id string, limit int, visible func(*Model) bool) (page 
 	return page, false
 }
 
-// Hash names this state of the catalog: equal files, equal hash.
+// Hash identifies this state of the catalog: equal files have equal hashes.
 func (s *Snapshot) Hash() string { return s.hash }
 
-// maxSuggestions is how many ids a model_not_found answer may name (checklist R-35).
+// maxSuggestions bounds the ids that a model_not_found answer suggests.
 const maxSuggestions = 3
 
-// Suggest returns at most three ids close to an unknown one, nearest first, among the models for
-// which visible holds.
+// Suggest returns at most three ids that resemble an unknown one, nearest first, among the models for which visible
+// holds.
 func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	id = strings.ToLower(id)
 	if len(id) > maxIDLength {
@@ -83,8 +83,8 @@ func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	return ids
 }
 
-// closeness is the edit distance between an unknown id and a model's, or that of the model
-// segments alone plus one; ok when it is small for their length.
+// closeness is the edit distance between an unknown id and a model's id, or the distance of their second segments plus
+// one. ok means that it is small for their length.
 func closeness(id string, m *Model) (int, bool) {
 	whole := levenshtein.ComputeDistance(id, m.ID)
 	_, name, found := strings.Cut(id, "/")
@@ -92,7 +92,7 @@ func closeness(id string, m *Model) (int, bool) {
 		name = id
 	}
 	distance := min(whole, levenshtein.ComputeDistance(name, m.Name)+1)
-	if strings.HasPrefix(m.Name, name) && len(name) >= 3 { // "flux" for "flux-2-pro"
+	if strings.HasPrefix(m.Name, name) && len(name) >= 3 { // a prefix: "flux" for "flux-2-pro"
 		distance = min(distance, 2)
 	}
 	return distance, distance <= max(2, len(id)/4)

@@ -5,12 +5,12 @@ import (
 	"reflect"
 )
 
-// Usurped returns a violation for every member of a body that the entry's task has of its own: its id, and
-// constants with another value. Where several models share an address, these say what is run and for whom, so
-// they are checked even where the body is not (strict_mode).
-func (m *Model) Usurped(body []byte) []Violation { return render(body, m.usurped(body)) }
+// TaskConflicts returns a violation for every member of a body that belongs to the entry's task: its id, and constants
+// with another value. Where several models share an address, these members select the model and the task, so they are
+// checked even in strict_mode, where the rest of the body is not.
+func (m *Model) TaskConflicts(body []byte) []Violation { return render(body, m.taskConflicts(body)) }
 
-func (m *Model) usurped(body []byte) []violation {
+func (m *Model) taskConflicts(body []byte) []violation {
 	if m.Encoding != EncodingTasks {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (m *Model) usurped(body []byte) []violation {
 	return found
 }
 
-// equalJSON reports whether a value as the caller wrote it is the entry's.
+// equalJSON reports whether the caller's value equals the entry's.
 func equalJSON(raw json.RawMessage, own any) bool {
 	encoded, err := json.Marshal(own)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Template is an address with expressions in braces: "/v1/tasks/{handle}". A value is escaped,
-// unless the template is nothing but one expression: then the provider gave the whole address.
+// Template is an address with expressions in braces: "/v1/tasks/{handle}". Values are escaped, unless the template is a
+// single expression, whose value is a whole address from the provider.
 type Template struct {
 	source string
 	parts  []templatePart

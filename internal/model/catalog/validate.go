@@ -15,33 +15,30 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// maxEcho bounds a rejected value that is repeated in a violation; a longer one is left out.
+// maxEcho bounds the rejected value that a violation repeats; a longer value is left out.
 const maxEcho = 8 << 10
 
-// maxViolations bounds how many fields one answer names.
+// maxViolations bounds the violations of one answer.
 const maxViolations = 100
 
-// IsObject reports whether body is one JSON object, the only body the run route takes (checklist
-//
+// IsObject reports whether body is one JSON object, which the run route requires.
 func IsObject(body []byte) bool { return jsondoc.IsObject(body) }
 
-// Validate checks a body, which is one JSON object, against the input schema and the rules of the
-// entry. nil means accepted; a model without an input schema accepts every object. The result
-// follows the order of the document's paths.
+// Validate checks a body, one JSON object, against the input schema and the rules of the entry. It returns nil for an
+// accepted body; a model without an input schema accepts every object. Violations are sorted by path.
 func (m *Model) Validate(body []byte) []Violation {
 	var found []violation
 	if m.input != nil {
 		found = m.input.violations(body)
 	}
 	if len(found) == 0 {
-		found = append(m.brokenRules(body), m.usurped(body)...)
+		found = append(m.brokenRules(body), m.taskConflicts(body)...)
 	}
 	return render(body, found)
 }
 
-// UnknownFields returns a violation for every top-level member of the body that the input schema
-// does not declare (reject_unknown_fields). A schema that is open on purpose, or absent, refuses
-// nothing.
+// UnknownFields returns a violation for every top-level member of the body that the input schema does not declare
+// (reject_unknown_fields). A schema that allows additional members on purpose, or an absent one, refuses nothing.
 func (m *Model) UnknownFields(body []byte) []Violation {
 	if m.input == nil {
 		return nil
@@ -70,11 +67,11 @@ func resolved(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// violation is a Violation before the rejected value is looked up.
+// violation is a Violation without the rejected value.
 type violation struct {
 	path  []string // in the document
-	loc   []any    // of a rule; nil = from path
-	field string   // a missing member below path
+	loc   []any    // set by rules; nil = made from path
+	field string   // name of a missing member below path
 	msg   string
 	kind  string
 	ctx   map[string]any
@@ -117,13 +114,13 @@ func (m *Model) brokenRules(body []byte) []violation {
 
 func decodeBounded(body []byte) any {
 	value, err := jsondoc.Skeleton(bytes.NewReader(body))
-	if err != nil { // expressions of a body that is no JSON see nothing
+	if err != nil { // for a body that is not JSON, expressions see nil
 		return nil
 	}
 	return value
 }
 
-// render gives violations the contract's shape, with the rejected values as the caller wrote them.
+// render gives violations the format of the contract, with the rejected values as the caller wrote them.
 func render(body []byte, found []violation) []Violation {
 	if len(found) == 0 {
 		return nil
@@ -147,8 +144,8 @@ func render(body []byte, found []violation) []Violation {
 	return violations
 }
 
-// lookups are the places of the body that violations need: the rejected values, and the parents of
-// steps that may be positions in an array.
+// lookups are the JSON pointers that rendering needs: the rejected values, and the parents of steps that may be
+// positions in an array.
 func lookups(found []violation) []string {
 	var pointers []string
 	for _, v := range found {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// problem is something wrong at a place in an entry file.
+// problem is a mistake in an entry file, with its YAML node.
 type problem struct {
 	node *yaml.Node
 	msg  string
@@ -19,11 +19,10 @@ type problem struct {
 
 func (p *problem) Error() string { return p.msg }
 
-// maxNodes bounds an entry file after its anchors are followed, so that a few lines cannot grow
-// without end.
+// maxNodes bounds an entry file after its anchors are followed, so that a few lines cannot expand without end.
 const maxNodes = 500_000
 
-// ordered writes a YAML node as JSON with its members in the file's order.
+// ordered writes a YAML node as JSON with members in the order of the file.
 func ordered(node *yaml.Node) (json.RawMessage, error) {
 	var b bytes.Buffer
 	w := jsonWriter{out: &b, left: maxNodes}
@@ -40,7 +39,7 @@ type jsonWriter struct {
 
 func (w *jsonWriter) node(n *yaml.Node) error {
 	if w.left--; w.left < 0 {
-		return &problem{n, "the file grows too large when its anchors are followed"}
+		return &problem{n, "the file is too large after its anchors are followed"}
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -124,7 +123,7 @@ func (w *jsonWriter) scalar(n *yaml.Node) error {
 // pair is one member of a mapping.
 type pair struct{ key, value *yaml.Node }
 
-// pairs returns the members of a mapping with merge keys (<<) followed; the mapping's own win.
+// pairs returns the members of a mapping with merge keys (<<) followed; the mapping's own members win.
 func pairs(n *yaml.Node) []pair {
 	var own, merged []pair
 	seen := map[string]bool{}
@@ -167,7 +166,7 @@ func followed(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// at returns the node at a location, or the nearest one above it.
+// at returns the node at a location, or its nearest ancestor.
 func at(root *yaml.Node, location []string) *yaml.Node {
 	n := followed(root)
 	for _, step := range location {
@@ -230,12 +229,12 @@ func findPath(n, wanted *yaml.Node, path string) (string, bool) {
 				return found, true
 			}
 		}
-	case yaml.AliasNode, yaml.ScalarNode: // an anchor is found where it stands
+	case yaml.AliasNode, yaml.ScalarNode: // the line of an anchor is that of its definition
 	}
 	return "", false
 }
 
-// same compares by place: decoding copies nodes.
+// same compares nodes by line and column, because decoding copies nodes.
 func same(a, b *yaml.Node) bool {
 	return a.Line == b.Line && a.Column == b.Column && a.Kind == b.Kind && a.Value == b.Value
 }

@@ -13,11 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrNoString reports a pointer that leads to no string.
-var ErrNoString = errors.New("there is no string at this place of the document")
+// ErrNoString reports a pointer that does not lead to a string.
+var ErrNoString = errors.New("there is no string at this path of the document")
 
-// Found is a string in a document: its pointer, its value, and where its bytes stand, with the
-// quotation marks.
+// Found is a string in a document: its pointer, its value, and the range of its bytes with the quotation marks.
 type Found struct {
 	Pointer    string
 	Value      string
@@ -34,8 +33,8 @@ func IsObject(body []byte) bool {
 	return err == io.EOF //nolint:errorlint // the decoder returns io.EOF itself
 }
 
-// Raw returns the bytes of the values at JSON pointers ("" is the whole document), as they
-// stand. Pointers that lead nowhere are left out; of a repeated member name the last counts.
+// Raw returns the exact bytes of the values at JSON pointers; "" is the whole document. Pointers that lead nowhere
+// are left out; of a repeated member the last counts.
 func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	w := walker{body: body, patterns: split(pointers), visit: func(path []string, start, end int) error {
@@ -48,23 +47,23 @@ func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
 	return found
 }
 
-// Strings returns the strings at places of a document. A pattern is a JSON pointer in which * is
-// every element or member. An error means that the document is no JSON.
+// Strings returns the strings at the paths of a document that match a pattern: a JSON pointer in which * stands for
+// every element or member. An error means that the document is not JSON.
 func Strings(body []byte, patterns []string) ([]Found, error) {
 	var found []Found
 	w := walker{body: body, patterns: split(patterns), visit: func(path []string, start, end int) error {
-		if body[start] != '"' { // null for a result that is not there
+		if body[start] != '"' { // null where a result is missing
 			return nil
 		}
-		value, _ := jsontext.AppendUnquote(nil, body[start:end]) // the string was read before: only ill-formed UTF-8 is left to report, and it is replaced
+		value, _ := jsontext.AppendUnquote(nil, body[start:end]) // the string has been read already: the only error left is ill-formed UTF-8, which is replaced
 		found = append(found, Found{pointer(path), string(value), start, end})
 		return nil
 	}}
 	return found, w.run()
 }
 
-// Replace returns the document with the strings at some pointers replaced; every other byte is
-// the original's. A pointer that leads to no string is ErrNoString.
+// Replace returns the document with the strings at the pointers replaced and every other byte unchanged. A pointer
+// that does not lead to a string is ErrNoString.
 func Replace(body []byte, values map[string]string) ([]byte, error) {
 	pointers := make([]string, 0, len(values))
 	for p := range values {
@@ -95,7 +94,7 @@ func Replace(body []byte, values map[string]string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// literalStar stands for a member that is really called "*"; patterns use a plain one.
+// literalStar stands for a member whose name is "*"; in patterns a plain * matches every member.
 const literalStar = "\x00*"
 
 func escapeStars(pointers []string) []string {
@@ -138,7 +137,7 @@ func pointer(path []string) string {
 	return b.String()
 }
 
-// walker visits the values of a document at the ends of its patterns.
+// walker visits the values of a document that match a pattern.
 type walker struct {
 	body     []byte
 	patterns [][]string
@@ -151,11 +150,11 @@ func (w *walker) run() error {
 	return w.value(d)
 }
 
-// value visits the next value or descends into it, as the patterns want.
+// value visits the next value, descends into it, or skips it, as the patterns require.
 func (w *walker) value(d *jsontext.Decoder) error {
 	ends, passes := w.match()
 	switch {
-	case ends && passes: // a value and something inside it: the inner is read from the outer's bytes
+	case ends && passes: // a value and a part of it are both wanted: the part is read from the value's bytes
 		return w.both(d)
 	case ends:
 		raw, err := d.ReadValue()
@@ -200,7 +199,7 @@ func (w *walker) inside(d *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	closing := open.Kind() + 2 // '}' and ']' stand two after their openings
+	closing := open.Kind() + 2 // in ASCII, '}' and ']' are two after '{' and '['
 	for i := 0; d.PeekKind() != closing; i++ {
 		step := strconv.Itoa(i)
 		if closing == '}' {
@@ -221,7 +220,7 @@ func (w *walker) inside(d *jsontext.Decoder) error {
 	return err
 }
 
-// match reports whether a pattern ends at the current path, and whether one goes on below it.
+// match reports whether a pattern ends at the current path, and whether one continues below it.
 func (w *walker) match() (ends, passes bool) {
 	for _, pattern := range w.patterns {
 		if len(pattern) < len(w.path) || !covers(pattern, w.path) {

@@ -12,7 +12,7 @@ import (
 
 const odd = "{ \"a\" : [ {\"url\":\"one\",\"n\":1.50} , {\"url\" :\t\"two\\u002fx\"}, null ],\n \"x/y\":{\"~\":\"deep\"}, \"*\":\"star\", \"big\":12345678901234567890 }\n"
 
-func TestStringsFindsEveryPlaceOfAPattern(t *testing.T) {
+func TestStringsFindsEveryMatchOfAPattern(t *testing.T) {
 	t.Parallel()
 	found, err := jsondoc.Strings([]byte(odd), []string{"/a/*/url", "/x~1y/~0", "/a/0/n", "/nowhere"})
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestReplaceKeepsEveryOtherByte(t *testing.T) {
 	require.Equal(t, want, string(out))
 }
 
-func TestReplaceRefusesAPlaceWithoutAString(t *testing.T) {
+func TestReplaceRefusesAPointerToNoString(t *testing.T) {
 	t.Parallel()
 	for _, pointer := range []string{"/a", "/a/0/n", "/gone", "/a/2"} {
 		_, err := jsondoc.Replace([]byte(odd), map[string]string{pointer: "v"})
@@ -40,7 +40,7 @@ func TestReplaceRefusesAPlaceWithoutAString(t *testing.T) {
 	}
 }
 
-func TestRawReturnsTheBytesAsTheyStand(t *testing.T) {
+func TestRawReturnsTheExactBytes(t *testing.T) {
 	t.Parallel()
 	raw := jsondoc.Raw([]byte(odd), "", "/a/0", "/a/0/n", "/big")
 	require.Equal(t, strings.TrimSpace(odd), string(raw[""]))
@@ -88,7 +88,7 @@ func FuzzReplace(f *testing.F) {
 		require.Equal(t, json.Valid(body), json.Valid(out), "replacing a string does not change whether it is JSON")
 		found, err := jsondoc.Strings(out, []string{pointer})
 		require.NoError(t, err)
-		for _, f := range found { // a repeated member is replaced each time
+		for _, f := range found { // a repeated member is replaced at each occurrence
 			if f.Pointer == pointer {
 				require.Equal(t, "new", f.Value)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// A document that is taken for readable must be read: what cannot be read has no price.
-func FuzzWhatIsReadableIsRead(f *testing.F) {
+// A document that Readable accepts must be read by Skeleton: a body that cannot be read has no price.
+func FuzzReadableDocumentsAreRead(f *testing.F) {
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, seed := range []string{
 		`{}`, `{"a":"]\"["}`, nested(jsondoc.MaxDepth), nested(jsondoc.MaxDepth + 1), `{"a":` + nested(jsondoc.MaxDepth) + `}`,
@@ -28,9 +28,9 @@ func FuzzWhatIsReadableIsRead(f *testing.F) {
 	})
 }
 
-func TestWhatIsNestedTooDeepIsNotReadable(t *testing.T) {
+func TestADocumentNestedTooDeepIsNotReadable(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, jsondoc.MaxDepth+1) + "1" + strings.Repeat("}", jsondoc.MaxDepth+1)
 	require.False(t, jsondoc.Readable([]byte(deep)))
-	require.True(t, jsondoc.Readable([]byte(`{"a":"`+strings.Repeat("[", 1000)+`"}`)), "brackets of a string are text")
+	require.True(t, jsondoc.Readable([]byte(`{"a":"`+strings.Repeat("[", 1000)+`"}`)), "brackets within a string do not count")
 }

@@ -1,6 +1,6 @@
-// Package jsondoc reads JSON documents whose bytes belong to somebody else: a caller's body, a
-// provider's result. It looks at them, finds values with their exact bytes, and replaces single
-// strings; every other byte stays as it came. It knows nothing of what the documents mean.
+// Package jsondoc reads JSON documents that must be passed on byte for byte: a caller's body, a provider's
+// result. It finds values with their exact bytes and replaces single strings; every other byte stays as it came.
+// It does not know what the documents mean.
 package jsondoc
 
 import (
@@ -13,39 +13,38 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth bounds the nesting of a document; deeper ones cannot be read.
+// MaxDepth bounds the nesting of a document; a deeper one is not read.
 const MaxDepth = 200
 
-// Bounds of what is kept of a document.
+// Bounds of a document in memory.
 const (
-	cutString = 4 << 10 // longer strings are cut: no expression needs a picture
+	cutString = 4 << 10 // longer strings are cut: no expression reads a picture
 )
 
-// jsonOptions reads what providers and callers really send: repeated member names (the last
-// counts) and ill-formed UTF-8 are theirs to pass on.
+// jsonOptions accepts what providers and callers really send: repeated member names, of which the last counts, and
+// ill-formed UTF-8.
 var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// Skeleton decodes one JSON document and nothing after it, with every string cut at 4 KiB, so
-// that a document with a film inside stays small. Numbers are int where they are whole, float64
-// otherwise. An error means that the bytes are not one JSON document.
+// Skeleton decodes exactly one JSON document. Strings are cut at 4 KiB, so that a document with a film inside stays
+// small in memory. Whole numbers become int, others float64. An error means that the bytes are not one JSON document.
 func Skeleton(r io.Reader) (any, error) {
 	return decode(reader{jsontext.NewDecoder(r, jsonOptions...), cutString})
 }
 
-// Whole is Skeleton with every string as it is, for documents that are written anew: a translated
-// body must not lose the picture inside. The caller bounds body.
+// Whole is Skeleton without cutting strings, for documents that are written again: a translated body keeps the
+// picture inside. The caller bounds the size of body.
 func Whole(body []byte) (any, error) {
 	return decode(reader{jsontext.NewDecoder(bytes.NewBuffer(body), jsonOptions...), len(body)})
 }
 
-// Readable reports whether Skeleton can read a document that is known to be JSON: it is not nested too deep. It
-// counts brackets and keeps nothing.
+// Readable reports whether a document that is known to be JSON is nested no deeper than Skeleton reads. It counts
+// brackets and allocates nothing.
 func Readable(document []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(document); i++ {
 		switch c := document[i]; {
 		case quoted && c == '\\':
-			i++ // whatever is escaped ends no string
+			i++ // an escaped character does not end the string
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -60,8 +59,8 @@ func Readable(document []byte) bool {
 	return true
 }
 
-// Unambiguous reports whether no object of a document that is known to be JSON has two members of one name,
-// however they are escaped. Of two members readers take the first, the last or none, and each rightly so.
+// Unambiguous reports whether every object of a document that is known to be JSON has distinct member names after
+// unescaping. RFC 8259 leaves open which of two members of one name a reader takes.
 func Unambiguous(document []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(true))
 	return d.SkipValue() == nil
@@ -73,12 +72,12 @@ func decode(d reader) (any, error) {
 		return nil, err
 	}
 	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // the decoder returns io.EOF itself
-		return nil, fmt.Errorf("there is something after the document")
+		return nil, fmt.Errorf("unexpected data after the document")
 	}
 	return value, nil
 }
 
-// reader decodes with strings cut at a length in bytes.
+// reader decodes a document and cuts its strings at a length in bytes.
 type reader struct {
 	*jsontext.Decoder
 	cut int
@@ -86,7 +85,7 @@ type reader struct {
 
 func (d reader) value(depth int) (any, error) {
 	if depth > MaxDepth {
-		return nil, fmt.Errorf("the document is nested deeper than %d", MaxDepth)
+		return nil, fmt.Errorf("the document is nested deeper than %d levels", MaxDepth)
 	}
 	token, err := d.ReadToken()
 	if err != nil {
@@ -141,7 +140,7 @@ func (d reader) short(s string) string {
 	if len(s) <= d.cut {
 		return s
 	}
-	return string([]byte(s[:d.cut])) // a copy: the long one can go
+	return string([]byte(s[:d.cut])) // a copy, so that the long string can be freed
 }
 
 func number(text string) any {
@@ -152,5 +151,5 @@ func number(text string) any {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return nil
 	}
-	return f // out of range: the nearest, an infinity
+	return f // out of range: an infinity
 }

@@ -22,29 +22,29 @@ import (
 
 // The codes of answers that a node cannot use.
 const (
-	CodeAnswer = "partner_answer" // it lacks what the entry says of it
-	CodeFetch  = "partner_fetch"  // what it points to cannot be had
+	CodeAnswer = "partner_answer" // the answer lacks an output that the entry declares
+	CodeFetch  = "partner_fetch"  // a file that the answer points to cannot be downloaded
 )
 
 const (
-	maxAnswer = 256 << 20 // bytes of a JSON answer: pictures may stand in it as base64
+	maxAnswer = 256 << 20 // bytes of a JSON answer, which may hold pictures as base64
 	maxImage  = 512 << 20 // bytes of a picture's file
 	maxFile   = 2 << 30   // bytes of a saved file
 )
 
-// reading is one answer while its outputs are made.
+// reading is the state of making the outputs of one answer.
 type reading struct {
 	model    *model
 	call     *node.Call
 	answer   node.ModelAnswer
-	document any    // of a JSON answer
-	raw      []byte // the same as it came
-	saved    int    // files so far
+	document any    // decoded, of a JSON answer
+	raw      []byte // the bytes of the answer
+	saved    int    // number of files saved so far
 	ui       map[string][]any
 }
 
-// result makes the declared outputs of an answer. An output that the answer has nothing for is an
-// error where it is a picture or a file that a later node would miss, and empty where it is text.
+// result makes the declared outputs from an answer. Where the answer lacks an output, a text is empty, and a picture
+// or file that another node reads is an error.
 func (p *model) result(ctx context.Context, call *node.Call, answer node.ModelAnswer) (node.Result, error) {
 	r := &reading{model: p, call: call, answer: answer, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
@@ -77,7 +77,7 @@ func (r *reading) read() error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&r.document); err != nil {
-		return r.unusable("it is not JSON")
+		return r.unusable("the answer is not JSON")
 	}
 	r.raw = raw
 	return nil
@@ -99,7 +99,7 @@ func (r *reading) output(ctx context.Context, o catalog.NodeOutput, needed bool)
 	return r.texts(o, found), nil
 }
 
-// found returns what the output's pointers lead to; nil stands for the whole of a bytes answer.
+// found returns the values at the output's pointers; a nil value stands for the whole of a bytes answer.
 func (r *reading) found(o catalog.NodeOutput) []any {
 	if len(o.From) == 0 {
 		return []any{r.document}
@@ -111,7 +111,7 @@ func (r *reading) found(o catalog.NodeOutput) []any {
 	return slices.DeleteFunc(all, func(v any) bool { return v == nil || v == "" })
 }
 
-// follow walks the steps of a JSON pointer; * is every element.
+// follow returns the values at the end of a JSON pointer's steps; * is every element.
 func follow(value any, steps []string) []any {
 	if len(steps) == 0 {
 		return []any{value}
@@ -137,7 +137,7 @@ func follow(value any, steps []string) []any {
 	return nil
 }
 
-// texts renders what was found: strings as they are, everything else as JSON.
+// texts writes the found values as texts: strings unchanged, everything else as JSON.
 func (r *reading) texts(o catalog.NodeOutput, found []any) node.Value {
 	list := node.List{}
 	for _, v := range found {
@@ -168,7 +168,7 @@ func (r *reading) rendered(o catalog.NodeOutput, v any) string {
 	return string(raw)
 }
 
-// images decodes what was found into one batch; frames of another size are fitted to the first's.
+// images decodes the found values into one batch; frames of another size are scaled to the size of the first.
 func (r *reading) images(ctx context.Context, o catalog.NodeOutput, found []any) (node.Value, error) {
 	engine := raster.Engine{MaxPixels: r.call.MaxPixels}
 	var frames []*raster.Image
@@ -186,7 +186,7 @@ func (r *reading) images(ctx context.Context, o catalog.NodeOutput, found []any)
 	}
 	switch len(frames) {
 	case 0:
-		return nil, r.unusable("there is no %s in it", o.Name)
+		return nil, r.unusable("it has no %s", o.Name)
 	case 1:
 		return frames[0], nil
 	}
@@ -200,7 +200,7 @@ func (r *reading) images(ctx context.Context, o catalog.NodeOutput, found []any)
 	return batch, nil
 }
 
-// files saves what was found and returns the names by which a graph reads them.
+// files saves the found values and returns the names under which a graph reads them.
 func (r *reading) files(ctx context.Context, o catalog.NodeOutput, found []any, needed bool) (node.Value, error) {
 	names := node.List{}
 	for _, v := range found {
@@ -212,7 +212,7 @@ func (r *reading) files(ctx context.Context, o catalog.NodeOutput, found []any, 
 	}
 	switch {
 	case len(names) == 0 && needed:
-		return nil, r.unusable("there is no %s in it", o.Name)
+		return nil, r.unusable("it has no %s", o.Name)
 	case o.Several():
 		return names, nil
 	case len(names) == 0:
@@ -242,7 +242,7 @@ func (r *reading) save(ctx context.Context, v any) (string, error) {
 		return "", err
 	}
 	r.saved++
-	r.ui[shownAs(media)] = append(r.ui[shownAs(media)], file)
+	r.ui[outputKey(media)] = append(r.ui[outputKey(media)], file)
 	name := file.Filename
 	if file.Subfolder != "" {
 		name = file.Subfolder + "/" + name
@@ -250,8 +250,8 @@ func (r *reading) save(ctx context.Context, v any) (string, error) {
 	return name + " [" + string(file.Folder) + "]", nil
 }
 
-// shownAs is the key under which clients look for files of a kind.
-func shownAs(media string) string {
+// outputKey is the key of the UI output under which clients look for files of a kind.
+func outputKey(media string) string {
 	switch kind, _, _ := strings.Cut(media, "/"); kind {
 	case "image", "video":
 		return kind + "s"
@@ -261,7 +261,7 @@ func shownAs(media string) string {
 	return "files"
 }
 
-// kindOf returns the media type and the end of a file's name.
+// kindOf returns the media type and the extension of a file's name.
 func kindOf(contentType string) (media, extension string) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -277,8 +277,8 @@ func kindOf(contentType string) (media, extension string) {
 	return media, ".bin"
 }
 
-// open opens what a value of the answer stands for: an address, a data address, base64; the answer
-// itself where it is bytes.
+// open opens the file that a value of the answer stands for: an https address, a data address, or base64. A nil
+// value is the answer itself.
 func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	if r.model.entry.Protocol == catalog.Bytes {
 		return node.ModelAnswer{ContentType: r.answer.ContentType, Content: io.NopCloser(r.answer.Content)}, nil
@@ -286,7 +286,7 @@ func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	text, ok := v.(string)
 	switch {
 	case !ok:
-		return node.ModelAnswer{}, r.unusable("a file's place holds no text")
+		return node.ModelAnswer{}, r.unusable("the value for a file is not a text")
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return r.call.Models.Fetch(ctx, r.model.entry.ID, text)
 	}
@@ -294,7 +294,7 @@ func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	if rest, isData := strings.CutPrefix(text, "data:"); isData {
 		head, data, found := strings.Cut(rest, ",")
 		if !found || !strings.HasSuffix(head, ";base64") {
-			return node.ModelAnswer{}, r.unusable("a data address is not base64")
+			return node.ModelAnswer{}, r.unusable("a data: address is not base64")
 		}
 		media, text = strings.TrimSuffix(head, ";base64"), data
 	}
@@ -308,7 +308,7 @@ func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	return node.ModelAnswer{ContentType: media, Content: io.NopCloser(bytes.NewReader(raw))}, nil
 }
 
-// sniffed tells the media type of bytes that came without one.
+// sniffed is the media type of bytes that came without one.
 func sniffed(raw []byte) string {
 	if len(raw) > 12 && string(raw[4:8]) == "ftyp" {
 		return "video/mp4"

@@ -15,10 +15,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// CodeInput is the code of an argument that no body can be made of.
+// CodeInput is the code of an argument that cannot be written into a request.
 const CodeInput = "input_type"
 
-// body writes the model's request. Equal arguments give equal bytes: a repeated run is known by them.
+// body writes the model's request. Equal arguments give equal bytes, by which a repeated run is recognised.
 func (p *model) body(ctx context.Context, args node.Args) ([]byte, error) {
 	if len(p.fields) == 0 {
 		return wholeBody(args)
@@ -61,7 +61,7 @@ func wholeBody(args node.Args) ([]byte, error) {
 	return raw, nil
 }
 
-// encode returns one member's JSON; nil leaves it out.
+// encode returns the JSON of one member; nil leaves the member out.
 func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, error) {
 	if f.wire == asPicture {
 		return f.picture(ctx, value)
@@ -77,13 +77,12 @@ func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, 
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not of its type", f.input.Name)
+		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s has the wrong type", f.input.Name)
 	}
 	return raw, nil
 }
 
-// leavesOut reports whether an empty text stands for "not given": it does where it is what widgets hold
-// at first.
+// leavesOut reports whether an empty text means "not given": it does where the widget is empty at first.
 func (f *field) leavesOut() bool {
 	_, offered := f.values[""]
 	return !offered && (f.input.Default == nil || f.input.Default == "" || f.wire == asJSON)
@@ -94,13 +93,13 @@ func (f *field) option(value node.Value) (json.RawMessage, error) {
 	if !ok {
 		raw, err := json.Marshal(value)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is none of its choices", f.input.Name)
+			return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not one of its choices", f.input.Name)
 		}
 		text = string(raw)
 	}
 	raw, ok := f.values[text]
 	if !ok {
-		return nil, fault.New(fault.Invalid, CodeInput, "input %s is none of its choices: %.100q", f.input.Name, text)
+		return nil, fault.New(fault.Invalid, CodeInput, "input %s is not one of its choices: %.100q", f.input.Name, text)
 	}
 	return raw, nil
 }
@@ -116,19 +115,19 @@ func (f *field) json(value node.Value) (json.RawMessage, error) {
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, []byte(text)); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not JSON: quote texts, brace objects, bracket lists", f.input.Name)
+		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not JSON: write texts as \"…\", objects as {…} and lists as […]", f.input.Name)
 	}
 	return out.Bytes(), nil
 }
 
 const (
-	// pictureLevel is the deflate level of a sent picture: what is saved in transfer is worth the time.
+	// pictureLevel is the deflate level of a picture that is sent: the smaller transfer is worth the time.
 	pictureLevel = 6
 	// maxPicture bounds an encoded picture: providers take far less.
 	maxPicture = 48 << 20
 )
 
-// picture writes the first frame of an image as PNG, the way the provider takes it.
+// picture writes an image of one frame as PNG, as a data address or as plain base64.
 func (f *field) picture(ctx context.Context, value node.Value) (json.RawMessage, error) {
 	im, ok := value.(*raster.Image)
 	if !ok {
@@ -142,7 +141,7 @@ func (f *field) picture(ctx context.Context, value node.Value) (json.RawMessage,
 		return nil, fmt.Errorf("encode input %s: %w", f.input.Name, err)
 	}
 	if file.Len() > maxPicture {
-		return nil, fault.New(fault.Exhausted, "picture_limit", "input %s has %d bytes as PNG; at most %d are sent", f.input.Name, file.Len(), maxPicture)
+		return nil, fault.New(fault.Exhausted, "picture_limit", "input %s is %d bytes long as PNG; at most %d are sent", f.input.Name, file.Len(), maxPicture)
 	}
 	text := base64.StdEncoding.EncodeToString(file.Bytes())
 	if f.media == catalog.MediaData {

@@ -1,6 +1,6 @@
-// Package partner makes node classes of the catalog's models: inputs from a model's input schema, outputs
-// from what its entry says of the answer. A class writes the body and reads the answer; the call itself, with
-// everything that makes it paid for once, is behind node.Models.
+// Package partner makes a node class of each model in the catalog: its inputs come from the model's input schema,
+// its outputs from the entry. A class writes the request and reads the answer. The call itself is made by
+// node.Models, which sees to it that it is paid for once.
 package partner
 
 import (
@@ -16,7 +16,7 @@ import (
 // prefix begins the names of all classes of models, so that none collides with a native one.
 const prefix = "Partner_"
 
-// Name is the class of a model: "bfl/flux-2-pro" is Partner_bfl_flux-2-pro. It depends on nothing but the id.
+// Name is the class of a model: "bfl/flux-2-pro" is Partner_bfl_flux-2-pro. It depends on the id alone.
 func Name(model string) string {
 	provider, name, _ := strings.Cut(model, "/")
 	return prefix + provider + "_" + name
@@ -35,8 +35,8 @@ func Classes(s *catalog.Snapshot) ([]*node.Class, error) {
 	return classes, nil
 }
 
-// Class returns the class of one model. It keeps the model as it is: a class of an older catalog goes on
-// to write the body that its graph was checked against.
+// Class returns the class of one model. The class keeps this state of the model: after a reload of the catalog it
+// still writes the request that its graph was checked against.
 func Class(m *catalog.Model) (*node.Class, error) {
 	list, err := fields(m)
 	if err != nil {
@@ -56,20 +56,20 @@ func Class(m *catalog.Model) (*node.Class, error) {
 		if o.Type == catalog.NodeImage {
 			out.Type, out.IsList = node.Image, false // several pictures are one batch
 		} else {
-			c.OutputNode = true // a file or a text is a result in itself
+			c.OutputNode = true // a file or a text is a result even where no node reads it
 		}
 		c.Outputs = append(c.Outputs, out)
 	}
 	return c, nil
 }
 
-// answerPixels is what a model's picture is taken for while a job is planned: four megapixels, four at once.
+// answerPixels is the assumed size of a model's result while a job is planned: four pictures of four megapixels.
 const answerPixels = 16 << 20
 
 func describe(m *catalog.Model) string {
-	text := "Runs the model " + m.ID + " at its provider, and is charged for once."
+	text := "Runs the model " + m.ID + " at its provider. Each run is charged once."
 	if m.Docs != "" {
-		text += " What the inputs mean: " + m.Docs
+		text += " The inputs are documented at " + m.Docs
 	}
 	return text
 }
@@ -80,7 +80,7 @@ type model struct {
 	fields []field
 }
 
-// bodyInput is the one input of a model without a schema.
+// bodyInput is the only input of a model without a schema.
 const bodyInput = "body"
 
 func (p *model) inputs() []node.Input {
@@ -98,7 +98,7 @@ func (p *model) inputs() []node.Input {
 
 func (p *model) run(ctx context.Context, call *node.Call) (node.Result, error) {
 	if call.Models == nil {
-		return node.Result{}, fmt.Errorf("node %s runs where no model can be called", call.NodeID)
+		return node.Result{}, fmt.Errorf("node %s cannot run here: models are not available", call.NodeID)
 	}
 	body, err := p.body(ctx, call.Args)
 	if err != nil {

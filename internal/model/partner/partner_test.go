@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
-// answers gives every call the same answer and keeps the last body.
+// answers returns the same answer to every call and keeps the last body.
 type answers struct {
 	contentType, text string
 	body              string
@@ -53,7 +53,7 @@ func TestEveryModelHasADefinition(t *testing.T) {
 	require.Len(t, all, len(r.Classes()))
 }
 
-func TestARegistryThatIsFrozenKeepsItsClasses(t *testing.T) {
+func TestAFrozenRegistryKeepsItsClasses(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
 	frozen, before := r.Frozen(), r.Generation()
@@ -70,7 +70,7 @@ func TestARegistryThatIsFrozenKeepsItsClasses(t *testing.T) {
 	require.True(t, there)
 }
 
-func TestBodies(t *testing.T) {
+func TestRequestsOfClasses(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
 	im, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
@@ -81,14 +81,14 @@ func TestBodies(t *testing.T) {
 		want  string // beginning of the body
 		code  string
 	}{
-		"in the schema's order":     {"Partner_sim_echo", node.Args{"number": int64(3), "prompt": `say "x"`}, `{"prompt":"say \"x\"","number":3}`, ""},
-		"without what is not given": {"Partner_sim_echo", node.Args{"prompt": "x"}, `{"prompt":"x"}`, ""},
-		"base64":                    {"Partner_sim_image", node.Args{"prompt": "x", "image": im}, `{"prompt":"x","image":"iVBOR`, ""},
-		"data address":              {"Partner_stability_stable-image-ultra", node.Args{"prompt": "x", "image": im}, `{"prompt":"x","image":"data:image/png;base64,iVBOR`, ""},
-		"whole":                     {"Partner_sim_open", node.Args{"body": ` {"a":[1]} `}, `{"a":[1]}`, ""},
-		"not an object":             {"Partner_sim_open", node.Args{"body": `[1]`}, "", partner.CodeInput},
-		"not a choice":              {"Partner_sim_image", node.Args{"prompt": "x", "kind": "sculpture"}, "", partner.CodeInput},
-		"not JSON":                  {"Partner_openai_gpt-4.1-mini", node.Args{"messages": "hello"}, "", partner.CodeInput},
+		"in the schema's order":                   {"Partner_sim_echo", node.Args{"number": int64(3), "prompt": `say "x"`}, `{"prompt":"say \"x\"","number":3}`, ""},
+		"members that are not given are left out": {"Partner_sim_echo", node.Args{"prompt": "x"}, `{"prompt":"x"}`, ""},
+		"base64":        {"Partner_sim_image", node.Args{"prompt": "x", "image": im}, `{"prompt":"x","image":"iVBOR`, ""},
+		"data address":  {"Partner_stability_stable-image-ultra", node.Args{"prompt": "x", "image": im}, `{"prompt":"x","image":"data:image/png;base64,iVBOR`, ""},
+		"whole":         {"Partner_sim_open", node.Args{"body": ` {"a":[1]} `}, `{"a":[1]}`, ""},
+		"not an object": {"Partner_sim_open", node.Args{"body": `[1]`}, "", partner.CodeInput},
+		"not a choice":  {"Partner_sim_image", node.Args{"prompt": "x", "kind": "sculpture"}, "", partner.CodeInput},
+		"not JSON":      {"Partner_openai_gpt-4.1-mini", node.Args{"messages": "hello"}, "", partner.CodeInput},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestBodies(t *testing.T) {
 // red is a PNG of one pixel.
 const red = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 
-func TestAnswers(t *testing.T) {
+func TestOutputsOfAnswers(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
 	raw, err := base64.StdEncoding.DecodeString(red)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// wireType says how an argument is written into the body.
+// wireType says how an argument is written into the request.
 type wireType uint8
 
 // The ways to write an argument.
@@ -18,19 +18,19 @@ const (
 	asText    wireType = iota // a JSON string
 	asNumber                  // a JSON number
 	asBool                    // true or false
-	asJSON                    // the argument is JSON text, put in as it stands
-	asPicture                 // a linked picture, as its media rule says
+	asJSON                    // the argument is JSON text and is inserted unchanged
+	asPicture                 // a linked picture, written as its media rule says
 )
 
-// field is one member of a model's body and the input that gives it.
+// field is one member of a model's request and the input that gives its value.
 type field struct {
 	input  node.Input
 	wire   wireType
 	media  string                     // of asPicture
-	values map[string]json.RawMessage // of a choice: what each option stands for
+	values map[string]json.RawMessage // of a choice: the JSON value of each option
 }
 
-// property is the part of a JSON Schema that inputs are made of.
+// property is the part of a property's JSON Schema that an input is made from.
 type property struct {
 	Type        json.RawMessage   `json:"type"`
 	Title       string            `json:"title"`
@@ -44,7 +44,7 @@ type property struct {
 	MaxLength   *int              `json:"maxLength"`
 }
 
-// member is one name of an object and its value, in the object's order.
+// member is a name and a value of an object.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -71,8 +71,8 @@ func members(raw json.RawMessage) ([]member, error) {
 	return list, nil
 }
 
-// fields returns the members that a model's body may have; none without an input schema or where the
-// schema names no properties.
+// fields returns the members that a model's request may have; none without an input schema, or where the schema
+// names no properties.
 func fields(m *catalog.Model) ([]field, error) {
 	var schema struct {
 		Required   []string        `json:"required"`
@@ -99,7 +99,7 @@ func fields(m *catalog.Model) ([]field, error) {
 		}
 		list = append(list, f)
 	}
-	// Clients show required inputs first; the body keeps the same order, which no provider minds.
+	// Clients show required inputs first. The request has the same order; providers ignore the order of members.
 	slices.SortStableFunc(list, func(a, b field) int { return int(a.input.Section) - int(b.input.Section) })
 	return list, nil
 }
@@ -139,7 +139,7 @@ func orNil(a, b any) any {
 	return a
 }
 
-// typed gives the input the type that its property's type asks for.
+// typed sets the type of the input from the type of its property.
 func (f *field) typed(p property) {
 	switch p.kind() {
 	case "string":
@@ -157,17 +157,17 @@ func (f *field) typed(p property) {
 		f.input.Min, f.input.Max, f.input.Step = broken(p.Minimum), broken(p.Maximum), broken(p.MultipleOf)
 	case "boolean":
 		f.input.Type, f.wire = node.Boolean, asBool
-	default: // lists, objects, several types: the widget takes JSON
+	default: // a list, an object or several types: the widget takes JSON
 		f.input.Type, f.wire, f.input.Multiline = node.String, asJSON, true
 		f.input.Placeholder = "JSON"
 	}
 }
 
-// longText is the length from which a text is written in a large widget.
+// longText is the maximum length from which a text gets a large widget.
 const longText = 200
 
-// unset makes an input that need not be given one that nobody gives by accident: clients send the value
-// of every widget, so a number or switch without a default of its own has none until it is wanted.
+// unset keeps an optional input from being given by accident. Clients send the value of every widget, so a number or
+// a switch without a default has no widget, only a socket, and a text is empty.
 func (f *field) unset() {
 	if f.input.Section != node.Optional || f.input.Default != nil {
 		return
@@ -181,7 +181,7 @@ func (f *field) unset() {
 	}
 }
 
-// kind is the property's one type beside null, "" when it has several or none.
+// kind is the only type of the property beside null, or "" when it has none or several.
 func (p property) kind() string {
 	var one string
 	if json.Unmarshal(p.Type, &one) == nil {
@@ -198,8 +198,8 @@ func (p property) kind() string {
 	return several[0]
 }
 
-// choose makes the input a choice of the property's values. One that need not be given and has no default
-// offers to leave it out first.
+// choose makes the input a choice of the property's values. The first choice of an optional input without a default is
+// to leave it out.
 func (f *field) choose(p property) {
 	f.input.Type, f.wire, f.values = node.Combo, asText, map[string]json.RawMessage{}
 	if f.input.Section == node.Optional && p.Default == nil {
@@ -209,17 +209,17 @@ func (f *field) choose(p property) {
 		if string(value) == "null" {
 			continue
 		}
-		option := shown(value)
+		option := label(value)
 		f.input.Options = append(f.input.Options, option)
 		f.values[option] = value
 	}
 	if p.Default != nil && string(p.Default) != "null" {
-		f.input.Default = shown(p.Default)
+		f.input.Default = label(p.Default)
 	}
 }
 
-// shown is a value as a widget shows it: a string without its quotes.
-func shown(value json.RawMessage) string {
+// label is a value as a widget shows it: a string without its quotation marks.
+func label(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text
@@ -241,7 +241,7 @@ func defaultOf(p property, wire wireType) any {
 	case asBool:
 		return string(p.Default) == "true"
 	case asText:
-		return shown(p.Default)
+		return label(p.Default)
 	case asJSON:
 		return string(p.Default)
 	case asPicture:

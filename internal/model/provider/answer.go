@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// answer is a provider's response whose body is still to be read.
+// answer is a provider's response whose body has not been read yet.
 type answer struct {
 	status      int
 	headers     map[string]string
@@ -23,14 +23,14 @@ type answer struct {
 	retryAfter  time.Duration
 	body        io.ReadCloser
 	watch       *outbound.Watcher
-	left        int64 // bytes it may still have
-	problem     error // why reading ended, when not at its end
+	left        int64 // bytes that may still be read
+	problem     error // why reading ended before the end of the body
 }
 
-// maxErrorBody bounds what is read of an answer that is no result.
+// maxErrorBody bounds the bytes that are read of an error answer.
 const maxErrorBody = 256 << 10
 
-// errTooLarge reports an answer above the entry's limit.
+// errTooLarge reports an answer larger than the entry's limit.
 var errTooLarge = errors.New("the answer is larger than the entry allows")
 
 func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64) *answer {
@@ -41,13 +41,13 @@ func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64) *answe
 	for name := range resp.Header {
 		a.headers[strings.ToLower(name)] = resp.Header.Get(name)
 	}
-	if resp.Header.Get("Content-Encoding") != "" { // none was asked for
+	if resp.Header.Get("Content-Encoding") != "" { // compression was not asked for
 		a.problem = errors.New("the answer is compressed")
 	}
 	return a
 }
 
-// maxRetryAfter bounds how long a provider can put us off at once.
+// maxRetryAfter bounds the Retry-After of a provider.
 const maxRetryAfter = 5 * time.Minute
 
 func seconds(header string) time.Duration {
@@ -65,7 +65,7 @@ func (a *answer) json() bool {
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
-// Read implements io.Reader under the bounds of the entry.
+// Read implements io.Reader within the bounds of the entry.
 func (a *answer) Read(p []byte) (int, error) {
 	if a.problem != nil {
 		return 0, a.problem
@@ -88,22 +88,22 @@ func (a *answer) Read(p []byte) (int, error) {
 
 func (a *answer) close() {
 	a.watch.Stop()
-	a.body.Close() //nolint:errcheck // what matters was read
+	a.body.Close() //nolint:errcheck // the body has been read
 }
 
-// document reads a JSON answer to its end, writing its bytes to s as they come.
+// document reads a JSON answer to its end and copies its bytes to s as they come.
 func (a *answer) document(s *spool) (any, error) {
 	document, err := jsondoc.Skeleton(io.TeeReader(a, s))
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(s, a) // white space behind the document
+	_, err = io.Copy(s, a) // white space after the document
 	return document, err
 }
 
-// stream passes an answer of bytes to the sink.
+// stream copies an answer of bytes to the sink.
 func (a *answer) stream(sink io.Writer) (Outcome, error) {
-	s := &spool{sink: sink, through: true}
+	s := &spool{sink: sink, passing: true}
 	_, err := io.Copy(s, a)
 	switch {
 	case err != nil:
@@ -114,8 +114,8 @@ func (a *answer) stream(sink io.Writer) (Outcome, error) {
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: s.size, Headers: a.headers}, nil
 }
 
-// unreadable is the outcome of a good status whose body is no result: broken, cut off, endless,
-// late. The provider worked, so nobody knows whether it charges.
+// unreadable is the outcome of a successful status whose body is not a result: malformed, cut off, too large or late.
+// The provider did work, so it is unknown whether it charges.
 func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
 	if s.err != nil {
 		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, s.err)
@@ -129,29 +129,29 @@ func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
 	return Outcome{Phase: Failed, Status: a.status, Failure: failure}, nil
 }
 
-// scope is what expressions see of this answer.
+// scope returns the values that expressions can read of this answer.
 func (a *answer) scope(s catalog.Scope, document any) catalog.Scope {
 	s.Status, s.Headers, s.Body = a.status, a.headers, document
 	return s
 }
 
-// spool keeps the beginning of an answer until it is known to be one, and passes the rest on.
+// spool buffers the beginning of an answer until it is known to be a result, and then passes everything on.
 type spool struct {
-	sink    io.Writer
-	through bool // pass everything on at once
-	held    []byte
-	size    int64
-	err     error // of the sink
+	sink     io.Writer
+	passing  bool // pass everything on without buffering
+	buffered []byte
+	size     int64
+	err      error // error of the sink
 }
 
-// maxHeld is how much of an answer is kept in memory; status documents and failures fit.
-const maxHeld = 256 << 10
+// maxBuffered bounds the buffered part of an answer; status documents and failures fit.
+const maxBuffered = 256 << 10
 
 // Write implements io.Writer.
 func (s *spool) Write(p []byte) (int, error) {
 	s.size += int64(len(p))
-	if !s.through && len(s.held)+len(p) <= maxHeld {
-		s.held = append(s.held, p...)
+	if !s.passing && len(s.buffered)+len(p) <= maxBuffered {
+		s.buffered = append(s.buffered, p...)
 		return len(p), nil
 	}
 	if err := s.flush(); err != nil {
@@ -160,12 +160,12 @@ func (s *spool) Write(p []byte) (int, error) {
 	return s.pass(p)
 }
 
-// flush hands what was kept to the sink; from then on everything passes through.
+// flush writes the buffer to the sink; from then on everything passes through.
 func (s *spool) flush() error {
-	s.through = true
-	held := s.held
-	s.held = nil
-	_, err := s.pass(held)
+	s.passing = true
+	buffered := s.buffered
+	s.buffered = nil
+	_, err := s.pass(buffered)
 	return err
 }
 
@@ -181,5 +181,5 @@ func (s *spool) pass(p []byte) (int, error) {
 	return n, err
 }
 
-// kept returns the whole answer while it is small enough to be kept, otherwise nil.
-func (s *spool) kept() []byte { return s.held }
+// kept returns the whole answer if it is small enough to be buffered, otherwise nil.
+func (s *spool) kept() []byte { return s.buffered }

@@ -8,12 +8,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// maxAssets bounds how many addresses of one result are copied.
+// maxAssets bounds the addresses of one result that are copied.
 const maxAssets = 64
 
-// Assets returns the addresses in a result that the entry's hosting rule selects, in the order of
-// the document: what to copy to our own storage. Strings that are no https address (the entry
-// allows others only where the operator does) are left alone.
+// Assets returns the addresses in a result that the entry's hosting rule selects for copying, in the order of the
+// document. Strings that are not https addresses are skipped; the operator may allow other addresses.
 func Assets(m *catalog.Model, result []byte) ([]AssetRef, error) {
 	if !m.Hosted() {
 		return nil, nil
@@ -33,7 +32,7 @@ func Assets(m *catalog.Model, result []byte) ([]AssetRef, error) {
 	return refs, nil
 }
 
-// Rewrite returns a result with the addresses at some pointers replaced; every other byte stays.
+// Rewrite returns a result with the addresses at the pointers replaced and every other byte unchanged.
 func Rewrite(result []byte, urls map[string]string) ([]byte, error) {
 	out, err := jsondoc.Replace(result, urls)
 	if err != nil {

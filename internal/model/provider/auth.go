@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// authorize puts the model's credential into the headers. Its errors never hold the credential.
+// authorize adds the model's credential to the headers. Its errors never contain the credential.
 func (c *Client) authorize(ctx context.Context, m *catalog.Model, h http.Header) error {
 	values := make([]string, len(m.Auth.Env))
 	for i, name := range m.Auth.Env {
@@ -41,7 +41,7 @@ func (c *Client) authorize(ctx context.Context, m *catalog.Model, h http.Header)
 	case "google":
 		return c.googleToken(ctx, m, h, values[0])
 	default:
-		return fmt.Errorf("auth of kind %q is not known", m.Auth.Kind)
+		return fmt.Errorf("unknown kind of auth %q", m.Auth.Kind)
 	}
 }
 
@@ -52,8 +52,8 @@ func set(h http.Header, a catalog.Auth, value string) {
 	h.Set(a.Header, value)
 }
 
-// klingToken signs a token of the access key with the secret key, as Kling's API wants: it begins
-// five seconds ago, for clocks that differ, and ends in half an hour.
+// klingToken signs a token for the access key with the secret key, as Kling's API requires. It is valid from five
+// seconds ago, for clocks that differ, and for half an hour.
 func klingToken(h http.Header, values []string) error {
 	if len(values) != 2 {
 		return errors.New("auth of kind kling-jwt needs two variables: access key and secret key")
@@ -77,7 +77,7 @@ type tokens struct {
 	sources map[string]oauth2.TokenSource
 }
 
-// googleKey is the part of a service account's key file that is needed.
+// googleKey is the used part of a service account's key file.
 type googleKey struct {
 	Type        string `json:"type"`
 	ClientEmail string `json:"client_email"`
@@ -86,8 +86,7 @@ type googleKey struct {
 	TokenURI    string `json:"token_uri"`
 }
 
-// googleToken gets an access token for a service account; credential is the path of its key file,
-// or the key itself.
+// googleToken gets an access token for a service account; credential is its key, or the path of its key file.
 func (c *Client) googleToken(ctx context.Context, m *catalog.Model, h http.Header, credential string) error {
 	source, err := c.tokens.source(ctx, m, credential)
 	if err != nil {
@@ -95,7 +94,7 @@ func (c *Client) googleToken(ctx context.Context, m *catalog.Model, h http.Heade
 	}
 	token, err := source.Token()
 	if err != nil {
-		return errors.New("the provider's token service gives no token")
+		return errors.New("the provider's token service refused a token")
 	}
 	h.Set("Authorization", "Bearer "+token.AccessToken)
 	return nil
@@ -116,13 +115,13 @@ func (t *tokens) source(ctx context.Context, m *catalog.Model, credential string
 	}
 	var key googleKey
 	if err := json.Unmarshal(raw, &key); err != nil || key.Type != "service_account" {
-		return nil, errors.New("the Google credential is no key of a service account")
+		return nil, errors.New("the Google credential is not a key of a service account")
 	}
 	config := &oauthjwt.Config{
 		Email: key.ClientEmail, PrivateKey: []byte(key.PrivateKey), PrivateKeyID: key.KeyID,
 		Scopes: []string{"https://www.googleapis.com/auth/cloud-platform"}, TokenURL: key.TokenURI,
 	}
-	// Tokens are fetched through the guard. The source outlives this request.
+	// Tokens are fetched through the guarded HTTP client. The source outlives this request.
 	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, t.http.HTTP(m.Allow, tokenTimeout))
 	if t.sources == nil {
 		t.sources = map[string]oauth2.TokenSource{}
@@ -132,7 +131,7 @@ func (t *tokens) source(ctx context.Context, m *catalog.Model, credential string
 }
 
 const (
-	tokenTimeout = 20 * time.Second // a token service answers within one
+	tokenTimeout = 20 * time.Second // a token service answers within seconds
 	maxKeyFile   = 64 << 10
 )
 

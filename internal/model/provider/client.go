@@ -22,19 +22,18 @@ type Client struct {
 	tokens tokens
 }
 
-// New returns a client. lookup reads the environment (os.LookupEnv), where credentials are; they
-// are read for every request. Access tokens made of them are kept in memory while they are good.
+// New returns a client. lookup reads credentials from the environment (os.LookupEnv) for every request. Access tokens
+// are kept in memory while they are valid.
 func New(http *outbound.Client, lookup func(string) (string, bool), log *slog.Logger) *Client {
 	return &Client{http: http, lookup: lookup, log: log, tokens: tokens{http: http}}
 }
 
-// maxHandle bounds what a provider may give as a handle: addresses fit.
+// maxHandle bounds the handle that a provider returns; addresses fit.
 const maxHandle = 2048
 
-// Dispatch sends one call. The provider's final answer, if there is one now, is written to sink
-// as it comes; it counts only when the outcome is Answered. The error, if any, wraps ErrNotSent
-// or ErrUnknown. A failure whose Charged is unknown is an outcome that nobody knows, too: the
-// provider may have worked and been lost.
+// Dispatch sends one call. It writes the provider's final answer, if there is one yet, to sink as it comes; the bytes
+// count only when the outcome is Answered. An error wraps ErrNotSent or ErrUnknown. A failure whose Charged is unknown
+// leaves the outcome open as well: the provider may have done the work.
 func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outcome, error) {
 	m := r.Model
 	scope, body, err := c.prepare(r)
@@ -62,7 +61,7 @@ func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outco
 	return c.read(m, answer, scope, sink)
 }
 
-// bytes passes an answer of bytes on, unless its headers say that it is no result.
+// bytes copies an answer of bytes to sink, unless its headers say that it is not a result.
 func (c *Client) bytes(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	if scope = a.scope(scope, nil); m.Done.Set() && !m.Done.Holds(scope) {
 		return c.refused(m, a, scope, &spool{}), nil
@@ -70,15 +69,15 @@ func (c *Client) bytes(m *catalog.Model, a *answer, scope catalog.Scope, sink io
 	return a.stream(sink)
 }
 
-// prepare decodes the caller's body for expressions, where the entry needs them, and encodes it
-// the way the provider takes it.
+// prepare decodes the caller's body for expressions, if the entry has any that need it, and encodes it for the
+// provider.
 func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	scope := catalog.Scope{Settings: c.settings(r.Model)}
 	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
 		return scope, payload{}, fmt.Errorf("read the body: %w", err)
 	}
 	form := catalog.IsForm(r.ContentType)
-	if r.Model.Protocol == catalog.SubmitPoll { // a handle may need the input
+	if r.Model.Protocol == catalog.SubmitPoll { // the expression for the handle may read the input
 		input, err := inputOf(r, form)
 		if err != nil {
 			return scope, payload{}, fmt.Errorf("read the body: %w", err)
@@ -88,7 +87,7 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
 		return scope, payload{}, fmt.Errorf("read the body: %w", err)
 	}
-	if form { // as it came, with the boundary that it came with
+	if form { // unchanged, with its own boundary
 		return scope, payload{reader: r.Body, size: r.Size, contentType: r.ContentType}, nil
 	}
 	if r.Model.TakesForms() {
@@ -102,7 +101,7 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	return scope, payload{reader: r.Body, size: r.Size, contentType: "application/json"}, nil
 }
 
-// inputOf decodes the caller's body for expressions, its long strings cut.
+// inputOf decodes the caller's body for expressions, with long strings cut.
 func inputOf(r Request, form bool) (any, error) {
 	if !form {
 		return jsondoc.Skeleton(r.Body)
@@ -126,8 +125,7 @@ func (c *Client) settings(m *catalog.Model) map[string]string {
 	return values
 }
 
-// read takes a JSON answer to a dispatch: the result of a synchronous model, or the handle of a
-// submission.
+// read reads the JSON answer to a dispatch: the result of a synchronous model, or the handle of a submission.
 func (c *Client) read(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	spool := &spool{sink: sink}
 	document, err := a.document(spool)
@@ -161,17 +159,17 @@ func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *s
 	}
 }
 
-// refused sorts an answer that came with a good status and is no result.
+// refused classifies an answer with a successful status that is not a result.
 func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
 	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
 }
 
-// ErrCannotCancel reports a provider that has no way to cancel.
+// ErrCannotCancel reports a provider that cannot cancel, or refuses to.
 var ErrCannotCancel = errors.New("the provider cannot cancel a generation")
 
-// Cancel asks the provider to stop a submitted generation. It is best effort: nil means that the
-// provider took the request or knows the generation no longer. One that refuses, as when the generation
-// is beyond being stopped, is ErrCannotCancel: it finishes, and is charged.
+// Cancel asks the provider to stop a submitted generation, as a best effort. nil means that the provider accepted the
+// request or no longer knows the generation. ErrCannotCancel means that it refused, for instance because the generation
+// is nearly done: the generation finishes and is charged.
 func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) error {
 	if !m.Cancel.URL.Set() {
 		return ErrCannotCancel
@@ -184,9 +182,9 @@ func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) er
 	defer a.close()
 	switch {
 	case a.status >= http.StatusInternalServerError, a.status == http.StatusTooManyRequests, a.status == http.StatusRequestTimeout:
-		return fmt.Errorf("%w: the provider answered %d to a cancel", ErrUnknown, a.status)
+		return fmt.Errorf("%w: the provider answered the cancel with status %d", ErrUnknown, a.status)
 	case a.ok(), a.status == http.StatusNotFound, a.status == http.StatusGone:
 		return nil
 	}
-	return fmt.Errorf("%w: it answered %d", ErrCannotCancel, a.status)
+	return fmt.Errorf("%w: the provider answered %d", ErrCannotCancel, a.status)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// What is wrong with the router's own account is none of the caller's input, whatever status a provider gives it;
-// and only what a provider surely did not do may be asked for again.
-func TestAnswersOfProvidersAreSortedByTheirWords(t *testing.T) {
+// A problem of the router's own account is not reported as invalid input, whatever status the provider uses, and a
+// request may be sent again only where the provider certainly did nothing.
+func TestErrorsOfProvidersAreClassified(t *testing.T) {
 	t.Parallel()
 	type word struct {
 		model  string
@@ -51,14 +51,14 @@ func TestAnswersOfProvidersAreSortedByTheirWords(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		asked, _ := io.ReadAll(r.Body) //nolint:errcheck // what is not read names nothing
+		asked, _ := io.ReadAll(r.Body) //nolint:errcheck // an answer that cannot be read contains no secret
 		for name, said := range words {
 			if strings.Contains(string(asked), name) {
 				w.WriteHeader(said.status)
 				w.Write([]byte(said.answer))
 				return
 			}
-		} // a service account's token is asked for first
+		} // a service account asks for its token first
 		w.Write([]byte(`{"access_token":"t","token_type":"Bearer","expires_in":3600}`))
 	}))
 	t.Cleanup(server.Close)

@@ -34,13 +34,13 @@ type message struct {
 	endpoint    catalog.Endpoint
 	body        payload
 	scope       catalog.Scope
-	idempotency string // value of the provider's idempotency header, "" = none
-	again       bool   // it changes nothing at the provider and may be repeated
+	idempotency string // value of the provider's idempotency header; "" = none
+	again       bool   // the request changes nothing at the provider and may be repeated
 }
 
-// askedAgain bounds the silence on a status, result or cancel request: nothing is computed for one, and
-// what was not answered is asked again.
-const askedAgain = 30 * time.Second
+// maxSilence bounds the silence on a status, result or cancel request. Such a request computes nothing at the provider,
+// so an unanswered one is repeated.
+const maxSilence = 30 * time.Second
 
 // exchange sends a message and returns the answer up to its headers. Errors wrap ErrNotSent or
 // ErrUnknown, and the cause when it was a time bound. Its span tells the model and the status, and
@@ -68,7 +68,7 @@ func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*
 func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
 	stall := m.Limits.Stall
 	if msg.again {
-		stall = min(stall, askedAgain)
+		stall = min(stall, maxSilence)
 	}
 	ctx, watch := outbound.Watch(ctx, m.Limits.Answer, stall)
 	var sent atomic.Bool

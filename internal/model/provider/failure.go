@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// details are the sentences of the error types, safe for an end user.
+// details are the default sentences of the error types, safe to show to an end user.
 var details = map[string]string{
 	"invalid_input":            "The provider refused the input.",
 	"content_policy_violation": "The provider refused the request on content-policy grounds.",
@@ -34,7 +34,7 @@ func failureOf(errorType string, charged catalog.Charges) *Failure {
 	return &Failure{Type: errorType, Detail: details[errorType], Charged: charged}
 }
 
-// timedOut is the failure of an exchange that a time bound ended after it was sent, or nil.
+// timedOut is the failure of an exchange that was sent and then ran into a time bound, or nil.
 func timedOut(err error) *Failure {
 	if errors.Is(err, ErrNotSent) || (!errors.Is(err, outbound.ErrSlow) && !errors.Is(err, outbound.ErrStalled)) {
 		return nil
@@ -42,11 +42,11 @@ func timedOut(err error) *Failure {
 	return failureOf("provider_timeout", catalog.ChargesUnknown)
 }
 
-// failed reads an answer with a status that is no success and sorts it.
+// failed reads an answer with an error status and classifies it.
 func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
 	raw, err := io.ReadAll(io.LimitReader(a, maxErrorBody))
 	if err != nil {
-		raw = nil // the status alone decides
+		raw = nil // without a document, the status alone decides
 	}
 	document, err := jsondoc.Skeleton(bytes.NewReader(raw))
 	if err != nil {
@@ -56,8 +56,8 @@ func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
 	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
 }
 
-// sort maps an answer that is no result to the terms of the router contract: the entry's rules
-// first, then those that all providers share, then provider_error.
+// sort classifies an answer that is not a result by the error types of the router contract: by the entry's rules, then
+// by the rules that all providers share, and else as provider_error.
 func (c *Client) sort(m *catalog.Model, s catalog.Scope, raw []byte, after time.Duration) *Failure {
 	for _, rule := range m.Errors {
 		if !rule.When.Holds(s) {
@@ -75,7 +75,7 @@ func (c *Client) sort(m *catalog.Model, s catalog.Scope, raw []byte, after time.
 			f.Validation = jsondoc.Raw(raw, rule.Validation)[rule.Validation]
 		}
 		if rule.Type == "invalid_input" {
-			f.UpstreamDetail = c.said(m, s)
+			f.UpstreamDetail = c.message(m, s)
 		}
 		return f
 	}
@@ -84,8 +84,8 @@ func (c *Client) sort(m *catalog.Model, s catalog.Scope, raw []byte, after time.
 	return f
 }
 
-// charged says whether a failed call costs money: a refusal on policy grounds as the entry says,
-// a failure of the provider's own perhaps, everything that it refused no.
+// charged says whether a failed call costs money: for a refusal on policy grounds the entry says so, for a failure of
+// the provider it is unknown, and any other refusal costs nothing.
 func charged(m *catalog.Model, errorType string, status int) catalog.Charges {
 	switch {
 	case errorType == "content_policy_violation":
@@ -97,12 +97,11 @@ func charged(m *catalog.Model, errorType string, status int) catalog.Charges {
 	}
 }
 
-// maxSaid bounds a provider's own words.
-const maxSaid = 500
+// maxMessage bounds the provider's message in runes.
+const maxMessage = 500
 
-// said returns what the provider said is wrong with the input, without secrets and control
-// characters.
-func (c *Client) said(m *catalog.Model, s catalog.Scope) string {
+// message returns the provider's own error message, without secrets and control characters.
+func (c *Client) message(m *catalog.Model, s catalog.Scope) string {
 	for _, e := range m.Messages {
 		if text, ok := e.Eval(s).(string); ok && strings.TrimSpace(text) != "" {
 			return c.clean(m, text)
@@ -111,7 +110,7 @@ func (c *Client) said(m *catalog.Model, s catalog.Scope) string {
 	return ""
 }
 
-// accountName matches keys and the names of accounts as providers write them into messages.
+// accountName matches the keys and account names that providers write into their messages.
 var accountName = regexp.MustCompile(`\b(sk|pk|key|org|proj|acct|user|api|r8|fal)[-_][A-Za-z0-9_*-]{6,}`)
 
 func (c *Client) clean(m *catalog.Model, text string) string {
@@ -122,8 +121,8 @@ func (c *Client) clean(m *catalog.Model, text string) string {
 	}
 	text = accountName.ReplaceAllString(text, "***")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
-	if runes := []rune(text); len(runes) > maxSaid {
-		return string(runes[:maxSaid]) + "…"
+	if runes := []rune(text); len(runes) > maxMessage {
+		return string(runes[:maxMessage]) + "…"
 	}
 	return text
 }

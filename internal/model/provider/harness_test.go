@@ -21,10 +21,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// secret is every credential of these tests; nothing that comes out may contain it.
+// secret is the value of every credential in these tests; no output may contain it.
 const secret = "s3cr3t-credential-of-the-operator"
 
-// world is the catalog with every provider served by a simulator.
+// world is the catalog with every provider simulated.
 type world struct {
 	sim    *sim.Server
 	base   string
@@ -33,7 +33,7 @@ type world struct {
 	logs   *record
 }
 
-// record keeps what is logged.
+// record keeps the log.
 type record struct {
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu
@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	return worldOf(t, 20*time.Millisecond)
 }
 
-// worldOf is a world in which a generation takes so long.
+// worldOf is a world in which a generation takes the given time.
 func worldOf(t *testing.T, generation time.Duration) *world {
 	t.Helper()
 	server := sim.New(sim.Options{Delay: generation})
@@ -72,7 +72,7 @@ func worldOf(t *testing.T, generation time.Duration) *world {
 	return w
 }
 
-// environment holds a credential for everything; Google's is a service account of the simulator.
+// environment holds a credential for every provider; Google's is a service account of the simulator.
 func environment(t *testing.T, base string) func(string) (string, bool) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -103,14 +103,14 @@ func (w *world) model(t *testing.T, id string) *catalog.Model {
 	return m
 }
 
-// run takes a call to its end, polling as soon as it may be finished.
+// run takes a call to its end and polls without waiting.
 func (w *world) run(t *testing.T, m *catalog.Model, body string) (provider.Outcome, []byte) {
 	t.Helper()
 	out, answer, _ := w.settle(t, m, body)
 	return out, answer
 }
 
-// settle is run, and what the call is settled for.
+// settle is run that also returns the final price.
 func (w *world) settle(t *testing.T, m *catalog.Model, body string) (provider.Outcome, []byte, int64) {
 	t.Helper()
 	var sink bytes.Buffer
@@ -136,7 +136,7 @@ func request(m *catalog.Model, body string) provider.Request {
 	return provider.Request{Model: m, CallID: "call-1", Body: bytes.NewReader([]byte(body)), Size: int64(len(body))}
 }
 
-// marked returns the model's example with a wish for the simulator in its text.
+// marked returns the model's example with an instruction for the simulator in its text.
 func marked(t *testing.T, m *catalog.Model, wish string) string {
 	t.Helper()
 	require.NotNil(t, m.Example, "%s has no example", m.ID)
@@ -148,7 +148,7 @@ func marked(t *testing.T, m *catalog.Model, wish string) string {
 	return string(encoded)
 }
 
-// place appends a wish to the first text of a document.
+// place appends an instruction for the simulator to the first text of a document.
 func place(body any, wish string) bool {
 	switch v := body.(type) {
 	case map[string]any:

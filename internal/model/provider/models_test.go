@@ -71,12 +71,12 @@ func TestEveryModelAnswersItsExample(t *testing.T) {
 		estimate := m.Price(m.Example)
 		require.NotEqual(t, catalog.PriceUnknown, estimate.Source)
 		require.GreaterOrEqual(t, settled, int64(0))
-		require.LessOrEqual(t, settled, estimate.Max, "what is held covers what is settled")
+		require.LessOrEqual(t, settled, estimate.Max, "the reserved amount covers the final price")
 	})
 }
 
-// requireMatches checks a result against the entry's output schema: the router never does, but an
-// entry whose own simulator case breaks its schema is wrong.
+// requireMatches checks a result against the entry's output schema. The router never does; but an entry whose
+// simulated result does not match its schema is wrong.
 func requireMatches(t *testing.T, schema, answer []byte) {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
@@ -90,14 +90,14 @@ func requireMatches(t *testing.T, schema, answer []byte) {
 	require.NoError(t, compiled.Validate(instance))
 }
 
-func TestEveryModelSortsItsProvidersErrors(t *testing.T) {
+func TestEveryModelClassifiesItsProvidersErrors(t *testing.T) {
 	t.Parallel()
 	perModel(t, func(t *testing.T, w *world, m *catalog.Model) {
 		wants := map[string]string{
 			"[sim:policy]": "content_policy_violation", "[sim:invalid]": "invalid_input",
 			"[sim:error]": "provider_error", "[sim:busy]": "service_unavailable", "[sim:unpaid]": "provider_error",
 		}
-		if m.Provider == "xai" { // it has no such answer
+		if m.Provider == "xai" { // this provider has no such answer
 			delete(wants, "[sim:unpaid]")
 		}
 		for wish, want := range wants {
@@ -111,13 +111,13 @@ func TestEveryModelSortsItsProvidersErrors(t *testing.T) {
 				require.Equal(t, m.Billing.ChargesOnPolicyRejection, out.Failure.Charged)
 			}
 			if want == "invalid_input" {
-				require.True(t, out.Failure.UpstreamDetail != "" || out.Failure.Validation != nil, "the caller learns what is wrong")
+				require.True(t, out.Failure.UpstreamDetail != "" || out.Failure.Validation != nil, "the caller sees the reason")
 			}
 		}
 	})
 }
 
-// requireClean refuses secrets and names of accounts in what comes out.
+// requireClean fails the test if an output contains a secret or the name of an account.
 func requireClean(t *testing.T, w *world, out provider.Outcome) {
 	t.Helper()
 	encoded, err := json.Marshal(out.Failure)
@@ -128,7 +128,7 @@ func requireClean(t *testing.T, w *world, out provider.Outcome) {
 	require.NotContains(t, w.logs.String(), secret)
 }
 
-func TestEveryPolledModelTellsWhyAGenerationEnded(t *testing.T) {
+func TestEveryPolledModelReportsWhyAGenerationFailed(t *testing.T) {
 	t.Parallel()
 	perModel(t, func(t *testing.T, w *world, m *catalog.Model) {
 		if m.Protocol != catalog.SubmitPoll {
@@ -144,7 +144,7 @@ func TestEveryPolledModelTellsWhyAGenerationEnded(t *testing.T) {
 	})
 }
 
-func TestStatusAnswersThatPassDoNotEndAGeneration(t *testing.T) {
+func TestTransientStatusErrorsDoNotEndAGeneration(t *testing.T) {
 	t.Parallel()
 	perModel(t, func(t *testing.T, w *world, m *catalog.Model) {
 		if m.Protocol != catalog.SubmitPoll {

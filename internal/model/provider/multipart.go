@@ -14,10 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// multipartBody encodes the members of a JSON object as the fields of a form, in their order, for
-// providers that take nothing else. A string that is a data address becomes a file part; another
-// string stands as it is; everything else as its JSON. null is left out. Of a repeated member the last counts, as
-// for its price: a form with both would leave the choice to the provider.
+// multipartBody encodes the members of a JSON object as the fields of a form, in their order, for providers that take
+// only forms. A string with a data: address becomes a file part, another string a text, any other value its JSON; null
+// is left out. Of a repeated member only the last is sent, which is the one that was priced.
 func multipartBody(body io.ReadSeeker, size int64) (payload, error) {
 	last, err := lastMembers(body)
 	if err != nil {
@@ -62,12 +61,12 @@ func multipartBody(body io.ReadSeeker, size int64) (payload, error) {
 func openObject(body io.Reader) (*jsontext.Decoder, error) {
 	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
-		return nil, errors.New("the body is no JSON object")
+		return nil, errors.New("the body is not a JSON object")
 	}
 	return d, nil
 }
 
-// lastMembers tells where each member of an object stands last, counted from 0.
+// lastMembers maps each member name of an object to the index of its last occurrence.
 func lastMembers(body io.Reader) (map[string]int, error) {
 	d, err := openObject(body)
 	if err != nil {

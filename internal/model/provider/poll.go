@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// Poll asks once how a submitted generation stands. When it is finished, the result is written to
-// sink and the outcome is Answered. Errors wrap ErrNotSent or ErrUnknown and mean only that this
-// question was not answered: poll again. The caller bounds the whole by Limits.Total.
+// Poll asks once for the status of a submitted generation. When the generation is finished, Poll writes the result to
+// sink and the outcome is Answered. Errors wrap ErrNotSent or ErrUnknown and mean only that this request was not
+// answered: poll again. The caller bounds the time of all polls by Limits.Total.
 func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink io.Writer) (Outcome, error) {
 	scope := catalog.Scope{Handle: handle, Settings: c.settings(m)}
 	a, err := c.exchange(ctx, m, message{endpoint: m.Poll, scope: scope, again: true})
@@ -41,14 +41,15 @@ func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink
 		return finished(a, kept, document)
 	case m.Failed.Holds(scope):
 		out := c.refused(m, a, scope, kept)
-		out.Failure.Retryable = false // a generation that ended is not asked again
+		out.Failure.Retryable = false // a generation that has ended is not polled again
 		return out, nil
 	default:
 		return Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter), Document: document}, nil
 	}
 }
 
-// lost keeps an address that can never be asked from being asked for ever.
+// lost is the failure of a generation whose status address can never be asked, or nil; without it such an address
+// would be polled for ever.
 func lost(err error) (Outcome, error) {
 	if errors.Is(err, errForeignHost) {
 		failure := failureOf("provider_error", catalog.ChargesUnknown)
@@ -58,12 +59,12 @@ func lost(err error) (Outcome, error) {
 	return Outcome{}, err
 }
 
-// errTooLong is the sink of a status answer that is not the result.
+// errTooLong is the sink of a status answer, which is never passed on.
 type errTooLong struct{}
 
 // Write implements io.Writer.
 func (errTooLong) Write([]byte) (int, error) {
-	return 0, fmt.Errorf("a status answer has more than %d bytes", maxHeld)
+	return 0, fmt.Errorf("a status answer has more than %d bytes", maxBuffered)
 }
 
 func finished(a *answer, kept *spool, document any) (Outcome, error) {
@@ -73,24 +74,24 @@ func finished(a *answer, kept *spool, document any) (Outcome, error) {
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: kept.size, Headers: a.headers, Document: document}, nil
 }
 
-// quietly is how long to leave a provider alone that refuses the router itself: an operator
-// changes the key meanwhile.
-const quietly = 30 * time.Second
+// refusedPause is the time between polls of a provider that refuses the router's credential, in which an operator can
+// change the key.
+const refusedPause = 30 * time.Second
 
-// pollRefused sorts a status answer with a bad status. What may pass is pending: the generation
-// goes on, whatever its status route says.
+// pollRefused classifies a status answer with an error status. An error that may be transient is Pending: the
+// generation goes on whatever its status route answers.
 func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
 	pending := Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter)}
 	switch {
 	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
-		c.log.Warn("the provider refuses a status request", "provider", m.Provider, "model", m.ID, "status", a.status)
-		pending.PollAfter = max(quietly, a.retryAfter)
+		c.log.Warn("provider refused a status request", "provider", m.Provider, "model", m.ID, "status", a.status)
+		pending.PollAfter = max(refusedPause, a.retryAfter)
 		return pending
 	case a.status == http.StatusTooManyRequests, a.status == http.StatusRequestTimeout, a.status >= 500:
 		return pending
 	}
 	out := a.failed(c, m)
-	if out.Failure.Type == "invalid_input" { // what is wrong with a status request is not the caller's
+	if out.Failure.Type == "invalid_input" { // a mistake in a status request is not the caller's
 		out.Failure = failureOf("provider_error", catalog.ChargesUnknown)
 		out.Failure.UpstreamStatus = a.status
 		out.Failure.Detail = "The provider no longer knows this generation."
@@ -98,19 +99,19 @@ func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
 	return out
 }
 
-// pollUnreadable: a broken status answer is asked for again; one that is too large never gets
-// better.
+// pollUnreadable is the outcome of a status answer that cannot be read: Pending, unless it is too large, which no
+// repetition changes.
 func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err error) (Outcome, error) {
 	passes := timedOut(a.problem) == nil || errors.Is(a.problem, outbound.ErrStalled)
 	if kept.err == nil && !errors.Is(a.problem, errTooLarge) && passes {
-		c.log.Warn("a status answer cannot be read", "provider", m.Provider, "model", m.ID, "error", err)
+		c.log.Warn("status answer cannot be read", "provider", m.Provider, "model", m.ID, "error", err)
 		return Outcome{Phase: Pending, Status: a.status, PollAfter: m.Limits.PollEvery}, nil
 	}
 	return a.unreadable(kept, err)
 }
 
-// result fetches the finished document from where the provider keeps it. What it keeps may be an
-// error, which is the generation's own and final.
+// result fetches the finished document from the address of the result. It may be an error, which is then the final
+// outcome of the generation.
 func (c *Client) result(ctx context.Context, m *catalog.Model, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	a, err := c.exchange(ctx, m, message{endpoint: m.Result, scope: scope, again: true})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// Each exchange is a span below the caller's, under the request's id; it tells no credential, address or body.
+// Each exchange is a child span of the caller's with the id of the request. It contains no credential, address or body.
 func TestAnExchangeIsASpanWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK

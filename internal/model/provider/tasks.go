@@ -15,9 +15,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// tasksBody wraps a JSON object into an array of one task, for providers that take nothing else. In front of the
-// caller's members, whose bytes stay as they are, stand the entry's own and the id of the task. A member that the
-// caller has is not added.
+// tasksBody wraps a JSON object into an array of one task, for providers that take only such arrays. The entry's own
+// members and the id of the task come first, unless the caller's body has members of these names; the bytes of the
+// caller's members follow unchanged.
 func tasksBody(m *catalog.Model, callID string, body io.ReadSeeker, size int64) (payload, error) {
 	names, err := lastMembers(body)
 	if err != nil {
@@ -30,7 +30,7 @@ func tasksBody(m *catalog.Model, callID string, body io.ReadSeeker, size int64) 
 	if err != nil {
 		return payload{}, err
 	}
-	begin := d.InputOffset() // behind the brace
+	begin := d.InputOffset() // after the brace
 	if _, err := body.Seek(begin, io.SeekStart); err != nil {
 		return payload{}, fmt.Errorf("read the body: %w", err)
 	}
@@ -45,7 +45,7 @@ func tasksBody(m *catalog.Model, callID string, body io.ReadSeeker, size int64) 
 	}, nil
 }
 
-// taskHead is the beginning of an array of one task, up to the caller's first member.
+// taskHead is the beginning of the array, up to the caller's first member.
 func taskHead(m *catalog.Model, callID string, taken map[string]int) ([]byte, error) {
 	members := maps.Clone(m.Task.Members)
 	if members == nil {
@@ -83,7 +83,7 @@ func taskHead(m *catalog.Model, callID string, taken map[string]int) ([]byte, er
 	return out.Bytes(), nil
 }
 
-// taskID is the UUID of a call's task, of the version that providers ask for and the same for every attempt.
+// taskID is the UUID of a call's task, the same for every attempt; version 4, which providers require.
 func taskID(callID string) string {
 	sum := sha256.Sum256([]byte(callID))
 	var id uuid.UUID

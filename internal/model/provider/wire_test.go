@@ -28,7 +28,7 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-// entry is a provider of a test's own.
+// entry describes a provider that each test serves itself.
 const entry = `provider: acme
 base: https://api.acme.example
 auth: {kind: header, header: x-key, env: [ACME_KEY]}
@@ -45,7 +45,7 @@ models:
   - {model: tasks, protocol: sync, encoding: tasks, task: {id: id, members: {kind: draw, paid: true}}, submit: {url: /run}}
 `
 
-// acme returns the test's models served by h, and a client with its log.
+// acme returns the models of entry, served by h, and a client.
 func acme(t *testing.T, h http.HandlerFunc) (*catalog.Snapshot, *provider.Client, string) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -226,7 +226,7 @@ func TestAnErrorSaysWhetherTheRequestMayHaveArrived(t *testing.T) {
 		require.ErrorIs(t, err, provider.ErrUnknown)
 		require.EqualValues(t, 2, calls.Load(), "the transport does not send a call twice, whatever its headers")
 	})
-	t.Run("given up before", func(t *testing.T) {
+	t.Run("cancelled before sending", func(t *testing.T) {
 		t.Parallel()
 		s, c, _ := acme(t, http.NotFound)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -279,7 +279,7 @@ func TestValidationErrorsOfAProviderPassVerbatim(t *testing.T) {
 	require.Equal(t, 422, out.Failure.UpstreamStatus)
 }
 
-func TestProvidersWordsAreCleaned(t *testing.T) {
+func TestProvidersMessagesAreCleaned(t *testing.T) {
 	t.Parallel()
 	s, c, _ := acme(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -314,7 +314,7 @@ func TestRetryAfterOfAStatusAnswerIsKept(t *testing.T) {
 	require.Equal(t, 7*time.Second, out.PollAfter)
 }
 
-func TestAStatusAnswerThatStallsIsAskedForAgain(t *testing.T) {
+func TestAStalledStatusRequestIsRepeated(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
@@ -342,7 +342,7 @@ func TestAStatusAnswerThatStallsIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestACancelThatTheProviderRefusesIsNone(t *testing.T) {
+func TestARefusedCancelIsReported(t *testing.T) {
 	t.Parallel()
 	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
 		status, _ := strconv.Atoi(path.Base(r.URL.Path)) //nolint:errcheck // a test's own address
@@ -363,7 +363,7 @@ func TestACancelThatTheProviderRefusesIsNone(t *testing.T) {
 	}
 }
 
-func TestATaskIsWrappedAndNamed(t *testing.T) {
+func TestATaskIsWrappedWithItsID(t *testing.T) {
 	t.Parallel()
 	var got []string
 	s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
@@ -379,7 +379,7 @@ func TestATaskIsWrappedAndNamed(t *testing.T) {
 		`{"kind":"paint"}`:                      `[{"id":"ID","paid":true,"kind":"paint"}]`,
 	} {
 		got = nil
-		for range 2 { // an attempt more is the same task
+		for range 2 { // a second attempt is the same task
 			out, err := c.Dispatch(t.Context(), request(m, body), io.Discard)
 			require.NoError(t, err)
 			require.Equal(t, provider.Answered, out.Phase, "%+v", out.Failure)

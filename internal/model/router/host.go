@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Fetcher gets what an address of the open internet holds.
+// Fetcher downloads from an address on the open internet.
 type Fetcher interface {
 	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
 }
@@ -38,31 +38,31 @@ type Signer interface {
 	SignFor(ttl time.Duration, asset, hash, filename, contentType string) (path string, expires time.Time)
 }
 
-// Hosting copies assets of answers to our storage and links to the copies. It implements
-// activities.Hosts.
+// Hosting copies the assets of answers to our storage and replaces their addresses by links to the
+// copies. It implements activities.Hosts.
 type Hosting struct {
-	Catalog *catalog.Catalog
-	Fetch   Fetcher
-	Blobs   blob.Store
-	Assets  Assets
-	Signer  Signer
-	Base    string // public address of the service; "" = what the call came in by
-	Kick    func([]outbox.Intent)
-	Beat    func(ctx context.Context) // called as copying goes on; may be nil
-	Log     *slog.Logger
+	Catalog   *catalog.Catalog
+	Fetch     Fetcher
+	Blobs     blob.Store
+	Assets    Assets
+	Signer    Signer
+	Base      string // public address of the service; "" = the address that the call was sent to
+	Notify    func([]outbox.Intent)
+	Heartbeat func(ctx context.Context) // called while copying makes progress; may be nil
+	Log       *slog.Logger
 }
 
-// maxRewritten bounds an answer that is read whole to replace addresses in it.
+// maxRewritten bounds an answer whose addresses are replaced: it is read into memory.
 const maxRewritten = 32 << 20
 
-// Host copies what the model's rule names. A copy that fails leaves the provider's reference; the
-// answer is then returned with fewer copies, never refused.
+// Host copies the assets that the model's hosting rule selects. Where a copy fails, the provider's address stays
+// in the answer; a failed copy never fails the call.
 func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) {
 	out := call.HostedV1{Answer: *c.Answer, Assets: []call.HostedAsset{}}
 	w, unknown := wireOf(h.Catalog, "", c.Model, c.Server, c.Options.Strict && c.Fallback == "")
 	base := h.base(c)
 	if unknown != nil || base == "" || c.Answer.Size > maxRewritten {
-		h.Log.Warn("an answer's assets are not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)
+		h.Log.Warn("assets of an answer not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)
 		out.Failed = 1
 		return out, nil
 	}
@@ -71,8 +71,8 @@ func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) 
 		return out, err
 	}
 	refs, err := provider.Assets(w.result(), document)
-	if err != nil { // the provider's answer is not what its kind says: it goes out as it is
-		h.Log.Warn("an answer's assets are not found", "call_id", c.ID, "error", err)
+	if err != nil { // the answer is not the JSON that its content type says: the caller gets it unchanged
+		h.Log.Warn("assets of an answer not found", "call_id", c.ID, "error", err)
 		out.Failed = 1
 		return out, nil
 	}
@@ -83,7 +83,7 @@ func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) 
 			return out, ctx.Err()
 		}
 		if err != nil {
-			h.Log.Warn("an asset is not copied", "call_id", c.ID, "pointer", ref.Pointer, "error", err)
+			h.Log.Warn("asset not copied", "call_id", c.ID, "pointer", ref.Pointer, "error", err)
 			out.Failed++
 			continue
 		}
@@ -132,7 +132,7 @@ func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref 
 		return call.HostedAsset{}, "", err
 	}
 	defer content.Close()
-	stored, err := blob.Put(ctx, h.Blobs, blob.Durable, h.beating(ctx, content))
+	stored, err := blob.Put(ctx, h.Blobs, blob.Durable, h.withHeartbeat(ctx, content))
 	if err != nil {
 		return call.HostedAsset{}, "", err
 	}
@@ -150,7 +150,7 @@ func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref 
 	return call.HostedAsset{Pointer: ref.Pointer, Asset: string(made.ID), Ref: stored.Ref, Size: stored.Size}, link, nil
 }
 
-// record makes the asset, once for each path: an attempt that copied before finds its asset again.
+// record makes one asset for each path: a repeated attempt finds the asset of the attempt before.
 func (h *Hosting) record(ctx context.Context, n asset.New) (asset.Asset, error) {
 	made, _, err := h.Assets.Reference(ctx, n)
 	if fault.Is(err, fault.NotFound) {
@@ -159,26 +159,26 @@ func (h *Hosting) record(ctx context.Context, n asset.New) (asset.Asset, error) 
 	if err != nil {
 		return asset.Asset{}, fmt.Errorf("record a copied asset: %w", err)
 	}
-	h.Kick(made.Intents)
+	h.Notify(made.Intents)
 	return made.Asset, nil
 }
 
-// beating tells that copying goes on.
-func (h *Hosting) beating(ctx context.Context, r io.Reader) io.Reader {
-	if h.Beat == nil {
+// withHeartbeat returns a reader that sends a heartbeat at each read.
+func (h *Hosting) withHeartbeat(ctx context.Context, r io.Reader) io.Reader {
+	if h.Heartbeat == nil {
 		return r
 	}
-	return beats{r, func() { h.Beat(ctx) }}
+	return heartbeats{r, func() { h.Heartbeat(ctx) }}
 }
 
-type beats struct {
+type heartbeats struct {
 	io.Reader
 	beat func()
 }
 
-func (b beats) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	b.beat()
+func (h heartbeats) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	h.beat()
 	return n, err
 }
 
@@ -190,7 +190,7 @@ func mediaType(contentType string) string {
 	return media
 }
 
-// filename names a copy after its origin where that is a plain name, and after its place otherwise.
+// filename names a copy after the last element of its address where that is a plain name, and after its index otherwise.
 func filename(address string, index int, contentType string) string {
 	u, err := url.Parse(address)
 	if err == nil {
@@ -205,7 +205,7 @@ func filename(address string, index int, contentType string) string {
 	return fmt.Sprintf("%d%s", index, extension)
 }
 
-// plain reports a short name of letters, digits, dots, dashes and underscores.
+// plain reports whether name is short and made of letters, digits, dots, dashes and underscores.
 func plain(name string) bool {
 	const most = 100
 	if name == "" || len(name) > most || name[0] == '.' || name == "/" {

@@ -39,7 +39,7 @@ models:
     charges_on_policy_rejection: "no"
 `
 
-// shelf has what addresses hold; everything else fails.
+// shelf maps addresses to their content; every other address fails.
 type shelf map[string]string
 
 func (s shelf) Fetch(_ context.Context, address string, _ outbound.Bounds, _ []string) (*outbound.Content, error) {
@@ -50,7 +50,7 @@ func (s shelf) Fetch(_ context.Context, address string, _ outbound.Bounds, _ []s
 	return &outbound.Content{ReadCloser: io.NopCloser(strings.NewReader(text)), ContentType: "image/png", Size: int64(len(text))}, nil
 }
 
-// register records assets once for each path.
+// register records one asset for each path.
 type register map[string]asset.Made
 
 func (r register) Reference(_ context.Context, n asset.New) (asset.Made, bool, error) {
@@ -67,7 +67,7 @@ func (r register) Create(_ context.Context, n asset.New) (asset.Made, error) {
 	return made, nil
 }
 
-// plainSigner makes links that can be read.
+// plainSigner makes readable links.
 type plainSigner struct{}
 
 func (plainSigner) SignFor(ttl time.Duration, id, _, filename, _ string) (string, time.Time) {
@@ -83,7 +83,7 @@ func newHosting(t *testing.T, fetch shelf) (*router.Hosting, *mem.Store, registe
 	blobs, assets := mem.New(), register{}
 	return &router.Hosting{
 		Catalog: models, Fetch: fetch, Blobs: blobs, Assets: assets, Signer: plainSigner{}, Base: "https://router.example/",
-		Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}, blobs, assets
 }
 
@@ -119,13 +119,13 @@ func TestAFailedCopyLeavesTheProvidersReference(t *testing.T) { // R-105
 	want := `{ "images" : [ {"url":"https://router.example/files/` + out.Assets[0].Asset + `/0-a.png?12h0m0s"}, ` +
 		`{"url":"https:\/\/cdn.example\/b.png"},{"url":"https://router.example/files/` + out.Assets[1].Asset + `/2-c.png?12h0m0s"} ], "seed":1e2 }`
 	require.Equal(t, want, textOf(t, blobs, out.Answer))
-	again, err := h.Host(t.Context(), c) // another attempt finds its assets
+	again, err := h.Host(t.Context(), c) // a repeated attempt finds the same assets
 	require.NoError(t, err)
 	require.Equal(t, out.Assets, again.Assets)
 	require.Len(t, assets, 2)
 }
 
-func TestWhatCannotBeHostedGoesOutAsItIs(t *testing.T) { // R-39, R-105
+func TestAnAnswerThatCannotBeHostedIsReturnedUnchanged(t *testing.T) { // R-39, R-105
 	t.Parallel()
 	for name, text := range map[string]string{
 		"nothing to copy": `{"images":[]}`, "no address": `{"images":[{"url":"data:x"}]}`, "not JSON": `<html>`, "every copy fails": `{"images":[{"url":"https://cdn.example/x"}]}`,
@@ -138,7 +138,7 @@ func TestWhatCannotBeHostedGoesOutAsItIs(t *testing.T) { // R-39, R-105
 		require.Empty(t, assets)
 	}
 	h, blobs, _ := newHosting(t, shelf{"https://cdn.example/a": "A"})
-	h.Base = "" // nobody knows where clients reach us
+	h.Base = "" // no public address and none of the call
 	out, err := h.Host(t.Context(), answered(t, blobs, `{"images":[{"url":"https://cdn.example/a"}]}`))
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Failed)

@@ -1,6 +1,5 @@
-// Package router joins the catalog and the providers to calls: what a call would cost and whether its
-// body will do, the exchange with the provider in the terms of package call, and the copying of
-// result assets. It keeps no state.
+// Package router connects calls (package call) with the catalog and the providers: it checks and prices the
+// body of a call, exchanges requests with the provider, and copies the assets of the result. It keeps no state.
 package router
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// Offers checks invocations against the catalog. It implements call.Models.
+// Offers checks and prices invocations against the catalog. It implements call.Models.
 type Offers struct {
 	Catalog *catalog.Catalog
 	Lookup  func(string) (string, bool) // environment: a model without its credential is not enabled
@@ -50,18 +49,18 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	if err := acceptable(m, inv); err != nil {
 		return call.Offer{}, err
 	}
-	if offer.Hold, err = hold(m, inv.Body); err != nil {
+	if offer.Hold, err = highestPrice(m, inv.Body); err != nil {
 		return call.Offer{}, err
 	}
-	return o.standIn(offer, m, inv), nil
+	return o.withFallback(offer, m, inv), nil
 }
 
-// hold is the most that a call with this body may cost. A body that an entry has a price for and that hides it is
-// refused: it would run for nothing.
-func hold(m *catalog.Model, body []byte) (int64, error) {
+// highestPrice is the most that a call with this body may cost, which is reserved for it. It refuses a body from
+// which the price of a priced model cannot be computed, because the call would be free.
+func highestPrice(m *catalog.Model, body []byte) (int64, error) {
 	price := m.Price(body)
 	if price.Source == catalog.PriceUnknown && m.Priced() {
-		return 0, call.Refuse(422, call.InvalidInput, "the price of this body cannot be told, and it is not run without one")
+		return 0, call.Refuse(422, call.InvalidInput, "the price of this call cannot be computed from its body; check the fields that the model's price depends on")
 	}
 	return price.Max, nil
 }
@@ -69,7 +68,7 @@ func hold(m *catalog.Model, body []byte) (int64, error) {
 // Snapshot returns the catalog as it is now.
 func (o Offers) Snapshot() *catalog.Snapshot { return o.Catalog.Snapshot() }
 
-// Runnable reports whether the operator has given the model's credential.
+// Runnable reports whether the operator has set the model's credential.
 func (o Offers) Runnable(m *catalog.Model) bool { return m.Enabled(o.Lookup) }
 
 // Find returns a model that the caller may use: 404 for one that is not in the catalog, 403 for one that
@@ -89,8 +88,7 @@ func find(s *catalog.Snapshot, id string, access account.Access) (*catalog.Model
 	return m, nil
 }
 
-// notFound is the refusal for a model that the catalog does not have, with what may have been meant
-// among the models that the caller may see (checklist R-35).
+// notFound refuses an unknown model and suggests ids close to it, among the models that the caller may see.
 func notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refusal {
 	detail := "there is no model " + shorten(id)
 	for i, other := range s.Suggest(id, func(m *catalog.Model) bool { return access.Allows(m.ID) }) {
@@ -104,7 +102,7 @@ func notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refus
 	return call.Refuse(404, call.ModelNotFound, "%s", detail)
 }
 
-// shorten keeps a caller's word from filling an answer.
+// shorten cuts a text of the caller that is repeated in an answer.
 func shorten(s string) string {
 	const most = 200
 	if len(s) > most {
@@ -113,7 +111,7 @@ func shorten(s string) string {
 	return s
 }
 
-// acceptable checks the body: 400 unless it is one JSON object, 422 when the model's schema refuses it.
+// acceptable checks the body: invalid unless it is one JSON object that the model's schema accepts.
 func acceptable(m *catalog.Model, inv call.Invocation) error {
 	if err := object(inv.Body); err != nil {
 		return err
@@ -125,7 +123,7 @@ func acceptable(m *catalog.Model, inv call.Invocation) error {
 	return refused(violations)
 }
 
-// refused is the refusal of a body with violations, nil without any.
+// refused returns the refusal of a body with violations, or nil when there are none.
 func refused(violations []catalog.Violation) error {
 	if len(violations) == 0 {
 		return nil
@@ -139,14 +137,14 @@ func refused(violations []catalog.Violation) error {
 	return r
 }
 
-// readable is the invocation with a form replaced by the object that it stands for. A form is taken by the
-// models whose providers take them, and by no other server of theirs.
+// readable returns the invocation with a form replaced by the equivalent JSON object. Only models whose providers
+// take forms accept one, and only at their own server.
 func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (call.Invocation, error) {
 	if !catalog.IsForm(inv.ContentType) {
 		return inv, nil
 	}
 	if other != nil || !m.TakesForms() {
-		return inv, call.Refuse(400, call.InvalidInput, "the model %s takes a JSON object; forms are not taken", m.ID)
+		return inv, call.Refuse(400, call.InvalidInput, "the model %s takes a JSON object, not a form", m.ID)
 	}
 	body, err := m.FormInput(inv.ContentType, inv.Body)
 	if err != nil {
@@ -156,17 +154,17 @@ func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (
 	return inv, nil
 }
 
-// object refuses a body that is not one JSON object, and one with two members of a name: its provider could read
-// another one than was checked and priced.
+// object refuses a body that is not one JSON object, and an object with two members of one name: the provider
+// could read the member that was not checked and priced.
 func object(body []byte) error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
 		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
 	}
 	if !jsondoc.Readable(body) {
-		return call.Refuse(400, call.InvalidInput, "the body is nested deeper than %d", jsondoc.MaxDepth)
+		return call.Refuse(400, call.InvalidInput, "the body is nested deeper than %d levels", jsondoc.MaxDepth)
 	}
 	if !jsondoc.Unambiguous(body) {
-		return call.Refuse(400, call.InvalidInput, "an object of the body has two members of one name")
+		return call.Refuse(400, call.InvalidInput, "an object in the body has two members of the same name")
 	}
 	return nil
 }

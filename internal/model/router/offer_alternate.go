@@ -7,11 +7,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// natives are the names of a model's own server.
+// natives are the values of model_provider that mean the model's own server.
 var natives = []string{"", "default", "comfy", "comfyui"}
 
-// alternate returns the server that an invocation names, nil for the model's own: 404 for one that
-// does not serve the model, 400 for an unknown one.
+// alternate returns the server that an invocation names, nil for the model's own. It refuses a server that does not
+// serve the model, and an unknown one.
 func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 	if slices.Contains(natives, o.ModelProvider) {
 		return nil, nil //nolint:nilnil // "its own" is an answer
@@ -25,14 +25,14 @@ func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 	return nil, call.Refuse(400, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
 }
 
-// through completes the offer of a call that goes to an alternate.
+// through completes the offer of a call that is sent to an alternate.
 func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate, inv call.Invocation) (call.Offer, error) {
 	body := inv.Body
 	if inv.Options.Strict {
 		if err := object(body); err != nil {
 			return offer, err
 		}
-		if err := refused(a.Model.Usurped(body)); err != nil {
+		if err := refused(a.Model.TaskConflicts(body)); err != nil {
 			return offer, err
 		}
 	} else {
@@ -41,31 +41,31 @@ func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate
 		}
 		translated, _, err := a.Request(body)
 		if err != nil {
-			return offer, call.Refuse(422, call.InvalidInput, "the body cannot be translated for %s", a.Server)
+			return offer, call.Refuse(422, call.InvalidInput, "the body cannot be translated into a request of %s", a.Server)
 		}
 		body = translated
 	}
 	var err error
 	offer.Server = a.Server
-	offer.Hold, err = hold(a.Model, body)
+	offer.Hold, err = highestPrice(a.Model, body)
 	return offer, err
 }
 
-// standIn completes the offer of a call to the model's own server with the first alternate that may take
-// it over. The dearer of the two is held.
-func (o Offers) standIn(offer call.Offer, m *catalog.Model, inv call.Invocation) call.Offer {
+// withFallback adds to the offer the first alternate that may serve the call when the model's own server is away.
+// The higher of the two prices is reserved.
+func (o Offers) withFallback(offer call.Offer, m *catalog.Model, inv call.Invocation) call.Offer {
 	if !inv.Options.Fallback || m.TakesForms() {
 		return offer
 	}
 	for _, a := range m.Alternates {
-		if !a.Model.Enabled(o.Lookup) || !a.StandsIn(inv.Body) {
+		if !a.Model.Enabled(o.Lookup) || !a.CanReplace(inv.Body) {
 			continue
 		}
 		translated, _, err := a.Request(inv.Body)
 		if err != nil {
 			continue
 		}
-		most, err := hold(a.Model, translated)
+		most, err := highestPrice(a.Model, translated)
 		if err != nil {
 			continue
 		}

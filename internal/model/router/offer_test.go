@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/router"
 )
 
-// What a call may cost must not depend on bytes that the provider passes over: a body that expressions cannot
-// read would be free.
-func TestNoBodyHidesItsPrice(t *testing.T) {
+// The price of a call must not depend on bytes that the provider ignores: a body that price expressions cannot read
+// would be free.
+func TestABodyFromWhichNoPriceCanBeComputedIsRefused(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
 	require.NoError(t, err)
@@ -46,9 +46,9 @@ func TestNoBodyHidesItsPrice(t *testing.T) {
 	}
 }
 
-// Readers of JSON differ on which of two members of one name counts, so what is checked and priced could be another
-// one than the provider runs. Such a body goes nowhere.
-func TestABodyWithTwoMembersOfOneNameIsRefused(t *testing.T) {
+// JSON readers differ on which of two members of one name counts: the provider could run the member that was not
+// checked and priced.
+func TestABodyWithADuplicateMemberIsRefused(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
 	require.NoError(t, err)
@@ -70,8 +70,8 @@ func TestABodyWithTwoMembersOfOneNameIsRefused(t *testing.T) {
 	}
 }
 
-// Expressions see the beginning of long texts only; what is paid by its length is counted whole all the same.
-func TestALongTextIsPaidByItsWholeLength(t *testing.T) {
+// Expressions see only the beginning of long texts; a text that is paid by its length is counted whole.
+func TestALongTextIsPricedByItsWholeLength(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestALongTextIsPaidByItsWholeLength(t *testing.T) {
 	require.EqualValues(t, 100*100_000, hold(100_000))
 }
 
-// A body whose price cannot be told is not run for nothing, also where it goes to another server as it is.
+// A body without a computable price is refused, also where it goes to another server unchanged.
 func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
@@ -110,9 +110,9 @@ func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 	require.NotZero(t, tried)
 }
 
-// At an address that several models share, the body says which is run: a caller of one cannot name another, nor the task
-// of somebody else, although a strict body is otherwise not looked at.
-func TestABodyNamesNoOtherTask(t *testing.T) {
+// At an address that several models share, the body says which model runs. A caller of one model cannot name another,
+// nor somebody else's task, not even in a strict body, which is otherwise sent unchecked.
+func TestABodyCannotNameAnotherTask(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// served is the router's way to all providers, each of which is simulated.
+// served is a router whose providers are all simulated.
 func served(t *testing.T) *router.Provider {
 	t.Helper()
 	server := sim.New(sim.Options{Delay: time.Millisecond})
@@ -34,7 +34,7 @@ func served(t *testing.T) *router.Provider {
 	return &router.Provider{Catalog: all, Client: provider.New(http, credential, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler)}
 }
 
-// converse takes a conversation to its end, keeping between its exchanges what a call keeps.
+// converse takes a conversation to its end and keeps between exchanges what a call keeps.
 func converse(t *testing.T, p *router.Provider, model, body string, held int64) call.Exchange {
 	t.Helper()
 	c := call.Conversation{Call: call.NewID(), Model: model, Body: bytes.NewReader([]byte(body)), Size: int64(len(body)), Held: held}
@@ -64,16 +64,16 @@ func TestACallCostsWhatItsProviderSays(t *testing.T) {
 		phase       call.Phase
 		price       int64
 	}{
-		"as it takes the call":                   {"bfl/flux-2-pro", `{"prompt":"x"}`, call.PhaseAnswered, 30_000},
-		"in its answer":                          {"google/gemini-3.1-flash-image", `{"contents":[{"parts":[{"text":"x"}]}]}`, call.PhaseAnswered, 67_894},
-		"in a header of it":                      {"elevenlabs/sound-generation", `{"text":"x"}`, call.PhaseAnswered, 1_200},
-		"in units":                               {"kling/kling-v3-text2video", `{"model_name":"kling-v3","prompt":"x","mode":"pro","duration":"3"}`, call.PhaseAnswered, 336_000},
-		"by what it made":                        {"fal/flux-schnell", `{"prompt":"x","num_images":4}`, call.PhaseAnswered, 3_000},
-		"of a refusal that it charges for":       {"xai/grok-imagine-video", `{"model":"grok-imagine-video","prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 250_000},
-		"of such a refusal that names no amount": {"xai/grok-imagine-image", `{"model":"grok-imagine-image","prompt":"x [sim:policy]"}`, call.PhaseFailed, held},
-		"of a refusal that it does not":          {"bfl/flux-2-pro", `{"prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 0},
-		"of a generation that fails":             {"kling/kling-v3-text2video", `{"model_name":"kling-v3","prompt":"x [sim:fail]"}`, call.PhaseFailed, 0},
-		"of a picture that it blurred":           {"stability/stable-image-core", `{"prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 0},
+		"when it accepts the call":                   {"bfl/flux-2-pro", `{"prompt":"x"}`, call.PhaseAnswered, 30_000},
+		"in its answer":                              {"google/gemini-3.1-flash-image", `{"contents":[{"parts":[{"text":"x"}]}]}`, call.PhaseAnswered, 67_894},
+		"in a header of its answer":                  {"elevenlabs/sound-generation", `{"text":"x"}`, call.PhaseAnswered, 1_200},
+		"in units":                                   {"kling/kling-v3-text2video", `{"model_name":"kling-v3","prompt":"x","mode":"pro","duration":"3"}`, call.PhaseAnswered, 336_000},
+		"by the number of results":                   {"fal/flux-schnell", `{"prompt":"x","num_images":4}`, call.PhaseAnswered, 3_000},
+		"for a refusal that it charges":              {"xai/grok-imagine-video", `{"model":"grok-imagine-video","prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 250_000},
+		"for a charged refusal that names no amount": {"xai/grok-imagine-image", `{"model":"grok-imagine-image","prompt":"x [sim:policy]"}`, call.PhaseFailed, held},
+		"for a refusal that it does not charge":      {"bfl/flux-2-pro", `{"prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 0},
+		"for a generation that fails":                {"kling/kling-v3-text2video", `{"model_name":"kling-v3","prompt":"x [sim:fail]"}`, call.PhaseFailed, 0},
+		"for a blurred picture":                      {"stability/stable-image-core", `{"prompt":"x [sim:late-policy]"}`, call.PhaseFailed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/provider"
 )
 
-// Provider exchanges with providers as the catalog describes them. It implements call.Provider.
+// Provider speaks to providers as the catalog describes them. It implements call.Provider.
 type Provider struct {
 	Catalog *catalog.Catalog
 	Client  *provider.Client
@@ -23,7 +23,7 @@ type Provider struct {
 
 var _ call.Provider = (*Provider)(nil)
 
-// Dispatch implements call.Provider. A model that left the catalog meanwhile is not sent.
+// Dispatch implements call.Provider. A call of a model that has left the catalog is not sent.
 func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
 	w, err := p.wire(c)
 	if err != nil {
@@ -75,10 +75,10 @@ func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
 	return err
 }
 
-// fallbackTotal bounds a generation whose model left the catalog.
+// fallbackTotal bounds a generation whose model has left the catalog.
 const fallbackTotal = time.Hour
 
-// Total implements call.Provider: of a model with several servers, the slowest one's.
+// Total implements call.Provider: for a model with several servers, the bound of the slowest.
 func (p *Provider) Total(model string) time.Duration {
 	m, ok := p.Catalog.Find(model, "")
 	if !ok || m.Limits.Total <= 0 {
@@ -104,14 +104,14 @@ func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, a
 	case provider.Failed:
 		p.failed(&x, w, c, out)
 	default:
-		return x, fmt.Errorf("a provider's outcome %q", out.Phase)
+		return x, fmt.Errorf("unknown outcome %q of a provider", out.Phase)
 	}
 	return x, nil
 }
 
 func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
 	if a, err := settlement(w, c, out); err != nil {
-		p.Log.Error("a call is settled for what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+		p.Log.Error("call settled at the reserved amount: its request cannot be read again", "call_id", c.Call, "error", err)
 		x.Price = c.Held
 	} else {
 		x.Price = w.entry.Settled(a)
@@ -120,9 +120,9 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	written, err := w.deliver(c, answer, sink)
 	switch {
 	case errors.Is(err, errUntranslatable):
-		p.Log.Error("the answer of another server has not the model's shape", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
+		p.Log.Error("answer of another server cannot be translated", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
 		return call.Exchange{Phase: call.PhaseFailed, Failure: &call.Failure{
-			Type: call.ProviderError, Status: http.StatusBadGateway, Detail: "The answer of the other server cannot be translated.", UpstreamStatus: out.Status,
+			Type: call.ProviderError, Status: http.StatusBadGateway, Detail: "The answer of the server that ran this call cannot be translated into the model's own format.", UpstreamStatus: out.Status,
 		}}, nil
 	case err != nil:
 		return x, err
@@ -132,17 +132,17 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	return x, nil
 }
 
-// settlement is what a call is settled by after an exchange.
+// settlement gathers what the final price of a call depends on.
 func settlement(w wire, c call.Conversation, out provider.Outcome) (catalog.Answer, error) {
 	body, err := w.sent(c)
 	return catalog.Answer{Body: body, Document: out.Document, Headers: out.Headers, Quoted: c.Quoted}, err
 }
 
-// quoted is the price that the provider named as it took a submission.
+// quoted is the price that the provider named when it accepted a submission.
 func (p *Provider) quoted(w wire, c call.Conversation, out provider.Outcome) int64 {
 	body, err := w.sent(c)
 	if err != nil {
-		p.Log.Error("what a provider named for a call is not known: its request cannot be read again", "call_id", c.Call, "error", err)
+		p.Log.Error("price quoted by a provider ignored: the request cannot be read again", "call_id", c.Call, "error", err)
 		return 0
 	}
 	return w.entry.Quoted(body, out.Document)
@@ -159,11 +159,11 @@ func input(c call.Conversation) ([]byte, error) {
 func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out provider.Outcome) {
 	f := out.Failure
 	if f.Cause != "" {
-		p.Log.Warn("a provider's answer is no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
+		p.Log.Warn("provider returned no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
 	}
 	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
 	x.Declined = f.Type == call.ProviderError && f.Charged == catalog.ChargesNo && closed(f.UpstreamStatus)
-	// A provider that answered has failed, whatever it takes for that; one that fell silent may go on.
+	// A provider that answered has ended the call, charged or not; one that fell silent may still be working.
 	x.Unknown = f.Charged == catalog.ChargesUnknown && f.UpstreamStatus == 0
 	x.Failure = &call.Failure{
 		Type: f.Type, Status: statusOf(f), Detail: f.Detail, Validation: string(f.Validation),
@@ -174,16 +174,16 @@ func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out pro
 	}
 }
 
-// charge is what a failure costs that its provider charges for: what its answer says, or what was named before, and
-// otherwise what was held.
+// charge is the price of a failure that the provider charges for: the amount in its answer, else the quoted price,
+// else the reserved amount.
 func (p *Provider) charge(w wire, c call.Conversation, out provider.Outcome) int64 {
 	a, err := settlement(w, c, out)
 	if err != nil {
-		p.Log.Error("a failure is charged with what was held: its request cannot be read again", "call_id", c.Call, "error", err)
+		p.Log.Error("failure charged at the reserved amount: its request cannot be read again", "call_id", c.Call, "error", err)
 		return c.Held
 	}
-	if told, ok := w.entry.Told(a); ok {
-		return told
+	if stated, ok := w.entry.Stated(a); ok {
+		return stated
 	}
 	if c.Quoted > 0 {
 		return c.Quoted
@@ -191,7 +191,7 @@ func (p *Provider) charge(w wire, c call.Conversation, out provider.Outcome) int
 	return c.Held
 }
 
-// statusOf is the status of an error type that came from a provider (router facts, section 1).
+// statusOf is the HTTP status of an error type of the router contract.
 func statusOf(f *provider.Failure) int {
 	switch {
 	case len(f.Validation) > 0:
@@ -211,8 +211,8 @@ func statusOf(f *provider.Failure) int {
 	}
 }
 
-// closed reports the statuses with which a provider turns the router itself away: a credential it does
-// not take, an account without funds. Nothing is run behind them.
+// closed reports whether the status refuses the router itself: a bad credential, an account without funds. The
+// provider has run nothing then.
 func closed(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusPaymentRequired || status == http.StatusForbidden
 }

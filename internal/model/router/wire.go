@@ -10,14 +10,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// wire is the way to the server of one conversation.
+// wire says how the server of one conversation is spoken to.
 type wire struct {
-	model *catalog.Model     // that the caller asked for
-	entry *catalog.Model     // how its server is spoken to
-	other *catalog.Alternate // set when bodies and answers are translated
+	model *catalog.Model     // the model that the caller asked for
+	entry *catalog.Model     // the entry of the server
+	other *catalog.Alternate // the alternate that translates bodies and answers; nil = nothing is translated
 }
 
-// wire finds the server of a conversation in the catalog that its call was accepted with.
+// wire finds the server of a conversation in the catalog as it was when the call was accepted.
 func (p *Provider) wire(c call.Conversation) (wire, error) {
 	return wireOf(p.Catalog, c.Catalog, c.Model, c.Server, c.Strict)
 }
@@ -25,7 +25,7 @@ func (p *Provider) wire(c call.Conversation) (wire, error) {
 func wireOf(models *catalog.Catalog, state, model, server string, strict bool) (wire, error) {
 	m, ok := models.Find(model, state)
 	if !ok {
-		return wire{}, fmt.Errorf("the catalog has no model %s any more", model)
+		return wire{}, fmt.Errorf("the model %s is no longer in the catalog", model)
 	}
 	if server == "" {
 		return wire{model: m, entry: m}, nil
@@ -33,17 +33,17 @@ func wireOf(models *catalog.Catalog, state, model, server string, strict bool) (
 	a, ok := m.Alternate(server)
 	switch {
 	case !ok:
-		return wire{}, fmt.Errorf("the catalog has no server %s of the model %s any more", server, model)
+		return wire{}, fmt.Errorf("the server %s of the model %s is no longer in the catalog", server, model)
 	case strict:
 		return wire{model: a.Model, entry: a.Model}, nil
 	}
 	return wire{model: m, entry: a.Model, other: a}, nil
 }
 
-// result is the entry whose output schema and hosting rule an answer follows as it is delivered.
+// result is the entry whose output schema and hosting rule apply to the delivered answer.
 func (w wire) result() *catalog.Model { return w.model }
 
-// request returns the body as the server takes it, and the fields that are lost on the way.
+// request returns the body for the server, and the names of the fields that its translation loses.
 func (w wire) request(c call.Conversation) (body io.ReadSeeker, size int64, dropped []string, err error) {
 	if w.other == nil {
 		return c.Body, c.Size, nil, nil
@@ -56,7 +56,7 @@ func (w wire) request(c call.Conversation) (body io.ReadSeeker, size int64, drop
 	return bytes.NewReader(translated), int64(len(translated)), dropped, err
 }
 
-// sent returns the body as the server took it, for its price.
+// sent returns the body that the server was sent, from which the price is computed.
 func (w wire) sent(c call.Conversation) ([]byte, error) {
 	caller, err := input(c)
 	if err == nil && catalog.IsForm(c.ContentType) {
@@ -69,7 +69,7 @@ func (w wire) sent(c call.Conversation) ([]byte, error) {
 	return translated, err
 }
 
-// sink is where the server's answer goes: to the caller as it streams, or into memory to be translated.
+// sink receives the server's answer: the caller's sink as it streams, or memory when it is to be translated.
 func (w wire) sink(to io.Writer) io.Writer {
 	if w.other == nil || !w.other.Translates() {
 		return to
@@ -77,10 +77,11 @@ func (w wire) sink(to io.Writer) io.Writer {
 	return &kept{}
 }
 
-// errUntranslatable reports an answer that is not what its translation needs.
+// errUntranslatable reports an answer that the alternate's translation cannot read.
 var errUntranslatable = errors.New("the answer cannot be translated")
 
-// deliver writes a translated answer to its sink; false when the answer went there by itself.
+// deliver translates the answer in memory and writes it to sink. It returns false when the answer has been streamed
+// and nothing is left to do.
 func (w wire) deliver(c call.Conversation, answer, sink io.Writer) (bool, error) {
 	k, ok := answer.(*kept)
 	if !ok {
@@ -101,7 +102,7 @@ func (w wire) deliver(c call.Conversation, answer, sink io.Writer) (bool, error)
 	return true, err
 }
 
-// kept is an answer in memory, bounded: what is beyond is counted out and not kept.
+// kept is an answer in memory. Bytes beyond the bound are dropped and set over.
 type kept struct {
 	bytes bytes.Buffer
 	over  bool
