@@ -135,7 +135,7 @@ type Classes struct {
 type Models struct {
 	Digest     string
 	Folders    []string            // in the server's order
-	Files      map[string][]string // by folder; paths below it, with slashes
+	Files      map[string][]string // by folder; paths below it, as the server spells them in choices
 	Embeddings []string
 }
 

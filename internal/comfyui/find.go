@@ -1,0 +1,216 @@
+package comfyui
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Find implements Prompts.
+func (c *Client) Find(ctx context.Context, id PromptID) (State, error) {
+	if !c.noJobs.Load() {
+		state, known, err := c.findJob(ctx, id)
+		if known || err != nil {
+			return state, err
+		}
+		c.noJobs.Store(true)
+	}
+	return c.findQueued(ctx, id)
+}
+
+// findJob asks the jobs interface; known is false where the server has none.
+func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known bool, err error) {
+	a, err := c.do(ctx, c.timeout, maxDocument, request{method: http.MethodGet, path: "/api/jobs/" + string(id)})
+	if err != nil {
+		return State{}, false, err
+	}
+	var job struct {
+		Error   string                     `json:"error"`
+		Status  string                     `json:"status"`
+		Outputs map[string]json.RawMessage `json:"outputs"`
+		Ending  *ending                    `json:"execution_status"`
+	}
+	if a.status == http.StatusNotFound {
+		// A route that is missing is told in plain text.
+		known := json.Unmarshal(a.body, &job) == nil && job.Error != ""
+		return State{}, known, nil
+	}
+	if a.status != http.StatusOK {
+		return State{}, false, statusError(a)
+	}
+	if err := a.decode(&job); err != nil {
+		return State{}, false, err
+	}
+	status, ok := map[string]Status{
+		"pending": Pending, "in_progress": Running, "completed": Completed, "failed": Failed, "cancelled": Cancelled,
+	}[job.Status]
+	if !ok {
+		return State{}, false, fault.New(fault.Unavailable, CodeGarbage, "the server tells of a prompt the unknown status %q", clip(job.Status))
+	}
+	if !status.Ended() {
+		return State{Status: status}, true, nil
+	}
+	state, err = ended(job.Outputs, job.Ending)
+	return state, true, err
+}
+
+// findQueued looks into the queue first and then into the history: the other way round a prompt
+// that ends in between is in neither.
+func (c *Client) findQueued(ctx context.Context, id PromptID) (State, error) {
+	queue, err := c.Queue(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	if contains(queue.Running, id) {
+		return State{Status: Running}, nil
+	}
+	if contains(queue.Pending, id) {
+		return State{Status: Pending}, nil
+	}
+	var history map[PromptID]struct {
+		Outputs map[string]json.RawMessage `json:"outputs"`
+		Ending  *ending                    `json:"status"`
+	}
+	if err := c.get(ctx, maxDocument, "/history/"+string(id), &history); err != nil {
+		return State{}, err
+	}
+	entry, ok := history[id]
+	if !ok {
+		return State{Status: Unknown}, nil
+	}
+	return ended(entry.Outputs, entry.Ending)
+}
+
+// ending is how a server remembers the end of a prompt: messages are pairs of type and data.
+type ending struct {
+	Status   string              `json:"status_str"`
+	Messages [][]json.RawMessage `json:"messages"`
+}
+
+// ended returns the state of a prompt of the history.
+func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
+	outcome := &Outcome{Outputs: make(map[string]Output, len(outputs))}
+	for node, raw := range outputs {
+		output, err := parseOutput(raw)
+		if err != nil {
+			return State{}, fmt.Errorf("output of node %s: %w", clip(node), err)
+		}
+		outcome.Outputs[node] = output
+	}
+	state := State{Status: Completed, Outcome: outcome}
+	if e == nil {
+		return state, nil
+	}
+	if e.Status != "success" {
+		state.Status = Failed
+	}
+	for _, message := range e.Messages {
+		if err := state.tell(message); err != nil {
+			return State{}, err
+		}
+	}
+	if state.Status == Failed && outcome.Err == nil {
+		return State{}, fault.New(fault.Unavailable, CodeGarbage, "the server tells that a prompt failed and not how")
+	}
+	return state, nil
+}
+
+// tell takes over one message of the history.
+func (s *State) tell(message []json.RawMessage) error {
+	if len(message) != 2 {
+		return fault.New(fault.Unavailable, CodeGarbage, "the server's history cannot be read")
+	}
+	var kind string
+	var data struct {
+		wireData
+		Timestamp int64 `json:"timestamp"` // milliseconds
+	}
+	if json.Unmarshal(message[0], &kind) != nil || json.Unmarshal(message[1], &data) != nil {
+		return fault.New(fault.Unavailable, CodeGarbage, "the server's history cannot be read")
+	}
+	at := time.UnixMilli(data.Timestamp)
+	switch kind {
+	case "execution_start":
+		s.Outcome.StartedAt = at
+	case "execution_cached":
+		s.Outcome.Cached = data.Nodes
+	case "execution_success":
+		s.Outcome.EndedAt = at
+	case "execution_interrupted":
+		s.Outcome.EndedAt, s.Status = at, Cancelled
+	case "execution_error":
+		failure := data.failure()
+		s.Outcome.EndedAt, s.Outcome.Err = at, &failure
+	}
+	return nil
+}
+
+// parseOutput reads the UI output of a node. A file whose name leads out of its folder is an error.
+func parseOutput(raw json.RawMessage) (Output, error) {
+	output := Output{Raw: raw}
+	keys, lists, err := fields(raw)
+	if err != nil || lists == nil {
+		return output, err // null, or a custom node's own shape: nothing of it is read
+	}
+	var animated []bool
+	_ = json.Unmarshal(lists["animated"], &animated) //nolint:errcheck // another shape means nothing
+	for _, key := range keys {
+		var items []json.RawMessage
+		if json.Unmarshal(lists[key], &items) != nil {
+			continue
+		}
+		for i, item := range items {
+			if err := output.add(key, item, i < len(animated) && animated[i]); err != nil {
+				return Output{}, err
+			}
+		}
+	}
+	return output, nil
+}
+
+// add takes over one item of an output: a file, a text, or what custom nodes show.
+func (o *Output) add(key string, item json.RawMessage, animated bool) error {
+	var text string
+	if key == "text" && json.Unmarshal(item, &text) == nil {
+		o.Texts = append(o.Texts, text)
+		return nil
+	}
+	var named wireFile
+	if json.Unmarshal(item, &named) != nil || named.Name == "" || named.Type == "" {
+		return nil
+	}
+	file, err := named.file()
+	if err != nil {
+		return err
+	}
+	file.Kind, file.Animated = key, animated && key == "images"
+	o.Files = append(o.Files, file)
+	return nil
+}
+
+// fields reads an object in its order; anything else has none.
+func fields(raw []byte) ([]string, map[string]json.RawMessage, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		return nil, nil, nil
+	}
+	return members(raw)
+}
+
+// wireFile is a file as answers name it.
+type wireFile struct {
+	Name      string `json:"filename"`
+	Subfolder string `json:"subfolder"`
+	Type      Folder `json:"type"`
+}
+
+// file checks that the name stays inside its folder.
+func (w wireFile) file() (File, error) {
+	f := File{Name: w.Name, Subfolder: strings.Trim(strings.ReplaceAll(w.Subfolder, `\`, "/"), "/"), Type: w.Type}
+	return f, f.check()
+}

@@ -1,0 +1,216 @@
+package comfyui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Numbers of a socket.
+const (
+	maxFrame     = 64 << 20 // a picture or the text output of a node
+	pingsPer     = 6        // pings within the time of silence that a server is granted
+	writeTimeout = 5 * time.Second
+	firstPause   = 100 * time.Millisecond // before the first reconnection
+	longestPause = 2 * time.Second        // before later ones
+)
+
+// capabilities is the first message of a client: previews shall name their node.
+const capabilities = `{"type":"feature_flags","data":{"supports_preview_metadata":true}}`
+
+// Follow implements Prompts.
+func (c *Client) Follow(ctx context.Context, client string, deliver func(Event) error) error {
+	f := &follower{client: c, name: client, deliver: deliver}
+	conn, err := f.connect(ctx)
+	if err != nil {
+		return err
+	}
+	for again := false; ; again = true {
+		err := f.read(ctx, conn, again)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var refused *deliveryError
+		if errors.As(err, &refused) {
+			return refused.cause
+		}
+		if err := deliver(Disconnected{Err: err}); err != nil {
+			return err
+		}
+		if conn, err = f.reconnect(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// follower is one call of Follow.
+type follower struct {
+	client  *Client
+	name    string
+	deliver func(Event) error
+	life    atomic.Int64 // when the server last gave a sign of life, in Unix nanoseconds
+}
+
+// deliveryError is the error of the caller's function.
+type deliveryError struct{ cause error }
+
+// Error implements error.
+func (e *deliveryError) Error() string { return e.cause.Error() }
+
+func (f *follower) alive() { f.life.Store(time.Now().UnixNano()) }
+
+// overdue reports whether the server was silent for too long.
+func (f *follower) overdue() bool {
+	return time.Since(time.Unix(0, f.life.Load())) > f.client.silence
+}
+
+func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
+	address := f.client.url("/ws", url.Values{"clientId": {f.name}})
+	address.Scheme = map[string]string{"http": "ws", "https": "wss"}[address.Scheme]
+	conn, res, err := f.client.dialer.DialContext(ctx, address.String(), f.client.header)
+	if err != nil {
+		return nil, handshakeError(ctx, res, err)
+	}
+	conn.SetReadLimit(maxFrame)
+	f.alive()
+	return conn, nil
+}
+
+// handshakeError classifies a socket that was not opened.
+func handshakeError(ctx context.Context, res *http.Response, err error) error {
+	if res == nil || !errors.Is(err, websocket.ErrBadHandshake) {
+		return transportError(ctx, err)
+	}
+	defer res.Body.Close() //nolint:errcheck // the answer is of no use
+	if refused := refusal(res.StatusCode, res.Header.Get("Location")); refused != nil {
+		return refused
+	}
+	return statusError(answer{status: res.StatusCode})
+}
+
+// reconnect opens another socket, for as long as the server may be silent. A server that sends the
+// client away is not asked again.
+func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		if err := wait(ctx, pause); err != nil {
+			return nil, err
+		}
+		conn, err := f.connect(ctx)
+		if err == nil {
+			return conn, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !fault.Is(err, fault.Unavailable) {
+			return nil, err
+		}
+		if f.overdue() {
+			return nil, fault.Wrap(err, fault.Unavailable, CodeSilent, "the server gave no sign of life for %s", f.client.silence)
+		}
+	}
+}
+
+func wait(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// read delivers the messages of a socket until it breaks, which it always does.
+func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) error {
+	pings := make(chan struct{})
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // the read fails then
+	go func() { defer close(done); f.ping(conn, pings) }()
+	defer func() { stop(); close(pings); conn.Close(); <-done }() //nolint:errcheck // it is broken already
+
+	conn.SetPongHandler(func(string) error { return f.extend(conn) })
+	if err := f.announce(conn); err != nil {
+		return err
+	}
+	if err := f.deliver(Connected{Again: again}); err != nil {
+		return &deliveryError{err}
+	}
+	for {
+		if err := f.next(ctx, conn); err != nil {
+			return err
+		}
+	}
+}
+
+// announce tells the server what this client understands.
+func (f *follower) announce(conn *websocket.Conn) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return brokenSocket(err)
+	}
+	return brokenSocket(conn.WriteMessage(websocket.TextMessage, []byte(capabilities)))
+}
+
+// extend grants the server another time of silence.
+func (f *follower) extend(conn *websocket.Conn) error {
+	f.alive()
+	return conn.SetReadDeadline(time.Now().Add(f.client.silence))
+}
+
+// next reads and delivers one message. The deadline begins anew here, since deliver may have
+// taken any time.
+func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
+	if err := conn.SetReadDeadline(time.Now().Add(f.client.silence)); err != nil {
+		return brokenSocket(err)
+	}
+	kind, raw, err := conn.ReadMessage()
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return brokenSocket(err)
+	}
+	f.alive()
+	parse := parseText
+	if kind == websocket.BinaryMessage {
+		parse = parseBinary
+	}
+	event, err := parse(raw)
+	if err != nil {
+		return fault.Wrap(err, fault.Unavailable, CodeGarbage, "a message of the server is not what ComfyUI sends")
+	}
+	if err := f.deliver(event); err != nil {
+		return &deliveryError{err}
+	}
+	return nil
+}
+
+// ping asks the server for signs of life until stop is closed.
+func (f *follower) ping(conn *websocket.Conn, stop <-chan struct{}) {
+	ticker := time.NewTicker(max(f.client.silence/pingsPer, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			// A ping that cannot be sent shows in the read that it would have kept alive.
+			_ = conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) //nolint:errcheck // see above
+		}
+	}
+}
+
+func brokenSocket(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(err, fault.Unavailable, CodeLost, "the socket of the server broke")
+}
