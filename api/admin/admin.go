@@ -26,44 +26,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 )
 
 // Prefix is the path below which everything of this package is.
 const Prefix = "/admin"
 
-// Act is who asks for a change and why, for the record.
-type Act struct{ Actor, Reason, RequestID string }
-
-// Filter selects jobs. Empty fields select all.
-type Filter struct {
-	States  []string `json:"status"`
-	Account string   `json:"account"` // name or id
-	Since   string   `json:"since"`   // a duration before now, or a time
-	Class   string   `json:"class"`   // of a node that ran or failed
-	Limit   int      `json:"limit"`   // default 100
-}
-
-// Outcome is what became of one job.
-type Outcome struct {
-	Job    job.ID `json:"job"`
-	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
-	Retry  job.ID `json:"retry,omitempty"` // the new job
-	Code   string `json:"code,omitempty"`  // of a refusal
-	Detail string `json:"detail,omitempty"`
-}
-
 // Jobs are the operators' commands on jobs.
 type Jobs interface {
 	// Search returns the jobs that f selects, newest first.
-	Search(ctx context.Context, f Filter) ([]job.Job, error)
+	Search(ctx context.Context, f operatejobs.Filter) ([]job.Job, error)
 	// State returns a job of any account and the jobs that were made from it.
 	State(ctx context.Context, id job.ID) (job.Job, []job.ID, error)
 	// Retry makes a new job of one that has ended.
-	Retry(ctx context.Context, r job.Retry) (Outcome, error)
+	Retry(ctx context.Context, r job.Retry) (operatejobs.Outcome, error)
 	// Each does one of retry, cancel and requeue to jobs; what is refused for one is its outcome.
-	Each(ctx context.Context, verb string, ids []job.ID, by Act) ([]Outcome, error)
+	Each(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
 	// Would answers what Each would do, and changes nothing.
-	Would(ctx context.Context, verb string, ids []job.ID, by Act) ([]Outcome, error)
+	Would(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
 }
 
 // Queues are the operators' commands on queues.
@@ -72,42 +54,27 @@ type Queues interface {
 	States(ctx context.Context, limit int) ([]gate.State, error)
 }
 
-// View is how far a view has come, and what of it is halted.
-type View struct {
-	Name     string   `json:"name"`
-	Position int64    `json:"position"`
-	Behind   int64    `json:"behind"`
-	Halted   []Halted `json:"halted"`
-}
-
-// Halted is a stream that a view could not fold.
-type Halted struct {
-	Stream   string `json:"stream"`
-	Position int64  `json:"position"`
-	Error    string `json:"error"`
-}
-
 // Views are the operators' commands on views.
 type Views interface {
-	Views(ctx context.Context) ([]View, error)
+	Views(ctx context.Context) ([]operateviews.View, error)
 	// Rebuild folds a view again from the log and puts it in the place of the live one; Conflict while another does so.
-	Rebuild(ctx context.Context, view string, by Act) (any, error)
+	Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error)
 	// Check compares a view with what its facts fold to, row by row; nothing is replaced.
 	Check(ctx context.Context, view string) (any, error)
 	// Resume folds a halted stream again; one that is not halted is NotFound.
-	Resume(ctx context.Context, view, stream string, by Act) error
+	Resume(ctx context.Context, view, stream string, by operate.Attribution) error
 }
 
 // Accounts are the operators' commands on accounts, their keys and their credit.
 type Accounts interface {
 	Accounts(ctx context.Context) ([]account.Account, error)
 	Account(ctx context.Context, id string) (account.Account, error)
-	Create(ctx context.Context, name string, tier account.Tier, by Act) (account.Account, error)
+	Create(ctx context.Context, name string, tier account.Tier, by operate.Attribution) (account.Account, error)
 	Change(ctx context.Context, c account.Change) (account.Account, error)
 	Keys(ctx context.Context, account string) ([]account.Key, error)
-	IssueKey(ctx context.Context, account string, scopes []account.Scope, by Act) (secret string, key account.Key, err error)
-	RevokeKey(ctx context.Context, account, key string, by Act) error
-	Grant(ctx context.Context, account string, micros int64, by Act) (credit.Balance, error)
+	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
+	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
+	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
 	Balance(ctx context.Context, account string) (credit.Balance, error)
 	// Kept returns what the account keeps and, as it stands in a, may keep.
 	Kept(ctx context.Context, a account.Account) (account.Storage, error)
@@ -328,17 +295,17 @@ type change struct {
 }
 
 // by checks that a change names who asks for it and why.
-func (c change) by(r *http.Request) (Act, error) {
+func (c change) by(r *http.Request) (operate.Attribution, error) {
 	if c.Actor == "" || c.Reason == "" {
-		return Act{}, fault.New(fault.Invalid, "invalid_request", "a change names its actor and its reason")
+		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "a change names its actor and its reason")
 	}
 	if len(c.Actor) > maxActor || len(c.Reason) > maxReason {
-		return Act{}, fault.New(fault.Invalid, "invalid_request", "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
+		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
 	}
 	if !isText(c.Actor) || !isText(c.Reason) {
-		return Act{}, fault.New(fault.Invalid, "invalid_request", "an actor and a reason are texts without NUL characters")
+		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "an actor and a reason are texts without NUL characters")
 	}
-	return Act{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
+	return operate.Attribution{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
 }
 
 const (

@@ -10,45 +10,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
+	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
-
-// MaxListed bounds one listing of calls or assets.
-const MaxListed = 1000
 
 // listed is how many of them a listing has unless it is said.
 const listed = 100
 
-// CallFilter selects model calls. Empty fields select all.
-type CallFilter struct {
-	States  []string
-	Account string // name or id
-	Model   string // PROVIDER/MODEL
-	Before  int64  // from the answer before; 0 = the newest
-	Limit   int
-}
-
 // Calls are the operators' commands on model calls.
 type Calls interface {
 	// List returns the calls that f selects, newest first, and where to go on; 0 = there are no more.
-	List(ctx context.Context, f CallFilter) (found []call.Call, before int64, err error)
+	List(ctx context.Context, f operatecalls.Filter) (found []call.Call, before int64, err error)
 	// Usage adds up calls and charges of an account ("" = all) since a duration before now or a time.
 	Usage(ctx context.Context, account, since string) ([]usage.Day, error)
 	// Reconcile settles a call of unknown outcome; Conflict where the outcome is known.
-	Reconcile(ctx context.Context, id call.ID, micros int64, by Act) error
-}
-
-// AssetFilter selects assets. Empty fields select all.
-type AssetFilter struct {
-	State   string
-	Account string // name or id
-	Limit   int
+	Reconcile(ctx context.Context, id call.ID, micros int64, by operate.Attribution) error
 }
 
 // Assets are the operators' questions about assets.
 type Assets interface {
 	// List returns the assets that f selects, newest first.
-	List(ctx context.Context, f AssetFilter) ([]asset.Asset, error)
+	List(ctx context.Context, f operateassets.Filter) ([]asset.Asset, error)
 }
 
 func (s *server) callRoutes() map[string]route {
@@ -63,8 +47,8 @@ func (s *server) callRoutes() map[string]route {
 // listing reads how many a listing may have.
 func listing(query url.Values) (int, error) {
 	n, err := count(query, "limit")
-	if err == nil && n > MaxListed {
-		return 0, fault.New(fault.Invalid, "invalid_request", "limit is at most %d", MaxListed)
+	if err == nil && n > operatecalls.MaxListed {
+		return 0, fault.New(fault.Invalid, "invalid_request", "limit is at most %d", operatecalls.MaxListed)
 	}
 	return cmp.Or(n, listed), err
 }
@@ -72,7 +56,7 @@ func listing(query url.Values) (int, error) {
 // listCalls serves GET /admin/calls.
 func (s *server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	f := CallFilter{States: query["status"], Account: query.Get("account"), Model: query.Get("model")}
+	f := operatecalls.Filter{States: query["status"], Account: query.Get("account"), Model: query.Get("model")}
 	var err error
 	if f.Before, err = number(query, "before"); err != nil {
 		return err
@@ -138,7 +122,7 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 // listAssets serves GET /admin/assets.
 func (s *server) listAssets(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	f := AssetFilter{State: query.Get("status"), Account: query.Get("account")}
+	f := operateassets.Filter{State: query.Get("status"), Account: query.Get("account")}
 	var err error
 	if f.Limit, err = listing(query); err != nil {
 		return err

@@ -6,24 +6,13 @@ import (
 	"strconv"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 )
-
-// EventFilter selects facts of the log. Empty fields select all.
-type EventFilter struct {
-	Stream  string // a beginning, or a pattern with * and ?
-	Type    string // a beginning
-	Account string // name or id; * = facts of all accounts together
-	Since   string // a duration before now, or a time
-	Until   string
-	From    int64 // the position to read on from, the oldest first; 0 = the newest
-	Before  int64 // only positions below; 0 = all
-	Limit   int   // default 50
-}
 
 // Events are the operators' questions about the log as a whole. Answers are in a form for JSON, without secrets.
 type Events interface {
 	// Search returns the facts that f selects in the order of the log, with how far it looked.
-	Search(ctx context.Context, f EventFilter) (any, error)
+	Search(ctx context.Context, f operateevents.Filter) (any, error)
 	// Fact returns the one at a position, whole; NotFound where there is none.
 	Fact(ctx context.Context, position int64) (any, error)
 	// Types returns the types of facts, with how many of the newest, or of the whole log, are of each.
@@ -41,7 +30,7 @@ func (s *server) eventRoutes() map[string]route {
 // searchEvents serves GET /admin/events.
 func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	f := EventFilter{
+	f := operateevents.Filter{
 		Stream: query.Get("stream"), Type: query.Get("type"), Account: query.Get("account"),
 		Since: query.Get("since"), Until: query.Get("until"),
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 )
 
 // searchJobs serves GET /admin/jobs.
 func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	f := Filter{States: q["status"], Account: q.Get("account"), Since: q.Get("since"), Class: q.Get("class")}
+	f := operatejobs.Filter{States: q["status"], Account: q.Get("account"), Since: q.Get("since"), Class: q.Get("class")}
 	var err error
 	if f.Limit, err = count(q, "limit"); err != nil {
 		return err
@@ -117,8 +118,8 @@ func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) err
 // manyBody selects jobs by filter. Without confirm, what would be done is answered.
 type manyBody struct {
 	change
-	Filter  Filter `json:"filter"`
-	Confirm bool   `json:"confirm"`
+	Filter  operatejobs.Filter `json:"filter"`
+	Confirm bool               `json:"confirm"`
 }
 
 // changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue, for all that a filter finds.

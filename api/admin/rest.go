@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 )
 
 // maxQueues bounds what GET /admin/queues lists.
@@ -93,10 +94,10 @@ func (s *server) resumeView(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) onlyChange(r *http.Request) (Act, error) {
+func (s *server) onlyChange(r *http.Request) (operate.Attribution, error) {
 	var body change
 	if err := decode(r, &body); err != nil {
-		return Act{}, err
+		return operate.Attribution{}, err
 	}
 	return body.by(r)
 }

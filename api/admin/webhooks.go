@@ -3,33 +3,27 @@ package admin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
-
-// Webhook is an endpoint of an account, without its address.
-type Webhook struct {
-	Account string `json:"account"`
-	webhook.Endpoint
-}
 
 // Webhooks are the operators' commands on webhooks.
 type Webhooks interface {
 	// Webhooks returns the endpoints of an account, "" = of all.
-	Webhooks(ctx context.Context, account string) ([]Webhook, error)
+	Webhooks(ctx context.Context, account string) ([]operatewebhooks.Webhook, error)
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
-	Register(ctx context.Context, account string, w webhook.Wish, by Act) (webhook.Shown, string, error)
+	Register(ctx context.Context, account string, w webhook.Wish, by operate.Attribution) (webhook.Shown, string, error)
 	// Do does one of enable, disable, test and remove.
-	Do(ctx context.Context, verb string, id webhook.ID, by Act) error
+	Do(ctx context.Context, verb string, id webhook.ID, by operate.Attribution) error
 	// Replay attempts an ended delivery again, or all dead letters of the endpoint (only = nil).
-	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by Act) (int, error)
+	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error)
 }
 
 func (s *server) webhookRoutes() map[string]route {
@@ -54,42 +48,6 @@ func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) error {
 	}
 	write(w, http.StatusOK, map[string]any{"webhooks": all})
 	return nil
-}
-
-// delivery is a delivery as operators see it.
-type delivery struct {
-	ID        uuid.UUID       `json:"id"`
-	Account   string          `json:"account"`
-	Webhook   webhook.ID      `json:"webhook"`
-	Type      webhook.Kind    `json:"type"`
-	Status    webhook.State   `json:"status"`
-	Attempts  int             `json:"attempts"`
-	Replays   int             `json:"replays"`
-	CreatedAt time.Time       `json:"created_at"`
-	NextAt    *time.Time      `json:"next_attempt_at,omitempty"`
-	EndedAt   *time.Time      `json:"completed_at,omitempty"`
-	Tries     []webhook.Try   `json:"last_attempts"`
-	Payload   json.RawMessage `json:"payload"`
-}
-
-func shownDelivery(d webhook.Delivery) delivery {
-	shown := delivery{
-		ID: d.ID, Account: d.Account, Webhook: d.Webhook, Type: d.Kind, Status: d.State, Attempts: d.Attempts, Replays: d.Replays,
-		CreatedAt: d.CreatedAt, EndedAt: d.EndedAt, Tries: append([]webhook.Try{}, d.Tries...), Payload: d.Body,
-	}
-	if d.State == webhook.Pending {
-		shown.NextAt = &d.DueAt
-	}
-	return shown
-}
-
-// ShownDeliveries is how deliveries are shown to operators, in a form for JSON.
-func ShownDeliveries(all []webhook.Delivery) any {
-	shown := make([]delivery, len(all))
-	for i, d := range all {
-		shown[i] = shownDelivery(d)
-	}
-	return shown
 }
 
 // listDeliveries serves GET /admin/webhooks/deliveries.
@@ -117,7 +75,7 @@ func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := map[string]any{"deliveries": ShownDeliveries(page.Deliveries)}
+	answer := map[string]any{"deliveries": operatewebhooks.Deliveries(page.Deliveries)}
 	if page.Next != 0 {
 		answer["next_before"] = page.Next
 	}
@@ -145,9 +103,9 @@ func (s *server) registerWebhook(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	write(w, http.StatusCreated, struct {
-		Webhook
+		operatewebhooks.Webhook
 		Secret string `json:"secret"`
-	}{Webhook{r.PathValue("account"), made.Endpoint}, secret})
+	}{operatewebhooks.Webhook{Account: r.PathValue("account"), Endpoint: made.Endpoint}, secret})
 	return nil
 }
 
@@ -177,10 +135,10 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) webhookChange(r *http.Request) (webhook.ID, Act, error) {
+func (s *server) webhookChange(r *http.Request) (webhook.ID, operate.Attribution, error) {
 	by, err := s.onlyChange(r)
 	if err != nil {
-		return "", Act{}, err
+		return "", operate.Attribution{}, err
 	}
 	id, err := webhook.ParseID(r.PathValue("webhook"))
 	return id, by, err

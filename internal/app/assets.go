@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -41,7 +41,7 @@ var assetStates = []asset.State{asset.Live, asset.Rejected, asset.Deleted, asset
 
 func (s *shell) listAssets() *cobra.Command {
 	var asJSON bool
-	f := admin.AssetFilter{Limit: 20}
+	f := operateassets.Filter{Limit: 20}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List assets, newest first", Args: cobra.NoArgs,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
@@ -49,7 +49,7 @@ func (s *shell) listAssets() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := limitOf(f.Limit, admin.MaxListed); err != nil {
+			if err := limitOf(f.Limit, operateassets.MaxListed); err != nil {
 				return err
 			}
 			found, err := newestAssets(ctx, pool, names, f)
@@ -84,7 +84,7 @@ func assetState(name string) (asset.State, error) {
 }
 
 // newestAssets reads the assets that f selects from the view, newest first.
-func newestAssets(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f admin.AssetFilter) ([]asset.Asset, error) {
+func newestAssets(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f operateassets.Filter) ([]asset.Asset, error) {
 	owner, err := accountNamed(f.Account, names)
 	if err != nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/calls"
@@ -39,7 +39,7 @@ first characters, four at least, while no other call begins with them.`,
 
 func (s *shell) listCalls() *cobra.Command {
 	var asJSON bool
-	f := admin.CallFilter{Limit: 20}
+	f := operatecalls.Filter{Limit: 20}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List model calls, newest first", Args: cobra.NoArgs,
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
@@ -47,7 +47,7 @@ func (s *shell) listCalls() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := limitOf(f.Limit, admin.MaxListed); err != nil {
+			if err := limitOf(f.Limit, operatecalls.MaxListed); err != nil {
 				return err
 			}
 			page, err := newestCalls(ctx, pool, names, f)
@@ -71,7 +71,7 @@ func (s *shell) listCalls() *cobra.Command {
 }
 
 // newestCalls reads the calls that f selects from the view, newest first.
-func newestCalls(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f admin.CallFilter) (calls.Page, error) {
+func newestCalls(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f operatecalls.Filter) (calls.Page, error) {
 	account, err := accountNamed(f.Account, names)
 	if err != nil {
 		return calls.Page{}, err

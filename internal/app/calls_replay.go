@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	sdklog "go.temporal.io/sdk/log"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/projections/calls"
 )
 
@@ -24,7 +24,7 @@ against the workflow code of this binary. The exit code is 1 if any diverges, an
 nothing to replay. Nothing is changed; no provider is asked anything.`,
 		Example: "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
 		RunE: s.onDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
-			if err := limitOf(q.Limit, admin.MaxListed); err != nil {
+			if err := limitOf(q.Limit, operatecalls.MaxListed); err != nil {
 				return err
 			}
 			found, err := callsToReplay(ctx, pool, args, q)

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -48,7 +48,7 @@ func (s *shell) onLog(work func(ctx context.Context, log logReader, args []strin
 }
 
 func (s *shell) listEvents() *cobra.Command {
-	f := admin.EventFilter{Limit: eventsListed}
+	f := operateevents.Filter{Limit: eventsListed}
 	var asJSON, follow bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List facts in the order of the log, the newest ones or from a position on", Args: cobra.NoArgs,

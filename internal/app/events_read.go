@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -46,7 +47,7 @@ type eventPage struct {
 }
 
 // search checks what is asked for.
-func (l logReader) search(ctx context.Context, f admin.EventFilter) (q postgres.LogSearch, names map[string]string, err error) {
+func (l logReader) search(ctx context.Context, f operateevents.Filter) (q postgres.LogSearch, names map[string]string, err error) {
 	f.Limit = cmp.Or(f.Limit, eventsListed)
 	switch {
 	case f.Limit < 1 || f.Limit > mostEvents:
@@ -102,7 +103,7 @@ func (l logReader) page(ctx context.Context, q postgres.LogSearch) (eventPage, e
 }
 
 // Search implements admin.Events.
-func (l logReader) Search(ctx context.Context, f admin.EventFilter) (any, error) {
+func (l logReader) Search(ctx context.Context, f operateevents.Filter) (any, error) {
 	q, _, err := l.search(ctx, f)
 	if err != nil {
 		return nil, err

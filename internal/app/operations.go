@@ -10,13 +10,14 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -33,8 +34,8 @@ type operations struct {
 
 // What became of one job, and who asks for something and why, as the admin API has them.
 type (
-	outcome = admin.Outcome
-	act     = admin.Act
+	outcome = operatejobs.Outcome
+	act     = operate.Attribution
 )
 
 // operations returns those of a process; service accepts the retries.

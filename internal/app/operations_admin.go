@@ -20,6 +20,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
 )
@@ -46,7 +48,7 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 }
 
 // Search implements admin.Jobs.
-func (o *operations) Search(ctx context.Context, f admin.Filter) ([]job.Job, error) {
+func (o *operations) Search(ctx context.Context, f operatejobs.Filter) ([]job.Job, error) {
 	now, err := databaseTime(ctx, o.pool)
 	if err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ type adminViews struct {
 }
 
 // Views implements admin.Views.
-func (v adminViews) Views(ctx context.Context) ([]admin.View, error) {
+func (v adminViews) Views(ctx context.Context) ([]operateviews.View, error) {
 	all, err := followers(v.base)
 	if err != nil {
 		return nil, err

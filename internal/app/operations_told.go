@@ -17,6 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
+	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/usage"
@@ -164,7 +166,7 @@ type adminCalls struct {
 }
 
 // List implements admin.Calls.
-func (a adminCalls) List(ctx context.Context, f admin.CallFilter) ([]call.Call, int64, error) {
+func (a adminCalls) List(ctx context.Context, f operatecalls.Filter) ([]call.Call, int64, error) {
 	names, err := accountNames(ctx, a.pool)
 	if err != nil {
 		return nil, 0, err
@@ -205,7 +207,7 @@ func settleCall(ctx context.Context, pool *pgxpool.Pool, store *postgres.Calls, 
 type adminAssets struct{ pool *pgxpool.Pool }
 
 // List implements admin.Assets.
-func (a adminAssets) List(ctx context.Context, f admin.AssetFilter) ([]asset.Asset, error) {
+func (a adminAssets) List(ctx context.Context, f operateassets.Filter) ([]asset.Asset, error) {
 	names, err := accountNames(ctx, a.pool)
 	if err != nil {
 		return nil, err

@@ -12,10 +12,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -91,12 +91,12 @@ func (s *shell) listViews() *cobra.Command {
 }
 
 // standOf reads how far views have come, and which streams they halted.
-func standOf(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) ([]admin.View, error) {
+func standOf(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) ([]operateviews.View, error) {
 	var head int64
 	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
 		return nil, postgres.Classify(err, "read the head of the log")
 	}
-	shown := make([]admin.View, len(all))
+	shown := make([]operateviews.View, len(all))
 	for i, p := range all {
 		position, err := projections.Position(ctx, pool, p.Name())
 		if err != nil {
@@ -106,15 +106,15 @@ func standOf(ctx context.Context, pool *pgxpool.Pool, all []projections.Projecti
 		if err != nil {
 			return nil, err
 		}
-		shown[i] = admin.View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []admin.Halted{}}
+		shown[i] = operateviews.View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []operateviews.Halted{}}
 		for _, h := range halted {
-			shown[i].Halted = append(shown[i].Halted, admin.Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
+			shown[i].Halted = append(shown[i].Halted, operateviews.Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
 		}
 	}
 	return shown, nil
 }
 
-func printViews(p *inspect.Printer, shown []admin.View) {
+func printViews(p *inspect.Printer, shown []operateviews.View) {
 	var rows [][]inspect.Cell
 	for _, v := range shown {
 		style := inspect.Plain

@@ -11,11 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
 func (s *shell) webhooksCommand() *cobra.Command {
@@ -117,7 +117,7 @@ func (s *shell) listWebhooks() *cobra.Command {
 	return cmd
 }
 
-func (s *shell) printWebhooks(all []admin.Webhook) error {
+func (s *shell) printWebhooks(all []operatewebhooks.Webhook) error {
 	rows := make([][]inspect.Cell, len(all))
 	for i, w := range all {
 		state := inspect.Cell{Text: "enabled", Style: inspect.Good}
@@ -255,7 +255,7 @@ func (s *shell) printDeliveries(ctx context.Context, o *operatedWebhooks, q deli
 		return err
 	}
 	if q.asJSON {
-		return s.printJSON(admin.ShownDeliveries(page.Deliveries))
+		return s.printJSON(operatewebhooks.Deliveries(page.Deliveries))
 	}
 	styles := map[webhook.State]inspect.Style{webhook.Delivered: inspect.Good, webhook.Dead: inspect.Bad, webhook.Pending: inspect.Notice}
 	rows := make([][]inspect.Cell, len(page.Deliveries))

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
@@ -34,7 +35,7 @@ func (in *instance) operatedWebhooks() (*operatedWebhooks, error) {
 }
 
 // Webhooks implements admin.Webhooks.
-func (o *operatedWebhooks) Webhooks(ctx context.Context, account string) ([]admin.Webhook, error) {
+func (o *operatedWebhooks) Webhooks(ctx context.Context, account string) ([]operatewebhooks.Webhook, error) {
 	accounts := []string{account}
 	if account == "" {
 		var err error
@@ -46,10 +47,10 @@ func (o *operatedWebhooks) Webhooks(ctx context.Context, account string) ([]admi
 	if err != nil {
 		return nil, err
 	}
-	all := []admin.Webhook{}
+	all := []operatewebhooks.Webhook{}
 	for _, account := range accounts {
 		for _, e := range books[account].Endpoints {
-			all = append(all, admin.Webhook{Account: account, Endpoint: e})
+			all = append(all, operatewebhooks.Webhook{Account: account, Endpoint: e})
 		}
 	}
 	return all, nil
