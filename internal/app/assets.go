@@ -19,6 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
+var printedAssets = printed[asset.Asset]{storiedAssets, printAsset}
+
 func (s *shell) assetsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assets",
@@ -32,7 +34,7 @@ characters, four at least, while no other asset begins with them.`,
   millrace assets show 08904d9e --workflow`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.listAssets(), storiedAssets.show(s), storiedAssets.events(s), storiedAssets.timeline(s), storiedAssets.diff(s))
+	cmd.AddCommand(s.listAssets(), printedAssets.show(s), printedAssets.events(s), printedAssets.timeline(s), printedAssets.diff(s))
 	return cmd
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
+var printedCalls = printed[call.Call]{storiedCalls, printCall}
+
 func (s *shell) callsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calls",
@@ -33,7 +35,7 @@ first characters, four at least, while no other call begins with them.`,
   millrace calls reconcile 62e89ef5 --charged 0.04 --reason "seen on the provider's bill"`,
 	}
 	s.databaseFlags(cmd)
-	cmd.AddCommand(s.listCalls(), storiedCalls.show(s), storiedCalls.events(s), storiedCalls.timeline(s), storiedCalls.diff(s), s.callUsage(), s.reconcileCall(), s.replayCalls())
+	cmd.AddCommand(s.listCalls(), printedCalls.show(s), printedCalls.events(s), printedCalls.timeline(s), printedCalls.diff(s), s.callUsage(), s.reconcileCall(), s.replayCalls())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -126,12 +127,5 @@ A partner model, simulated (millrace models lists all):
   curl -s%[4]s %[1]s/v2/models/sim/echo -H 'Content-Type: application/json' -d '{"prompt":"hello"}'
 
 Ctrl-C stops everything; nothing accepted is lost.
-`, base, orDash(ui), cfg.DataDir, credential, page) // a closed terminal is no reason to stop
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+`, base, cmp.Or(ui, "-"), cfg.DataDir, credential, page) // a closed terminal is no reason to stop
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // What a check found.
@@ -109,13 +110,13 @@ func (s *shell) report(findings []finding, asJSON bool) error {
 
 // examine runs every check whose ground holds: without a database there is nothing in it to look at.
 func (s *shell) examine(ctx context.Context) []finding {
-	findings := []finding{thisVersion()}
+	findings := []finding{thisVersion(Version)}
 	pool, dbErr := s.database(ctx) // also finds the servers of a running dev
 	if dbErr != nil {
 		findings = append(findings, finding{"database", failing, firstLine(dbErr), "start PostgreSQL, or set DATABASE_URL or --data"})
 	} else {
 		defer pool.Close()
-		findings = append(findings, runChecks(ctx, databaseChecks(s.teller(pool)))...)
+		findings = append(findings, runChecks(ctx, databaseChecks(pool, s.teller(pool).blobs))...)
 	}
 	findings = append(findings, runChecks(ctx, diskChecks(s.cfg))...)
 	c, err := s.temporal()
@@ -126,10 +127,10 @@ func (s *shell) examine(ctx context.Context) []finding {
 	return append(findings, runChecks(ctx, temporalChecks(s.cfg, c))...)
 }
 
-func thisVersion() finding {
+func thisVersion(version string) finding {
 	return finding{
 		Check: "version", Status: healthy,
-		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 	}
 }
 
@@ -141,7 +142,7 @@ func runChecks(ctx context.Context, checks []check) []finding {
 		f, err := c.look(limited)
 		cancel()
 		if err != nil {
-			f = finding{Status: failing, Detail: firstLine(err), Remedy: c.remedy}
+			f = finding{Status: failing, Detail: detailOf(err), Remedy: c.remedy}
 		}
 		f.Check = c.name
 		findings = append(findings, f)
@@ -152,13 +153,16 @@ func runChecks(ctx context.Context, checks []check) []finding {
 	return findings
 }
 
-// firstLine is the innermost cause's text on one line. The texts of our errors never hold a connection string.
-func firstLine(err error) string {
+// detailOf is the text of an error as a finding shows it.
+func detailOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer within " + doctorTimeout.String()
 	}
-	return inspect.Clean(err.Error())
+	return firstLine(err)
 }
+
+// firstLine is the text of an error on one line. The texts of our errors never hold a connection string.
+func firstLine(err error) string { return inspect.Clean(err.Error()) }
 
 // grade picks a status by two limits.
 func grade[T int | int64 | time.Duration | float64](value, warnAt, failAt T) string {
@@ -179,9 +183,9 @@ func (f finding) with(remedy string) finding {
 	return f
 }
 
-func databaseChecks(t teller) []check {
-	d := databaseDoctor{t.pool}
-	b := blobDoctor{d, t.blobs}
+func databaseChecks(pool *pgxpool.Pool, blobs func(context.Context) (blob.Store, error)) []check {
+	d := databaseDoctor{pool}
+	b := blobDoctor{d, blobs}
 	return []check{
 		{"database", "check the database's log", d.server},
 		{"schema", "run a millrace that is as new as the database", d.schema},

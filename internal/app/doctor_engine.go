@@ -183,7 +183,7 @@ func (r reconciler) orphan(ctx context.Context, workflow string) ([]repair, erro
 
 // terminate records that a workflow is ended, by whom and why, and ends it.
 func (r reconciler) terminate(ctx context.Context, workflow string) error {
-	err := r.ops.record(ctx, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow}, r.by)
+	err := record(ctx, r.ops.events, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow}, r.by)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -32,7 +33,7 @@ type reconciler struct {
 	tiers  job.Tiers
 	calls  *postgres.Calls
 	assets *postgres.Assets
-	by     act
+	by     operate.Attribution
 }
 
 // reconcile shows what the two stores do not agree on, and with sure mends it.
@@ -58,7 +59,7 @@ func (s *shell) reconcile(ctx context.Context, sure, asJSON bool) error {
 	jobs := postgres.NewJobs(pool, events)
 	r := reconciler{
 		ops:    &operations{pool: pool, types: types, events: events, jobs: jobs, retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}}},
-		client: c, tiers: tiers{cfg: s.cfg, accounts: postgres.NewAccounts(pool).Account}, by: act{Actor: operator(), Reason: "reconciled by the doctor"},
+		client: c, tiers: tiers{cfg: s.cfg, accounts: postgres.NewAccounts(pool).Account}, by: operate.Attribution{Actor: operator(), Reason: "reconciled by the doctor"},
 		calls: postgres.NewCalls(pool, events, postgres.NewCredits(pool, events)), assets: postgres.NewAssets(pool, events),
 	}
 	found, err := r.compare(ctx)

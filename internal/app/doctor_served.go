@@ -20,8 +20,8 @@ var _ admin.Doctor = servedDoctor{}
 func (d servedDoctor) Examine(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedDoctorTimeout)
 	defer cancel()
-	findings := []finding{thisVersion()}
-	for _, checks := range [][]check{databaseChecks(d.in.teller()), diskChecks(d.in.cfg), temporalChecks(d.in.cfg, d.in.client)} {
+	findings := []finding{thisVersion(Version)}
+	for _, checks := range [][]check{databaseChecks(d.in.pool, d.in.teller().blobs), diskChecks(d.in.cfg), temporalChecks(d.in.cfg, d.in.client)} {
 		findings = append(findings, runChecks(ctx, checks)...)
 	}
 	return withoutSecrets(examined{findings}, nil)

@@ -10,12 +10,14 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 )
 
 // selection is which jobs a command is about: those named, or those a filter finds.
 type selection struct {
-	filter       jobFilter
+	filter       operatejobs.Filter
 	failed       bool
 	dryRun, sure bool
 	asJSON       bool
@@ -25,13 +27,13 @@ type selection struct {
 
 func (sel *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	sel.filter.limit = 1000
+	sel.filter.Limit = 1000
 	f.BoolVar(&sel.failed, "failed", false, "those that failed; short for --status failed")
-	f.StringSliceVar(&sel.filter.states, "status", nil, "those in one of these states")
-	f.StringVar(&sel.filter.account, "account", "", "those of an account, by name or id")
-	f.StringVar(&sel.filter.since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
-	f.StringVar(&sel.filter.class, "class", "", "those in which a node of this class ran or failed")
-	f.IntVar(&sel.filter.limit, "limit", sel.filter.limit, "how many at most, newest first")
+	f.StringSliceVar(&sel.filter.States, "status", nil, "those in one of these states")
+	f.StringVar(&sel.filter.Account, "account", "", "those of an account, by name or id")
+	f.StringVar(&sel.filter.Since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
+	f.StringVar(&sel.filter.Class, "class", "", "those in which a node of this class ran or failed")
+	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "how many at most, newest first")
 	f.BoolVar(&sel.dryRun, "dry-run", false, "show what would become of each job, and change nothing")
 	f.BoolVar(&sel.sure, "yes", false, "do it: jobs found by a filter are only shown without")
 	f.StringVar(&sel.reason, "reason", "", "why, for the record")
@@ -41,14 +43,14 @@ func (sel *selection) flags(cmd *cobra.Command) {
 
 func (sel *selection) filtered() bool {
 	f := sel.filter
-	return sel.failed || len(f.states) > 0 || f.account != "" || f.since != "" || f.class != ""
+	return sel.failed || len(f.States) > 0 || f.Account != "" || f.Since != "" || f.Class != ""
 }
 
-func (sel *selection) by() act {
+func (sel *selection) by() operate.Attribution {
 	if sel.actor != "" {
-		return act{Actor: "operator:" + sel.actor, Reason: sel.reason}
+		return operate.Attribution{Actor: "operator:" + sel.actor, Reason: sel.reason}
 	}
-	return act{Actor: operator(), Reason: sel.reason}
+	return operate.Attribution{Actor: operator(), Reason: sel.reason}
 }
 
 // pick returns the jobs, in order of their submission, oldest first.
@@ -60,7 +62,7 @@ func (sel *selection) pick(ctx context.Context, pool *pgxpool.Pool, args []strin
 		return findJobs(ctx, pool, args)
 	}
 	if sel.failed {
-		sel.filter.states = append(sel.filter.states, string(job.Failed))
+		sel.filter.States = append(sel.filter.States, string(job.Failed))
 	}
 	now, err := databaseTime(ctx, pool)
 	if err != nil {
@@ -70,7 +72,7 @@ func (sel *selection) pick(ctx context.Context, pool *pgxpool.Pool, args []strin
 	if err != nil {
 		return nil, err
 	}
-	found, err := sel.filter.find(ctx, pool, names, now)
+	found, err := searchJobs(ctx, pool, names, now, sel.filter)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func findJobs(ctx context.Context, pool *pgxpool.Pool, texts []string) ([]job.ID
 }
 
 // step is what a command does to one job.
-type step func(context.Context, job.ID) (outcome, error)
+type step func(context.Context, job.ID) (operatejobs.Outcome, error)
 
 // change carries one command out on the jobs that are meant. verb is what it does, as in "retry"; steps gives what does
 // it, and what only looks whether it would be done.
@@ -110,11 +112,11 @@ func (s *shell) change(ctx context.Context, sel *selection, args []string, verb 
 		if sel.dryRun || len(args) == 0 && !sel.sure {
 			err = s.wouldChange(ctx, sel, ids, verb, would)
 		} else {
-			var all []outcome
+			var all []operatejobs.Outcome
 			all, err = each(ctx, ids, progress(s.err, verb, "jobs"), do)
 			err = errors.Join(err, s.printOutcomes(all, sel.asJSON, len(ids)))
 		}
-		if len(args) == 0 && len(ids) == sel.filter.limit {
+		if len(args) == 0 && len(ids) == sel.filter.Limit {
 			fmt.Fprintf(s.err, "these are the newest %d that match, and there may be more: --limit takes up to %d\n", len(ids), maxListed) //nolint:errcheck // a remark
 		}
 		return err
@@ -145,7 +147,7 @@ func (s *shell) wouldChange(ctx context.Context, sel *selection, ids []job.ID, v
 }
 
 // printOutcomes shows what became of each job. The error tells how many were refused.
-func (s *shell) printOutcomes(all []outcome, asJSON bool, meant int) error {
+func (s *shell) printOutcomes(all []operatejobs.Outcome, asJSON bool, meant int) error {
 	refused := meant - len(all)
 	var rows [][]inspect.Cell
 	for _, o := range all {
@@ -220,14 +222,14 @@ that were retried before are passed over unless --again is.`,
 			}
 		}
 		return s.change(cmd.Context(), &sel, args, "retry", func(ops *operations) (do, would step) {
-			of := func(retry func(context.Context, job.Retry) (outcome, error)) step {
-				return func(ctx context.Context, id job.ID) (outcome, error) {
+			of := func(retry func(context.Context, job.Retry) (operatejobs.Outcome, error)) step {
+				return func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
 					r.Of = id
 					return retry(ctx, r)
 				}
 			}
 			if again || len(args) > 0 {
-				return of(ops.retry), of(ops.wouldRetry)
+				return of(ops.Retry), of(ops.wouldRetry)
 			}
 			return of(ops.retryOnce), of(ops.wouldRetryOnce)
 		})
@@ -253,7 +255,9 @@ filter are only shown unless --yes is given.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.change(cmd.Context(), &sel, args, "cancel", func(ops *operations) (do, would step) {
-			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.cancel(ctx, id, sel.by()) }, ops.wouldCancel
+			return func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
+				return ops.cancel(ctx, id, sel.by())
+			}, ops.wouldCancel
 		})
 	}
 	sel.flags(cmd)
@@ -271,7 +275,9 @@ What a run had recorded is not recorded again, and its files keep their names.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.change(cmd.Context(), &sel, args, "requeue", func(ops *operations) (do, would step) {
-			return func(ctx context.Context, id job.ID) (outcome, error) { return ops.requeue(ctx, id, sel.by()) }, ops.wouldRequeue
+			return func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
+				return ops.requeue(ctx, id, sel.by())
+			}, ops.wouldRequeue
 		})
 	}
 	sel.flags(cmd)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
@@ -73,9 +74,9 @@ func history(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Hist
 }
 
 // existingBlobs opens the blob store, but makes none.
-func (s *shell) existingBlobs(ctx context.Context, pool *pgxpool.Pool) (blob.Store, error) {
-	if _, err := os.Stat(blobDir(s.cfg)); s.cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
+func existingBlobs(ctx context.Context, cfg config.Config, pool *pgxpool.Pool) (blob.Store, error) {
+	if _, err := os.Stat(blobDir(cfg)); cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoDataDir
 	}
-	return (&instance{cfg: s.cfg, pool: pool, log: slog.New(slog.DiscardHandler)}).openBlobs(ctx)
+	return (&instance{cfg: cfg, pool: pool, log: slog.New(slog.DiscardHandler)}).openBlobs(ctx)
 }

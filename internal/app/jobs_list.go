@@ -15,24 +15,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
-
-// jobFilter is what `jobs list` was asked for.
-type jobFilter struct {
-	states  []string
-	account string // name or id; "" = all
-	since   string // duration before now, or time
-	class   string // of a node that ran or failed; "" = any
-	limit   int
-}
 
 // maxListed bounds one listing.
 const maxListed = 10_000
 
 func (s *shell) listJobs() *cobra.Command {
-	f := jobFilter{limit: 20}
+	f := operatejobs.Filter{Limit: 20}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List jobs, newest first", Args: cobra.NoArgs,
@@ -46,7 +38,7 @@ func (s *shell) listJobs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := f.find(ctx, pool, names, now)
+			found, err := searchJobs(ctx, pool, names, now, f)
 			if err != nil {
 				return err
 			}
@@ -58,11 +50,11 @@ func (s *shell) listJobs() *cobra.Command {
 			return p.Err()
 		}),
 	}
-	cmd.Flags().StringSliceVar(&f.states, "status", nil, "queued, running, canceling, succeeded, failed, canceled, expired; any of several")
-	cmd.Flags().StringVar(&f.account, "account", "", "name or id of an account; default: all")
-	cmd.Flags().StringVar(&f.since, "since", "", "submitted in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
-	cmd.Flags().IntVar(&f.limit, "limit", f.limit, "how many at most")
-	cmd.Flags().StringVar(&f.class, "class", "", "in which a node of this class ran or failed")
+	cmd.Flags().StringSliceVar(&f.States, "status", nil, "queued, running, canceling, succeeded, failed, canceled, expired; any of several")
+	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().StringVar(&f.Since, "since", "", "submitted in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most")
+	cmd.Flags().StringVar(&f.Class, "class", "", "in which a node of this class ran or failed")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -118,16 +110,16 @@ func caughtUp(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 }
 
-// find returns the jobs that f selects as the view has them, newest first.
-func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[string]string, now time.Time) ([]job.Job, error) {
-	if f.limit < 1 || f.limit > maxListed {
-		return nil, fmt.Errorf("--limit must be between 1 and %d, not %d", maxListed, f.limit)
+// searchJobs returns the jobs that f selects as the view has them, newest first.
+func searchJobs(ctx context.Context, pool *pgxpool.Pool, names map[string]string, now time.Time, f operatejobs.Filter) ([]job.Job, error) {
+	if f.Limit < 1 || f.Limit > maxListed {
+		return nil, fmt.Errorf("--limit must be between 1 and %d, not %d", maxListed, f.Limit)
 	}
-	account, err := f.accountID(names)
+	account, err := accountNamed(f.Account, names)
 	if err != nil {
 		return nil, err
 	}
-	since, err := parseSince(f.since, now)
+	since, err := parseSince(f.Since, now)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +130,7 @@ func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[strin
 	if err != nil {
 		return nil, err
 	}
-	sql, args, err := f.sql(account, from, since)
+	sql, args, err := searchSQL(f, account, from, since)
 	if err != nil {
 		return nil, err
 	}
@@ -156,17 +148,17 @@ func (f jobFilter) find(ctx context.Context, pool *pgxpool.Pool, names map[strin
 	return found, postgres.Classify(err, "list jobs")
 }
 
-// sql reads, for each state that is asked for, the newest of each account.
-func (f jobFilter) sql(account string, from int64, since time.Time) (string, []any, error) {
+// searchSQL reads, for each state that is asked for, the newest of each account.
+func searchSQL(f operatejobs.Filter, account string, from int64, since time.Time) (string, []any, error) {
 	const newest = `(select submitted, job from ` + jobs.Name + ` j where account = chosen.id%s and submitted >= $2 and created_at >= $4
 		and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (e.data ->> 'class' = $5 or e.data -> 'failure' ->> 'class' = $5)))
 		order by submitted desc limit $3)`
-	args := []any{account, from, f.limit, since, f.class}
-	if len(f.states) == 0 {
+	args := []any{account, from, f.Limit, since, f.Class}
+	if len(f.States) == 0 {
 		return fmt.Sprintf(listSQL, fmt.Sprintf(newest, "")), args, nil
 	}
 	var parts []string
-	for _, name := range f.states {
+	for _, name := range f.States {
 		if !slices.Contains(allStates, job.State(name)) {
 			return "", nil, fmt.Errorf("there is no state %q; there are: %s", name, stateNames())
 		}
@@ -184,10 +176,6 @@ func stateNames() string {
 		names[i] = string(state)
 	}
 	return strings.Join(names, ", ")
-}
-
-func (f jobFilter) accountID(names map[string]string) (string, error) {
-	return accountNamed(f.account, names)
 }
 
 // accountNamed returns the id of the account of that name or id; "" stays "".

@@ -48,13 +48,13 @@ pipeline does not pass for want of histories. Nothing is changed.`,
 		}),
 	}
 	f := cmd.Flags()
-	sel.filter.limit = 1000
+	sel.filter.Limit = 1000
 	f.BoolVar(&sel.failed, "failed", false, "those that failed; short for --status failed")
-	f.StringSliceVar(&sel.filter.states, "status", nil, "those in one of these states")
-	f.StringVar(&sel.filter.account, "account", "", "those of an account, by name or id")
-	f.StringVar(&sel.filter.since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
-	f.StringVar(&sel.filter.class, "class", "", "those in which a node of this class ran or failed")
-	f.IntVar(&sel.filter.limit, "limit", sel.filter.limit, "how many at most, newest first")
+	f.StringSliceVar(&sel.filter.States, "status", nil, "those in one of these states")
+	f.StringVar(&sel.filter.Account, "account", "", "those of an account, by name or id")
+	f.StringVar(&sel.filter.Since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
+	f.StringVar(&sel.filter.Class, "class", "", "those in which a node of this class ran or failed")
+	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "how many at most, newest first")
 	s.engineFlags(cmd)
 	jsonFlag(cmd, &sel.asJSON)
 	return cmd

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -98,6 +99,6 @@ func describeModel(out io.Writer, m *catalog.Model, lookup func(string) (string,
 		hosting = fmt.Sprintf("%s, for %s", strings.Join(m.Hosting.Assets, ", "), m.Hosting.Lifetime)
 	}
 	_, err := fmt.Fprintf(out, "%s: %s\n\nprovider   %s\nprotocol   %s\nenabled    %s\nhosted     %s\nrefusals   charged: %s\ndocs       %s\nexample    %s\n",
-		m.ID, m.Title, m.Base, m.Protocol, enabled(m, lookup), hosting, m.Billing.ChargesOnPolicyRejection, orDash(m.Docs), orDash(string(m.Example)))
+		m.ID, m.Title, m.Base, m.Protocol, enabled(m, lookup), hosting, m.Billing.ChargesOnPolicyRejection, cmp.Or(m.Docs, "-"), cmp.Or(string(m.Example), "-"))
 	return err
 }

@@ -32,12 +32,6 @@ type operations struct {
 	kick    func([]outbox.Intent)
 }
 
-// What became of one job, and who asks for something and why, as the admin API has them.
-type (
-	outcome = operatejobs.Outcome
-	act     = operate.Attribution
-)
-
 // operations returns those of a process; service accepts the retries.
 func (in *instance) operations(service *job.Service) *operations {
 	return &operations{
@@ -92,61 +86,61 @@ func (s *shell) opened(ctx context.Context, work func(*instance) error) error {
 	return work(in)
 }
 
-// retry makes a new job of one that has ended.
-func (o *operations) retry(ctx context.Context, r job.Retry) (outcome, error) {
+// Retry makes a new job of one that has ended.
+func (o *operations) Retry(ctx context.Context, r job.Retry) (operatejobs.Outcome, error) {
 	made, err := o.retrier.Retry(ctx, r)
 	if err != nil {
-		return outcome{}, err
+		return operatejobs.Outcome{}, err
 	}
-	return outcome{Job: r.Of, Done: "retried", Retry: made.Job.ID}, nil
+	return operatejobs.Outcome{Job: r.Of, Done: "retried", Retry: made.Job.ID}, nil
 }
 
 // retryOnce is retry for many: what was retried already is passed over.
-func (o *operations) retryOnce(ctx context.Context, r job.Retry) (outcome, error) {
+func (o *operations) retryOnce(ctx context.Context, r job.Retry) (operatejobs.Outcome, error) {
 	skip, err := o.skipped(ctx, r.Of)
 	if err != nil || skip.Job != "" {
 		return skip, err
 	}
-	return o.retry(ctx, r)
+	return o.Retry(ctx, r)
 }
 
 // skipped is the outcome of a job that was retried before; of one that was not, it names no job.
-func (o *operations) skipped(ctx context.Context, id job.ID) (outcome, error) {
+func (o *operations) skipped(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
 	made, err := o.jobs.Retries(ctx, id)
 	if n := len(made); n > 0 {
-		return outcome{Job: id, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
+		return operatejobs.Outcome{Job: id, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
 	}
-	return outcome{}, err
+	return operatejobs.Outcome{}, err
 }
 
 // cancel stops a job that waits or runs; one that has ended is Conflict.
-func (o *operations) cancel(ctx context.Context, id job.ID, by act) (outcome, error) {
+func (o *operations) cancel(ctx context.Context, id job.ID, by operate.Attribution) (operatejobs.Outcome, error) {
 	state, _, err := o.retrier.Sources.Read(ctx, id)
 	if err != nil {
-		return outcome{}, err
+		return operatejobs.Outcome{}, err
 	}
 	done, err := o.jobs.Cancel(ctx, job.CancelRequest{Account: state.Account, IDs: []job.ID{id}, RequestID: by.RequestID, Actor: by.Actor, Reason: by.Reason})
 	if err != nil {
-		return outcome{}, err
+		return operatejobs.Outcome{}, err
 	}
 	if len(done.IDs) == 0 {
-		return outcome{}, errEnded(id)
+		return operatejobs.Outcome{}, errEnded(id)
 	}
 	o.kick(done.Intents)
-	return outcome{Job: id, Done: "canceled"}, nil
+	return operatejobs.Outcome{Job: id, Done: "canceled"}, nil
 }
 
 // requeue starts a run again that nothing runs.
-func (o *operations) requeue(ctx context.Context, id job.ID, by act) (outcome, error) {
+func (o *operations) requeue(ctx context.Context, id job.ID, by operate.Attribution) (operatejobs.Outcome, error) {
 	if _, _, err := o.retrier.Sources.Read(ctx, id); err != nil {
-		return outcome{}, err
+		return operatejobs.Outcome{}, err
 	}
 	intents, err := o.jobs.Requeue(ctx, id, by.Actor, by.Reason)
 	if err != nil {
-		return outcome{}, err
+		return operatejobs.Outcome{}, err
 	}
 	o.kick(intents)
-	return outcome{Job: id, Done: "requeued"}, nil
+	return operatejobs.Outcome{Job: id, Done: "requeued"}, nil
 }
 
 // whyInvalid names the first thing that is wrong with a graph.
@@ -171,19 +165,19 @@ func publicLine(err error) string {
 
 // each does one thing to many jobs. What is refused for one is its outcome; an error that lies in no
 // job ends it.
-func each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (outcome, error)) ([]outcome, error) {
-	all := make([]outcome, 0, len(ids))
+func each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (operatejobs.Outcome, error)) ([]operatejobs.Outcome, error) {
+	all := make([]operatejobs.Outcome, 0, len(ids))
 	for i, id := range ids {
 		out, err := do(ctx, id)
 		var invalid *graph.PromptError
 		switch kind := fault.KindOf(err); {
 		case err == nil:
 		case errors.As(err, &invalid):
-			out = outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: whyInvalid(invalid)}
+			out = operatejobs.Outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: whyInvalid(invalid)}
 		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
 			return all, err
 		default:
-			out = outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: publicLine(err)}
+			out = operatejobs.Outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: publicLine(err)}
 		}
 		all = append(all, out)
 		if step != nil {

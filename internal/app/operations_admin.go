@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -19,6 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
@@ -42,8 +45,8 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Jobs: ops, JobsTold: jobs, Replays: jobs,
 		Calls: adminCalls{in.pool, in.calls}, CallsTold: toldStories[call.Call]{storiedCalls, in.pool, in.client},
 		Assets: adminAssets{in.pool}, AssetsTold: toldStories[asset.Asset]{storiedAssets, in.pool, in.client},
-		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{ops, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
-		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), ops: ops, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events), storage: in.storage},
+		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{in.pool, in.events, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
+		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), events: in.events, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events), storage: in.storage},
 	}, in.cfg.AdminToken)
 }
 
@@ -57,11 +60,8 @@ func (o *operations) Search(ctx context.Context, f operatejobs.Filter) ([]job.Jo
 	if err != nil {
 		return nil, err
 	}
-	limit := f.Limit
-	if limit == 0 {
-		limit = 100
-	}
-	found, err := jobFilter{states: f.States, account: f.Account, since: f.Since, class: f.Class, limit: limit}.find(ctx, o.pool, names, now)
+	f.Limit = cmp.Or(f.Limit, 100)
+	found, err := searchJobs(ctx, o.pool, names, now, f)
 	if fault.KindOf(err) == fault.Internal && err != nil { // a filter that means nothing
 		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", firstLine(err))
 	}
@@ -85,12 +85,9 @@ func (o *operations) State(ctx context.Context, id job.ID) (job.Job, []job.ID, e
 	return state, made, err
 }
 
-// Retry implements admin.Jobs.
-func (o *operations) Retry(ctx context.Context, r job.Retry) (outcome, error) { return o.retry(ctx, r) }
-
 // Each implements admin.Jobs.
-func (o *operations) Each(ctx context.Context, verb string, ids []job.ID, by act) ([]outcome, error) {
-	return each(ctx, ids, nil, func(ctx context.Context, id job.ID) (outcome, error) {
+func (o *operations) Each(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error) {
+	return each(ctx, ids, nil, func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
 		switch verb {
 		case "retry":
 			return o.retryOnce(ctx, job.Retry{Of: id, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
@@ -103,8 +100,8 @@ func (o *operations) Each(ctx context.Context, verb string, ids []job.ID, by act
 }
 
 // record appends the fact that an operator did something.
-func (o *operations) record(ctx context.Context, stream, account, eventType string, data any, by act) error {
-	_, err := o.events.Append(ctx, eventlog.Append{
+func record(ctx context.Context, events *postgres.EventStore, stream, account, eventType string, data any, by operate.Attribution) error {
+	_, err := events.Append(ctx, eventlog.Append{
 		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
 		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
@@ -112,10 +109,11 @@ func (o *operations) record(ctx context.Context, stream, account, eventType stri
 	return err
 }
 
-// adminViews implements admin.Views.
+// adminViews is what operators ask of views and do to them.
 type adminViews struct {
-	ops  *operations
-	base string // public URL
+	pool   *pgxpool.Pool
+	events *postgres.EventStore
+	base   string // public URL
 }
 
 // Views implements admin.Views.
@@ -124,11 +122,11 @@ func (v adminViews) Views(ctx context.Context) ([]operateviews.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return standOf(ctx, v.ops.pool, all)
+	return standOf(ctx, v.pool, all)
 }
 
 // Resume implements admin.Views.
-func (v adminViews) Resume(ctx context.Context, view, stream string, by act) error {
+func (v adminViews) Resume(ctx context.Context, view, stream string, by operate.Attribution) error {
 	all, err := followers(v.base)
 	if err != nil {
 		return err
@@ -137,7 +135,7 @@ func (v adminViews) Resume(ctx context.Context, view, stream string, by act) err
 	if err != nil {
 		return err
 	}
-	return v.ops.resume(ctx, p, stream, by)
+	return v.resume(ctx, p, stream, by)
 }
 
 func viewNamed(all []projections.Projection, name string) (projections.Projection, error) {
@@ -153,16 +151,16 @@ func viewNamed(all []projections.Projection, name string) (projections.Projectio
 const foldTimeout = 15 * time.Minute
 
 // Rebuild implements admin.Views.
-func (v adminViews) Rebuild(ctx context.Context, view string, by act) (any, error) {
+func (v adminViews) Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error) {
 	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (rebuilt, error) {
-		return v.ops.rebuild(ctx, p, nil, by)
+		return v.rebuild(ctx, p, nil, by)
 	})
 }
 
 // Check implements admin.Views.
 func (v adminViews) Check(ctx context.Context, view string) (any, error) {
 	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (rebuilt, error) {
-		return checkView(ctx, v.ops.pool, p, nil)
+		return checkView(ctx, v.pool, p, nil)
 	})
 }
 
@@ -182,17 +180,17 @@ func (v adminViews) folded(ctx context.Context, view string, do func(context.Con
 }
 
 // resume lets a view go on with a halted stream, and records that.
-func (o *operations) resume(ctx context.Context, p projections.Projection, stream string, by act) error {
-	if err := projections.Resume(ctx, o.pool, p, stream); err != nil {
+func (v adminViews) resume(ctx context.Context, p projections.Projection, stream string, by operate.Attribution) error {
+	if err := projections.Resume(ctx, v.pool, p, stream); err != nil {
 		return err
 	}
-	return o.record(ctx, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
+	return record(ctx, v.events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
 }
 
 // adminAccounts implements admin.Accounts.
 type adminAccounts struct {
 	store         *postgres.Accounts
-	ops           *operations
+	events        *postgres.EventStore
 	credits       *postgres.Credits
 	subscriptions *postgres.Subscriptions
 	storage       *postgres.Storage
@@ -212,8 +210,8 @@ func (a adminAccounts) Keys(ctx context.Context, owner string) ([]account.Key, e
 }
 
 // by returns the store whose changes are recorded as those of by.
-func (a adminAccounts) by(by act) *postgres.RecordedAccounts {
-	return a.store.Recorded(a.ops.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+func (a adminAccounts) by(by operate.Attribution) *postgres.RecordedAccounts {
+	return a.store.Recorded(a.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 }
 
 // Account implements admin.Accounts.
@@ -222,7 +220,7 @@ func (a adminAccounts) Account(ctx context.Context, id string) (account.Account,
 }
 
 // Create implements admin.Accounts.
-func (a adminAccounts) Create(ctx context.Context, name string, tier account.Tier, by act) (account.Account, error) {
+func (a adminAccounts) Create(ctx context.Context, name string, tier account.Tier, by operate.Attribution) (account.Account, error) {
 	return a.by(by).Create(ctx, name, tier)
 }
 
@@ -233,7 +231,7 @@ func (a adminAccounts) Change(ctx context.Context, c account.Change) (account.Ac
 }
 
 // IssueKey implements admin.Accounts.
-func (a adminAccounts) IssueKey(ctx context.Context, owner string, scopes []account.Scope, by act) (string, account.Key, error) {
+func (a adminAccounts) IssueKey(ctx context.Context, owner string, scopes []account.Scope, by operate.Attribution) (string, account.Key, error) {
 	if _, err := a.store.Account(ctx, owner); err != nil {
 		return "", account.Key{}, err
 	}
@@ -241,12 +239,12 @@ func (a adminAccounts) IssueKey(ctx context.Context, owner string, scopes []acco
 }
 
 // RevokeKey implements admin.Accounts.
-func (a adminAccounts) RevokeKey(ctx context.Context, owner, key string, by act) error {
+func (a adminAccounts) RevokeKey(ctx context.Context, owner, key string, by operate.Attribution) error {
 	return a.by(by).RevokeKey(ctx, owner, key)
 }
 
 // Grant implements admin.Accounts.
-func (a adminAccounts) Grant(ctx context.Context, owner string, micros int64, by act) (credit.Balance, error) {
+func (a adminAccounts) Grant(ctx context.Context, owner string, micros int64, by operate.Attribution) (credit.Balance, error) {
 	if _, err := a.store.Account(ctx, owner); err != nil {
 		return credit.Balance{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
@@ -188,7 +189,7 @@ func (a adminCalls) Usage(ctx context.Context, account, since string) ([]usage.D
 }
 
 // Reconcile implements admin.Calls.
-func (a adminCalls) Reconcile(ctx context.Context, id call.ID, micros int64, by act) error {
+func (a adminCalls) Reconcile(ctx context.Context, id call.ID, micros int64, by operate.Attribution) error {
 	_, err := settleCall(ctx, a.pool, a.store, string(id), micros, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 	return err
 }

@@ -16,22 +16,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// storied is a kind of aggregate with how its state is printed and which workflows ran it.
+// storied is a kind of aggregate with the workflows that ran it.
 type storied[S any] struct {
 	inspect.Kind[S]
-	print     func(*inspect.Printer, S)
 	workflows func(S) []execution
 }
 
 var (
-	storiedCalls = storied[call.Call]{Kind: inspect.Calls, print: printCall, workflows: func(c call.Call) []execution {
+	storiedCalls = storied[call.Call]{Kind: inspect.Calls, workflows: func(c call.Call) []execution {
 		var all []execution
 		for run := 1; run <= max(1, c.Run); run++ {
 			all = append(all, execution{run: run, workflow: c.ID.WorkflowID(run)})
 		}
 		return all
 	}}
-	storiedAssets = storied[asset.Asset]{Kind: inspect.Assets, print: printAsset, workflows: func(a asset.Asset) []execution {
+	storiedAssets = storied[asset.Asset]{Kind: inspect.Assets, workflows: func(a asset.Asset) []execution {
 		if a.Producer != nil {
 			return nil // saved and hashed by the workflow of its job
 		}
@@ -126,7 +125,13 @@ func findStream(ctx context.Context, pool *pgxpool.Pool, noun, text string) (str
 	return found[0], nil
 }
 
-func (k storied[S]) show(s *shell) *cobra.Command {
+// printed is a kind with how its state is printed.
+type printed[S any] struct {
+	storied[S]
+	print func(*inspect.Printer, S)
+}
+
+func (k printed[S]) show(s *shell) *cobra.Command {
 	var at string
 	var asJSON, workflow bool
 	cmd := &cobra.Command{
@@ -156,21 +161,21 @@ show its facts beside the events of its workflow in Temporal.`,
 	return cmd
 }
 
-func (k storied[S]) events(s *shell) *cobra.Command {
+func (k printed[S]) events(s *shell) *cobra.Command {
 	return told(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StoryFacts[S],
 		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Story[S], error) {
 			return k.story(ctx, pool, args[0])
 		})
 }
 
-func (k storied[S]) timeline(s *shell) *cobra.Command {
+func (k printed[S]) timeline(s *shell) *cobra.Command {
 	return told(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
 		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Phases, error) {
 			return k.phases(ctx, pool, args[0])
 		})
 }
 
-func (k storied[S]) diff(s *shell) *cobra.Command {
+func (k printed[S]) diff(s *shell) *cobra.Command {
 	return told(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StoryComparison,
 		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.StoryComparison, error) {
 			return k.compare(ctx, pool, args[0], args[1])

@@ -22,7 +22,7 @@ type teller struct {
 
 // teller is that of a command, on a machine that may not have the data directory.
 func (s *shell) teller(pool *pgxpool.Pool) teller {
-	return teller{pool, func(ctx context.Context) (blob.Store, error) { return s.existingBlobs(ctx, pool) }}
+	return teller{pool, func(ctx context.Context) (blob.Store, error) { return existingBlobs(ctx, s.cfg, pool) }}
 }
 
 // teller is that of a process of the service.

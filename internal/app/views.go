@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -193,18 +194,18 @@ func (s *shell) rebuild(ctx context.Context, pool *pgxpool.Pool, p projections.P
 	if err != nil {
 		return rebuilt{}, err
 	}
-	ops := &operations{pool: pool, events: events}
-	return ops.rebuild(ctx, p, progress(s.err, p.Name(), "events"), act{Actor: operator(), Reason: reason})
+	service := adminViews{pool: pool, events: events}
+	return service.rebuild(ctx, p, progress(s.err, p.Name(), "events"), operate.Attribution{Actor: operator(), Reason: reason})
 }
 
 // rebuild folds a view again, puts it in the place of the live one and records that, even when who asked is gone by then.
-func (o *operations) rebuild(ctx context.Context, p projections.Projection, step func(done, total int64), by act) (rebuilt, error) {
+func (v adminViews) rebuild(ctx context.Context, p projections.Projection, step func(done, total int64), by operate.Attribution) (rebuilt, error) {
 	began := time.Now()
-	done, err := projections.Rebuild(ctx, o.pool, p, projections.RebuildOptions{Progress: step})
+	done, err := projections.Rebuild(ctx, v.pool, p, projections.RebuildOptions{Progress: step})
 	if err != nil {
 		return rebuilt{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
 	}
-	err = o.record(context.WithoutCancel(ctx), audit.ViewStream(p.Name()), gate.All, audit.TypeViewRebuilt,
+	err = record(context.WithoutCancel(ctx), v.events, audit.ViewStream(p.Name()), gate.All, audit.TypeViewRebuilt,
 		audit.ViewRebuiltV1{Position: done.Position}, by)
 	return rebuilt{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
@@ -278,8 +279,8 @@ func (s *shell) resumeViews() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				ops := &operations{pool: pool, events: events}
-				if err := ops.resume(ctx, chosen[0], args[1], act{Actor: operator(), Reason: reason}); err != nil {
+				service := adminViews{pool: pool, events: events}
+				if err := service.resume(ctx, chosen[0], args[1], operate.Attribution{Actor: operator(), Reason: reason}); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(s.out, "%s goes on with %s\n", args[0], args[1])

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
@@ -77,12 +78,9 @@ func (o *operatedWebhooks) find(ctx context.Context, text string) (webhook.ID, e
 	return "", fault.New(fault.Conflict, "ambiguous", "several webhooks begin with %s", text)
 }
 
-// localAccount is the account of commands that name none.
-const localAccount = account.LocalID
-
 // account returns the id of the account that a flag names; "" stays "".
 func (o *operatedWebhooks) account(ctx context.Context, text string) (string, error) {
-	if text == "" || text == localAccount {
+	if text == "" || text == account.LocalID {
 		return text, nil
 	}
 	a, err := o.accounts.Account(ctx, text)
@@ -140,7 +138,7 @@ func (s *shell) printWebhooks(all []operatewebhooks.Webhook) error {
 }
 
 func (s *shell) addWebhook() *cobra.Command {
-	account, reason, description := localAccount, "", ""
+	account, reason, description := account.LocalID, "", ""
 	var events []string
 	cmd := &cobra.Command{
 		Use: "add URL", Short: "Register an address, and print its id and its secret, once", Args: cobra.ExactArgs(1),
@@ -149,7 +147,7 @@ func (s *shell) addWebhook() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			made, secret, err := o.Register(ctx, of, webhook.Wish{URL: &args[0], Events: events, Description: &description}, act{Actor: operator(), Reason: reason})
+			made, secret, err := o.Register(ctx, of, webhook.Wish{URL: &args[0], Events: events, Description: &description}, operate.Attribution{Actor: operator(), Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -173,7 +171,7 @@ func (s *shell) rotateWebhook() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			secret, err := o.Rotate(ctx, id, act{Actor: operator(), Reason: reason})
+			secret, err := o.Rotate(ctx, id, operate.Attribution{Actor: operator(), Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -194,7 +192,7 @@ func (s *shell) webhookVerb(verb, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := o.Do(ctx, verb, id, act{Actor: operator(), Reason: reason}); err != nil {
+			if err := o.Do(ctx, verb, id, operate.Attribution{Actor: operator(), Reason: reason}); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(s.out, "%s: %s\n", id, verb)
@@ -296,7 +294,7 @@ func (s *shell) replayWebhooks() *cobra.Command {
 		Long: `Attempt deliveries again, under the ids that they had. All dead letters of a webhook are only
 counted without --yes, and are replayed 1,000 at a time.`,
 		RunE: s.onWebhooks(func(ctx context.Context, o *operatedWebhooks, args []string) error {
-			by := act{Actor: operator(), Reason: reason}
+			by := operate.Attribution{Actor: operator(), Reason: reason}
 			if (endpoint == "") == (len(args) == 0) {
 				return errors.New("name deliveries by their ids, or give --webhook; not both")
 			}
@@ -322,7 +320,7 @@ counted without --yes, and are replayed 1,000 at a time.`,
 	return cmd
 }
 
-func (s *shell) replayDead(ctx context.Context, o *operatedWebhooks, endpoint string, sure bool, by act) error {
+func (s *shell) replayDead(ctx context.Context, o *operatedWebhooks, endpoint string, sure bool, by operate.Attribution) error {
 	id, err := o.find(ctx, endpoint)
 	if err != nil {
 		return err

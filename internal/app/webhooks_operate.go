@@ -6,8 +6,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/webhooks"
@@ -62,7 +64,7 @@ func (o *operatedWebhooks) Deliveries(ctx context.Context, q webhook.Query) (web
 }
 
 // Register implements admin.Webhooks.
-func (o *operatedWebhooks) Register(ctx context.Context, account string, w webhook.Wish, by act) (webhook.Shown, string, error) {
+func (o *operatedWebhooks) Register(ctx context.Context, account string, w webhook.Wish, by operate.Attribution) (webhook.Shown, string, error) {
 	if err := o.exists(ctx, account); err != nil {
 		return webhook.Shown{}, "", err
 	}
@@ -72,14 +74,14 @@ func (o *operatedWebhooks) Register(ctx context.Context, account string, w webho
 // exists refuses an account that is not there; the local one is there in the modes without accounts.
 func (o *operatedWebhooks) exists(ctx context.Context, id string) error {
 	_, err := o.accounts.Account(ctx, id)
-	if fault.Is(err, fault.NotFound) && id == localAccount {
+	if fault.Is(err, fault.NotFound) && id == account.LocalID {
 		return nil
 	}
 	return err
 }
 
 // Do implements admin.Webhooks.
-func (o *operatedWebhooks) Do(ctx context.Context, verb string, id webhook.ID, by act) error {
+func (o *operatedWebhooks) Do(ctx context.Context, verb string, id webhook.ID, by operate.Attribution) error {
 	account, err := o.store.AccountOf(ctx, id)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (o *operatedWebhooks) Do(ctx context.Context, verb string, id webhook.ID, b
 }
 
 // Rotate gives an endpoint a new secret.
-func (o *operatedWebhooks) Rotate(ctx context.Context, id webhook.ID, by act) (string, error) {
+func (o *operatedWebhooks) Rotate(ctx context.Context, id webhook.ID, by operate.Attribution) (string, error) {
 	account, err := o.store.AccountOf(ctx, id)
 	if err != nil {
 		return "", err
@@ -110,7 +112,7 @@ func (o *operatedWebhooks) Rotate(ctx context.Context, id webhook.ID, by act) (s
 }
 
 // Replay implements admin.Webhooks.
-func (o *operatedWebhooks) Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by act) (int, error) {
+func (o *operatedWebhooks) Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error) {
 	account, err := o.store.AccountOf(ctx, id)
 	if err != nil {
 		return 0, err
@@ -119,7 +121,7 @@ func (o *operatedWebhooks) Replay(ctx context.Context, id webhook.ID, only *uuid
 }
 
 // replayOne replays a delivery of any endpoint.
-func (o *operatedWebhooks) replayOne(ctx context.Context, id uuid.UUID, by act) error {
+func (o *operatedWebhooks) replayOne(ctx context.Context, id uuid.UUID, by operate.Attribution) error {
 	d, err := o.store.Delivery(ctx, "", id)
 	if err != nil {
 		return err
