@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
-var printedAssets = printed[asset.Asset]{storiedAssets, printAsset}
+var printedAssets = printed[asset.Asset]{storied: storiedAssets, print: printAsset}
 
 func (s *shell) assetsCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
-var printedCalls = printed[call.Call]{storiedCalls, printCall}
+var printedCalls = printed[call.Call]{storied: storiedCalls, print: printCall}
 
 func (s *shell) callsCommand() *cobra.Command {
 	cmd := &cobra.Command{

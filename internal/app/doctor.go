@@ -93,7 +93,7 @@ would do.`,
 
 func (s *shell) report(findings []finding, asJSON bool) error {
 	if asJSON {
-		return s.printJSON(examined{findings})
+		return s.printJSON(examined{Checks: findings})
 	}
 	p := s.printer()
 	styles := map[string]inspect.Style{healthy: inspect.Good, warning: inspect.Notice, failing: inspect.Bad}
@@ -113,7 +113,7 @@ func (s *shell) examine(ctx context.Context) []finding {
 	findings := []finding{thisVersion(Version)}
 	pool, dbErr := s.database(ctx) // also finds the servers of a running dev
 	if dbErr != nil {
-		findings = append(findings, finding{"database", failing, firstLine(dbErr), "start PostgreSQL, or set DATABASE_URL or --data"})
+		findings = append(findings, finding{Check: "database", Status: failing, Detail: firstLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
 	} else {
 		defer pool.Close()
 		findings = append(findings, runChecks(ctx, databaseChecks(pool, s.teller(pool).blobs))...)
@@ -121,7 +121,7 @@ func (s *shell) examine(ctx context.Context) []finding {
 	findings = append(findings, runChecks(ctx, diskChecks(s.cfg))...)
 	c, err := s.temporal()
 	if err != nil {
-		return append(findings, finding{"temporal", failing, firstLine(err), "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
+		return append(findings, finding{Check: "temporal", Status: failing, Detail: firstLine(err), Remedy: "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
 	}
 	defer c.Close()
 	return append(findings, runChecks(ctx, temporalChecks(s.cfg, c))...)

@@ -24,5 +24,5 @@ func (d servedDoctor) Examine(ctx context.Context) (any, error) {
 	for _, checks := range [][]check{databaseChecks(d.in.pool, d.in.teller().blobs), diskChecks(d.in.cfg), temporalChecks(d.in.cfg, d.in.client)} {
 		findings = append(findings, runChecks(ctx, checks)...)
 	}
-	return withoutSecrets(examined{findings}, nil)
+	return withoutSecrets(examined{Checks: findings}, nil)
 }

@@ -43,7 +43,7 @@ func (s *shell) onLog(work func(ctx context.Context, log logReader, args []strin
 		if err != nil {
 			return err
 		}
-		return work(ctx, logReader{pool, types}, args)
+		return work(ctx, logReader{pool: pool, types: types}, args)
 	})
 }
 

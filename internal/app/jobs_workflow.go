@@ -34,7 +34,7 @@ func (s *shell) showWorkflow(ctx context.Context, whole any, facts []inspect.Fac
 		return err
 	}
 	if asJSON {
-		return s.printJSON(besideWorkflow{whole, steps, missing})
+		return s.printJSON(besideWorkflow{Told: whole, Workflow: steps, Forgotten: missing})
 	}
 	p := s.printer()
 	p.SideBySide(facts, steps)

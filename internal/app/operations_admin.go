@@ -40,12 +40,12 @@ func (in *instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	ops := in.operations(service)
-	jobs := toldJobs{in.teller(), in.client, in.log}
+	jobs := toldJobs{teller: in.teller(), engine: in.client, log: in.log}
 	return admin.New(admin.Deps{
 		Jobs: ops, JobsTold: jobs, Replays: jobs,
-		Calls: adminCalls{in.pool, in.calls}, CallsTold: toldStories[call.Call]{storiedCalls, in.pool, in.client},
-		Assets: adminAssets{in.pool}, AssetsTold: toldStories[asset.Asset]{storiedAssets, in.pool, in.client},
-		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{in.pool, in.events, in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{in.pool, in.types},
+		Calls: adminCalls{pool: in.pool, store: in.calls}, CallsTold: toldStories[call.Call]{kind: storiedCalls, pool: in.pool, engine: in.client},
+		Assets: adminAssets{pool: in.pool}, AssetsTold: toldStories[asset.Asset]{kind: storiedAssets, pool: in.pool, engine: in.client},
+		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: adminViews{pool: in.pool, events: in.events, base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: logReader{pool: in.pool, types: in.types},
 		Accounts: adminAccounts{store: postgres.NewAccounts(in.pool), events: in.events, credits: postgres.NewCredits(in.pool, in.events), subscriptions: postgres.NewSubscriptions(in.pool, in.events), storage: in.storage},
 	}, in.cfg.AdminToken)
 }

@@ -22,12 +22,12 @@ type teller struct {
 
 // teller is that of a command, on a machine that may not have the data directory.
 func (s *shell) teller(pool *pgxpool.Pool) teller {
-	return teller{pool, func(ctx context.Context) (blob.Store, error) { return existingBlobs(ctx, s.cfg, pool) }}
+	return teller{pool: pool, blobs: func(ctx context.Context) (blob.Store, error) { return existingBlobs(ctx, s.cfg, pool) }}
 }
 
 // teller is that of a process of the service.
 func (in *instance) teller() teller {
-	return teller{in.pool, func(context.Context) (blob.Store, error) { return in.blobs, nil }}
+	return teller{pool: in.pool, blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }}
 }
 
 // history reads the facts of a job, those of a retired one from its archive.
