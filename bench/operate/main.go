@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/stand"
-	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -93,7 +93,7 @@ func seeded(ctx context.Context, admin, name, dsn string, jobs int) (string, err
 // command runs a command of the program on a database and returns how long it took.
 func command(ctx context.Context, dsn string, args ...string) (time.Duration, error) {
 	var out, errs bytes.Buffer
-	cmd := app.Command(&out, &errs, func(name string) (string, bool) {
+	cmd := cli.Command(&out, &errs, func(name string) (string, bool) {
 		switch name {
 		case "DATABASE_URL":
 			return dsn, true

@@ -8,16 +8,16 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once; its children follow
-	err := app.Command(os.Stdout, os.Stderr, os.LookupEnv).ExecuteContext(ctx)
+	err := cli.Command(os.Stdout, os.Stderr, os.LookupEnv).ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "millrace: "+app.Message(err))
+		fmt.Fprintln(os.Stderr, "millrace: "+cli.Message(err))
 		os.Exit(1)
 	}
 }

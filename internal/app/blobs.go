@@ -4,10 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
@@ -17,7 +25,7 @@ import (
 )
 
 // openBlobs opens the store of files: a bucket where one is configured, else the data directory.
-func (in *instance) openBlobs(ctx context.Context) (blob.Store, error) {
+func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
 	b := in.cfg.Bucket
 	if b.Name == "" {
 		return disk.Open(ctx, blobDir(in.cfg), disk.Options{Log: in.log})
@@ -30,7 +38,7 @@ func (in *instance) openBlobs(ctx context.Context) (blob.Store, error) {
 
 // linkKeys derives the keys of links to files: that of the secret key signs, those of former ones are
 // still accepted.
-func (in *instance) linkKeys() ([]signedurl.Key, error) {
+func (in *Instance) linkKeys() ([]signedurl.Key, error) {
 	roots, err := in.secretKeys()
 	if err != nil {
 		return nil, err
@@ -48,7 +56,7 @@ func (in *instance) linkKeys() ([]signedurl.Key, error) {
 }
 
 // secretKeys are the secret key and those before it, the present one first.
-func (in *instance) secretKeys() ([]*secret.Key, error) {
+func (in *Instance) secretKeys() ([]*secret.Key, error) {
 	roots := []*secret.Key{in.key}
 	for text := range strings.SplitSeq(in.cfg.FormerKeys, ",") {
 		if strings.TrimSpace(text) == "" {
@@ -61,4 +69,12 @@ func (in *instance) secretKeys() ([]*secret.Key, error) {
 		roots = append(roots, former)
 	}
 	return roots, nil
+}
+
+// ExistingBlobs opens the blob store, but makes none.
+func ExistingBlobs(ctx context.Context, cfg config.Config, pool *pgxpool.Pool) (blob.Store, error) {
+	if _, err := os.Stat(blobDir(cfg)); cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, operate.ErrNoDataDir
+	}
+	return (&Instance{cfg: cfg, pool: pool, log: slog.New(slog.DiscardHandler)}).openBlobs(ctx)
 }

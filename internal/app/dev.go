@@ -6,56 +6,22 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
-func (s *shell) devCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Start everything on this machine and serve",
-		Long: `Start a private PostgreSQL, a private Temporal server with its Web UI, and all
-roles of Millrace in this process. Everything is kept under --data and survives a
-crash of any part; Ctrl-C stops all of it.
-
-DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
-		Example: `  millrace dev
-  millrace dev --addr 127.0.0.1:9000 --data ./data
-  MILLRACE_TOKEN=secret millrace dev --auth token --addr 0.0.0.0:8188`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := s.logger()
-			if err != nil {
-				return err
-			}
-			if v, ok := s.lookup("MILLRACE_STOP_AFTER"); !ok || v == "" {
-				s.cfg.StopAfter = devStopAfter
-			}
-			return dev(cmd.Context(), s.cfg, log, s.out)
-		},
-	}
-	s.serverFlags(cmd)
-	return cmd
-}
-
-// devStopAfter is how long local mode waits for what runs when it is stopped and nothing else is set: somebody
-// sits before it, and what is cut off goes on at the next start.
-const devStopAfter = 2 * time.Second
-
-// dev runs the private servers and all roles until ctx ends or something fails for good.
-func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) error {
+// Dev runs the private servers and all roles until ctx ends or something fails for good.
+func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	if err := checkEditor(cfg); err != nil { // before the servers are started for nothing
 		return err
 	}
-	probe, err := listen(cfg.Addr) // before the servers are started for nothing
+	probe, err := Listen(cfg.Addr) // before the servers are started for nothing
 	if err != nil {
 		return err
 	}
@@ -92,7 +58,7 @@ func dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		}
 	})
 	group.Go(func() error {
-		return serve(ctx, cfg, allRoles, log, func(base string) { banner(out, cfg, base, stack.UIURL) })
+		return Serve(ctx, cfg, AllRoles, log, func(base string) { banner(out, cfg, base, stack.UIURL) })
 	})
 	return stopped(asked, group.Wait(), log)
 }

@@ -2,17 +2,11 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
 )
-
-// servedDoctorTimeout bounds all checks of one answer together: what is not looked at by then is said to have given
-// no answer.
-const servedDoctorTimeout = 30 * time.Second
-
-// servedDoctor examines a deployment from a process of it. It implements admin.Doctor.
-type servedDoctor struct{ in *instance }
 
 var _ admin.Doctor = servedDoctor{}
 
@@ -20,9 +14,9 @@ var _ admin.Doctor = servedDoctor{}
 func (d servedDoctor) Examine(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedDoctorTimeout)
 	defer cancel()
-	findings := []finding{thisVersion(Version)}
-	for _, checks := range [][]check{databaseChecks(d.in.pool, d.in.teller().blobs), diskChecks(d.in.cfg), temporalChecks(d.in.cfg, d.in.client)} {
-		findings = append(findings, runChecks(ctx, checks)...)
+	findings := []doctor.Finding{doctor.ThisVersion(Version)}
+	for _, checks := range [][]doctor.Check{doctor.DatabaseChecks(d.in.pool, d.in.teller().Blobs), doctor.DiskChecks(d.in.cfg), doctor.TemporalChecks(d.in.cfg, d.in.client)} {
+		findings = append(findings, doctor.RunChecks(ctx, checks)...)
 	}
-	return withoutSecrets(examined{Checks: findings}, nil)
+	return operate.Redacted(doctor.Examined{Checks: findings}, nil)
 }

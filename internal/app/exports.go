@@ -14,24 +14,24 @@ import (
 )
 
 // chooser finds the files of an export; the API and the worker ask the same one.
-func (in *instance) chooser() export.Chooser {
+func (in *Instance) chooser() export.Chooser {
 	return export.Chooser{
 		Jobs: jobs.NewReader(in.pool, in.types), Files: in.files, Shelf: assets.NewReader(in.pool, in.types, nil),
 		Limits: export.Limits{Files: in.cfg.Exports.Files, Bytes: in.cfg.Exports.Bytes},
 	}
 }
 
-func (in *instance) exports() *postgres.Exports {
+func (in *Instance) exports() *postgres.Exports {
 	return postgres.NewExports(in.pool, in.events, in.storage)
 }
 
 // exportService accepts exports.
-func (in *instance) exportService() export.Service {
+func (in *Instance) exportService() export.Service {
 	return export.Service{Store: in.exports(), Chooser: in.chooser(), Room: in.storage, Kicker: in.relay}
 }
 
 // startExports packs what was accepted, and looks after what nothing packs.
-func (in *instance) startExports(ctx context.Context, group *errgroup.Group) {
+func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &activities.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Kicker: in.relay, Keep: in.cfg.Exports.Keep, Log: in.log,

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
 )
@@ -13,11 +14,11 @@ import (
 const workflowTasks = enums.TASK_QUEUE_TYPE_WORKFLOW
 
 // startProjector keeps the views up to date.
-func (in *instance) startProjector(ctx context.Context, group *errgroup.Group) {
+func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {
 	checkpoints := postgres.NewCheckpoints(in.pool, in.cfg.DatabaseURL, in.log)
 	group.Go(func() error { return checkpoints.Run(ctx) })
 	group.Go(func() error {
-		all, err := followers(in.cfg.PublicURL)
+		all, err := views.Followers(in.cfg.PublicURL)
 		if err != nil {
 			return err
 		}

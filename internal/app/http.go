@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -48,7 +49,7 @@ func (p past) Hides(ctx context.Context, account string, h *hidden.Hiding, id jo
 }
 
 // handler builds the API and starts what follows the log for it.
-func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
+func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
 	auth, err := in.authenticator()
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (in *instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
-	service, err := in.jobService()
+	service, err := in.JobService()
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func checkEditor(cfg config.Config) error {
 }
 
 // editor is what the API serves as an editor, nil without one; its directory stays open as long as the process.
-func (in *instance) editor(sealer edge.Sealer) (*api.Editor, error) {
+func (in *Instance) editor(sealer edge.Sealer) (*api.Editor, error) {
 	files, err := openEditor(in.cfg)
 	if files == nil {
 		return nil, err
@@ -135,7 +136,7 @@ func (in *instance) editor(sealer edge.Sealer) (*api.Editor, error) {
 }
 
 // price is what runs of metered accounts cost.
-func (in *instance) price() job.Price {
+func (in *Instance) price() job.Price {
 	p := in.cfg.Prices
 	if p.Reserve == 0 {
 		p.Reserve = 60 * p.NodeSecond
@@ -145,14 +146,14 @@ func (in *instance) price() job.Price {
 
 // allowedHosts are the names that mode none answers to beside loopback ones: any, once the operator
 // has allowed it to serve others.
-func (in *instance) allowedHosts() []string {
+func (in *Instance) allowedHosts() []string {
 	if in.cfg.AllowWide {
 		return []string{"*"}
 	}
 	return nil
 }
 
-func (in *instance) authenticator() (edge.Authenticator, error) {
+func (in *Instance) authenticator() (edge.Authenticator, error) {
 	switch in.cfg.Auth {
 	case account.ModeToken:
 		return account.NewStatic(in.cfg.Token)
@@ -164,7 +165,7 @@ func (in *instance) authenticator() (edge.Authenticator, error) {
 }
 
 // signer makes links to content; its key is derived, so all replicas accept each other's links.
-func (in *instance) signer() (*signedurl.Signer, error) {
+func (in *Instance) signer() (*signedurl.Signer, error) {
 	keys, err := in.linkKeys()
 	if err != nil {
 		return nil, err
@@ -173,7 +174,7 @@ func (in *instance) signer() (*signedurl.Signer, error) {
 }
 
 // readiness tells whether a submission made now would be accepted and kept.
-type readiness struct{ in *instance }
+type readiness struct{ in *Instance }
 
 const (
 	checkTimeout = 2 * time.Second
@@ -249,4 +250,21 @@ func freeSpace(dir string, reserve int64) error {
 		return fmt.Errorf("%d bytes free in %s, %d are kept in reserve", free, dir, reserve)
 	}
 	return nil
+}
+
+// JobService accepts commands on jobs.
+func (in *Instance) JobService() (*job.Service, error) {
+	sealer, err := in.key.Sealer()
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := in.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return job.NewService(job.Deps{
+		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
+		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Kicker: in.relay,
+		Price: in.price(), Log: in.log,
+	}), nil
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,15 +15,9 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/domain/files"
-	"github.com/millrace-dev/millrace/internal/domain/gate"
-	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
@@ -43,11 +36,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
-// instance is one process: the parts that its roles share.
-type instance struct {
+// Instance is one process: the parts that its roles share.
+type Instance struct {
 	cfg      config.Config
 	log      *slog.Logger
-	roles    []role
+	roles    []Role
 	name     string // of this process in facts
 	pool     *pgxpool.Pool
 	types    *eventlog.Registry
@@ -64,7 +57,7 @@ type instance struct {
 	relay    *outbox.Relay
 	hub      *stream.Hub // of the watchers of this process
 	bus      stream.Bus
-	tiers    tiers
+	tiers    Tiers
 	traces   *telemetry.Provider // nil: nothing is exported
 	catalog  *catalog.Catalog
 	verifier *webtoken.Verifier // of tokens; nil until one is needed
@@ -76,33 +69,27 @@ type instance struct {
 	storage  *postgres.Storage
 }
 
-// eventTypes registers every event type of the program.
-func eventTypes() (*eventlog.Registry, error) {
-	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r))
-}
-
-// open connects the parts. Nothing runs yet.
-func open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []role) (*instance, error) {
-	in := &instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: tiers{cfg: cfg}}
+// Open connects the parts. Nothing runs yet.
+func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role) (*Instance, error) {
+	in := &Instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: Tiers{Cfg: cfg}}
 	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal, in.openModels, in.openSender} {
 		if err := step(ctx); err != nil {
-			in.close()
+			in.Close()
 			return nil, err
 		}
 	}
 	return in, nil
 }
 
-func (in *instance) has(r role) bool { return slices.Contains(in.roles, r) }
+func (in *Instance) has(r Role) bool { return slices.Contains(in.roles, r) }
 
-func (in *instance) openLog(ctx context.Context) (err error) {
+func (in *Instance) openLog(ctx context.Context) (err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("name of this machine: %w", err)
 	}
 	in.name = fmt.Sprintf("%s/%d", host, os.Getpid())
-	if in.types, err = eventTypes(); err != nil {
+	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
 	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence}); err != nil {
@@ -113,7 +100,7 @@ func (in *instance) openLog(ctx context.Context) (err error) {
 	in.events = postgres.NewEventStore(in.pool, in.types, in.wake)
 	in.jobs = postgres.NewJobs(in.pool, in.events)
 	in.storage = postgres.NewStorage(in.pool, in.cfg.AccountLimit)
-	in.tiers.accounts = postgres.NewAccounts(in.pool).Account
+	in.tiers.Accounts = postgres.NewAccounts(in.pool).Account
 	return nil
 }
 
@@ -124,7 +111,7 @@ const poolSize = 24
 // as long; a connection of which only our end is left would otherwise be waited for for ever.
 const statementSilence = time.Minute
 
-func (in *instance) openStores(ctx context.Context) (err error) {
+func (in *Instance) openStores(ctx context.Context) (err error) {
 	if in.key, err = in.secretKey(); err != nil {
 		return err
 	}
@@ -148,7 +135,7 @@ func (in *instance) openStores(ctx context.Context) (err error) {
 	return err
 }
 
-func (in *instance) secretKey() (*secret.Key, error) {
+func (in *Instance) secretKey() (*secret.Key, error) {
 	if in.cfg.SecretKey != "" {
 		return secret.Parse(in.cfg.SecretKey)
 	}
@@ -160,7 +147,7 @@ func (in *instance) secretKey() (*secret.Key, error) {
 
 // openTemporal makes the client. It connects when first used, so that the API serves while the
 // engine is away.
-func (in *instance) openTemporal(ctx context.Context) (err error) {
+func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	traced, err := in.openTraces(ctx)
 	if err != nil {
 		return err
@@ -172,7 +159,7 @@ func (in *instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	carry := &carrier{client: in.client, queue: in.cfg.TaskQueue, eager: in.has(roleAPI) && in.has(roleWorker)}
+	carry := &carrier{client: in.client, queue: in.cfg.TaskQueue, eager: in.has(API) && in.has(Worker)}
 	if in.traces != nil {
 		carry.traced = in.traced
 	}
@@ -180,7 +167,7 @@ func (in *instance) openTemporal(ctx context.Context) (err error) {
 	return nil
 }
 
-func (in *instance) close() {
+func (in *Instance) Close() {
 	in.closeTraces()
 	if in.client != nil {
 		in.client.Close()
@@ -190,32 +177,32 @@ func (in *instance) close() {
 	}
 }
 
-func (in *instance) limits() graph.Limits { return graph.Limits{MaxNodes: in.cfg.MaxNodes} }
+func (in *Instance) limits() graph.Limits { return graph.Limits{MaxNodes: in.cfg.MaxNodes} }
 
-func (in *instance) sources() job.Sources {
+func (in *Instance) sources() job.Sources {
 	return job.Sources{Events: in.events, Registry: in.types, Blobs: in.blobs}
 }
 
 // start runs what every role needs, then the roles.
-func (in *instance) start(ctx context.Context, group *errgroup.Group) {
+func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.wake.Run(ctx) })
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
-	if in.has(roleAPI) || in.has(roleWorker) {
+	if in.has(API) || in.has(Worker) {
 		in.service = in.callService(ctx, group)
 	}
-	if in.has(roleWorker) {
+	if in.has(Worker) {
 		in.startWorker(ctx, group)
 		in.startWebhooks(ctx, group)
 	}
-	if in.has(roleProjector) {
+	if in.has(Projector) {
 		in.startProjector(ctx, group)
 	}
 }
 
 // graphActivities are the activities of graph runs, with what they stand on.
-func (in *instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
+func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),

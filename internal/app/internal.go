@@ -19,7 +19,7 @@ import (
 
 // openBus connects live frames: within this process when it is all there is, and otherwise with the
 // other processes over the internal address, which also answers health checks.
-func (in *instance) openBus(ctx context.Context, group *errgroup.Group) error {
+func (in *Instance) openBus(ctx context.Context, group *errgroup.Group) error {
 	var inner stream.Bus = stream.NewLocal()
 	if in.cfg.InternalAddr != "" {
 		bus, err := in.openPeers(ctx, group)
@@ -34,8 +34,8 @@ func (in *instance) openBus(ctx context.Context, group *errgroup.Group) error {
 	return nil
 }
 
-func (in *instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer.Bus, error) {
-	listener, err := listen(in.cfg.InternalAddr)
+func (in *Instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer.Bus, error) {
+	listener, err := Listen(in.cfg.InternalAddr)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (in *instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer
 		Self:   peer.Replica{ID: uuid.NewString(), URL: in.advertised(listener.Addr())},
 		Secret: hex.EncodeToString(secret), Log: in.log,
 	}
-	if in.has(roleAPI) {
+	if in.has(API) {
 		opts.Interest = in.hub
 	}
 	bus, err := peer.New(postgres.NewReplicas(in.pool), opts)
@@ -61,7 +61,7 @@ func (in *instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer
 
 // advertised is where peers reach the internal address. A wildcard address is known to them by the
 // name of this host.
-func (in *instance) advertised(addr net.Addr) string {
+func (in *Instance) advertised(addr net.Addr) string {
 	if in.cfg.AdvertiseURL != "" {
 		return in.cfg.AdvertiseURL
 	}
@@ -75,7 +75,7 @@ func (in *instance) advertised(addr net.Addr) string {
 }
 
 // internalHandler serves processes, not clients: it asks for no credential but the peers' secret.
-func (in *instance) internalHandler(bus *peer.Bus) http.Handler {
+func (in *Instance) internalHandler(bus *peer.Bus) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(peer.Path, bus.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +84,7 @@ func (in *instance) internalHandler(bus *peer.Bus) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		status, parts := http.StatusOK, readiness{in}.Check(r.Context())
 		for _, p := range parts {
-			if !p.OK && (p.Required || p.Name == "temporal" && in.has(roleWorker)) {
+			if !p.OK && (p.Required || p.Name == "temporal" && in.has(Worker)) {
 				status = http.StatusServiceUnavailable
 			}
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
 )
 
 // openMetrics builds the metrics of this process. What is folded from the log is told by the projectors
 // alone: several of them tell the same.
-func (in *instance) openMetrics(ctx context.Context, group *errgroup.Group) *metrics.Metrics {
+func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *metrics.Metrics {
 	m := metrics.New()
 	m.Read(standSource{in}, in.log)
 	m.Gauge("millrace_watching_accounts", "Accounts with a WebSocket or an event stream open on this process.", func() float64 {
@@ -30,7 +31,7 @@ func (in *instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 		return float64(open)
 	})
 	in.tellWebhooks(m)
-	if in.has(roleProjector) {
+	if in.has(Projector) {
 		group.Go(func() error {
 			return in.follow(ctx, func(events []eventlog.Recorded) { m.See(events, in.events.Decode) })
 		})
@@ -39,7 +40,7 @@ func (in *instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 }
 
 // standSource reads what metrics tell of the database.
-type standSource struct{ in *instance }
+type standSource struct{ in *Instance }
 
 // mostDepths bounds the accounts that one query returns: those with series of their own and many to sum up.
 const mostDepths = 5000
@@ -59,7 +60,7 @@ func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 	if err := s.kept(ctx, &st); err != nil {
 		return st, err
 	}
-	all, err := followers("")
+	all, err := views.Followers("")
 	if err != nil {
 		return st, err
 	}

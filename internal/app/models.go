@@ -24,7 +24,7 @@ import (
 )
 
 // openModels reads the catalog.
-func (in *instance) openModels(context.Context) (err error) {
+func (in *Instance) openModels(context.Context) (err error) {
 	in.catalog, err = catalog.Load(catalog.Options{Dirs: in.cfg.Router.Catalog, Bases: in.cfg.Router.Bases, Simulator: in.cfg.Router.Simulator})
 	if err != nil {
 		return fmt.Errorf("model catalog: %w", err)
@@ -41,7 +41,7 @@ func (in *instance) openModels(context.Context) (err error) {
 const catalogPace = 2 * time.Second
 
 // watchCatalog takes over changes of the catalog's files; wrong ones are reported and change nothing.
-func (in *instance) watchCatalog(ctx context.Context) error {
+func (in *Instance) watchCatalog(ctx context.Context) error {
 	in.catalog.Watch(ctx, catalogPace, func(s *catalog.Snapshot, err error) {
 		if err != nil {
 			in.log.Error("the catalog's change is not taken over", "error", err)
@@ -57,7 +57,7 @@ func (in *instance) watchCatalog(ctx context.Context) error {
 }
 
 // callService accepts model calls for the API, and tells those who wait of their end.
-func (in *instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
+func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
 	watch := call.NewWatch(in.types)
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
 	deps := call.Deps{
@@ -80,18 +80,18 @@ func (f funds) Funded(ctx context.Context, account string) (bool, error) {
 }
 
 // CallLimits implements call.Tiers.
-func (t tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
-	r := t.cfg.Router
+func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
+	r := t.Cfg.Router
 	l := call.Limits{
 		Enabled: !r.Disabled, Steps: r.Concurrent, Ceiling: r.Ceiling, Windows: r.Windows, Backlog: r.Backlog, QueueFor: r.QueueFor,
 	}
 	if id == account.LocalID {
 		l.Steps = []call.Step{{Concurrent: r.Local}}
 	}
-	if t.accounts == nil {
+	if t.Accounts == nil {
 		return l, nil
 	}
-	a, err := t.accounts(ctx, id)
+	a, err := t.Accounts(ctx, id)
 	if err != nil {
 		return call.Limits{}, err
 	}
@@ -100,8 +100,8 @@ func (t tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 }
 
 // openSender makes what dispatches calls, in a process that works.
-func (in *instance) openSender(context.Context) error {
-	if !in.has(roleWorker) {
+func (in *Instance) openSender(context.Context) error {
+	if !in.has(Worker) {
 		return nil
 	}
 	internet := outbound.New(outbound.Options{})
@@ -118,7 +118,7 @@ func (in *instance) openSender(context.Context) error {
 }
 
 // hosting copies assets of answers.
-func (in *instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
+func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
 	keys, err := in.linkKeys()
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (in *instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 }
 
 // startModels runs model calls, and looks after those that nothing runs any more.
-func (in *instance) startModels(ctx context.Context, group *errgroup.Group) {
+func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })

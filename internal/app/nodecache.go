@@ -12,7 +12,7 @@ import (
 )
 
 // nodeCache is what nodes of earlier jobs gave, nil where none is to be kept.
-func (in *instance) nodeCache() *nodecache.Cache {
+func (in *Instance) nodeCache() *nodecache.Cache {
 	if in.cfg.NodeCache == 0 {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (in *instance) nodeCache() *nodecache.Cache {
 const shortenEvery = time.Minute
 
 // startCache keeps the node cache of graph runs within its bounds.
-func (in *instance) startCache(ctx context.Context, group *errgroup.Group, runs *activities.Graph) {
+func (in *Instance) startCache(ctx context.Context, group *errgroup.Group, runs *activities.Graph) {
 	if runs.Cache == nil {
 		return
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // extendClasses makes node classes of the models of a catalog.
-func (in *instance) extendClasses(s *catalog.Snapshot) error {
+func (in *Instance) extendClasses(s *catalog.Snapshot) error {
 	classes, err := partner.Classes(s)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (in *instance) extendClasses(s *catalog.Snapshot) error {
 }
 
 // partners are what nodes of partner models run through.
-func (in *instance) partners() (*activities.Partners, error) {
+func (in *Instance) partners() (*activities.Partners, error) {
 	keys, err := in.linkKeys()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (in *instance) partners() (*activities.Partners, error) {
 }
 
 // credentials check submissions with partner nodes; nil without accounts.
-func (in *instance) credentials() (job.Credentials, error) {
+func (in *Instance) credentials() (job.Credentials, error) {
 	if in.cfg.Auth != account.ModeKeys {
 		return nil, nil //nolint:nilnil // job.Service takes it for "none needed"
 	}

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// role is a part of the service that can run in a process of its own.
-type role string
+// Role is a part of the service that can run in a process of its own.
+type Role string
 
 const (
-	roleAPI       role = "api"       // HTTP, WebSocket
-	roleWorker    role = "worker"    // workflows and activities
-	roleProjector role = "projector" // views
+	API       Role = "api"       // HTTP, WebSocket
+	Worker    Role = "worker"    // workflows and activities
+	Projector Role = "projector" // views
 )
 
-var allRoles = []role{roleAPI, roleWorker, roleProjector}
+var AllRoles = []Role{API, Worker, Projector}
 
-// parseRoles reads a comma-separated list.
-func parseRoles(list string) ([]role, error) {
-	var roles []role
+// ParseRoles reads a comma-separated list.
+func ParseRoles(list string) ([]Role, error) {
+	var roles []Role
 	for name := range strings.SplitSeq(list, ",") {
-		r := role(strings.TrimSpace(name))
-		if !slices.Contains(allRoles, r) {
+		r := Role(strings.TrimSpace(name))
+		if !slices.Contains(AllRoles, r) {
 			return nil, fmt.Errorf("role %q is not one of api, worker, projector", name)
 		}
 		if !slices.Contains(roles, r) {

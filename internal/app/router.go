@@ -16,7 +16,7 @@ import (
 )
 
 // modelRouter are the parts of the API that serve models.
-func (in *instance) modelRouter() (*api.ModelRouter, error) {
+func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 	tokens, err := in.tokens()
 	if err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func (in *instance) modelRouter() (*api.ModelRouter, error) {
 	}, nil
 }
 
-func (in *instance) offers() router.Offers {
+func (in *Instance) offers() router.Offers {
 	return router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv}
 }
 
 // tokens checks JSON Web Tokens; nil when none is accepted.
-func (in *instance) tokens() (edge.Authenticator, error) {
+func (in *Instance) tokens() (edge.Authenticator, error) {
 	if !in.cfg.Tokens.Accepted() {
 		return nil, nil //nolint:nilnil // the API takes it for "none"
 	}
@@ -68,7 +68,7 @@ func (onlyLocal) AccountOf(_ context.Context, n account.Named) (account.Account,
 }
 
 // keysOrTokens checks the credentials of accounts: API keys, and tokens where any are accepted.
-func (in *instance) keysOrTokens() (edge.Authenticator, error) {
+func (in *Instance) keysOrTokens() (edge.Authenticator, error) {
 	keys := account.NewKeys(postgres.NewAccounts(in.pool))
 	tokens, err := in.tokens()
 	if err != nil || tokens == nil {

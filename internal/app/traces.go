@@ -13,7 +13,7 @@ import (
 
 // openTraces exports traces if a collector is configured, and returns what the engine's client needs for
 // workflows and activities to be part of them.
-func (in *instance) openTraces(ctx context.Context) ([]interceptor.ClientInterceptor, error) {
+func (in *Instance) openTraces(ctx context.Context) ([]interceptor.ClientInterceptor, error) {
 	if in.cfg.TracesTo == "" {
 		return nil, nil
 	}
@@ -32,7 +32,7 @@ func (in *instance) openTraces(ctx context.Context) ([]interceptor.ClientInterce
 // tracesGrace bounds how long the last spans may take to be exported when a process stops.
 const tracesGrace = 3 * time.Second
 
-func (in *instance) closeTraces() {
+func (in *Instance) closeTraces() {
 	if in.traces == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (in *instance) closeTraces() {
 }
 
 // tracedRequests has spans made of requests, where traces are exported.
-func (in *instance) tracedRequests(h http.Handler) http.Handler {
+func (in *Instance) tracedRequests(h http.Handler) http.Handler {
 	if in.traces == nil || h == nil {
 		return h
 	}
@@ -52,7 +52,7 @@ func (in *instance) tracedRequests(h http.Handler) http.Handler {
 }
 
 // traced puts what follows below the span of the request that began a stream: its first fact names it.
-func (in *instance) traced(ctx context.Context, stream string) context.Context {
+func (in *Instance) traced(ctx context.Context, stream string) context.Context {
 	first, err := in.events.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(first) == 0 {
 		return ctx // the workflow then has a trace of its own

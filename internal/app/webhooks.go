@@ -15,7 +15,7 @@ import (
 )
 
 // webhookService carries out commands on endpoints.
-func (in *instance) webhookService() (*webhook.Service, error) {
+func (in *Instance) webhookService() (*webhook.Service, error) {
 	sealer, err := in.hookSealer()
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (in *instance) webhookService() (*webhook.Service, error) {
 // hookSealer seals with the secret key and opens with the former ones too: endpoints outlive keys.
 type hookSealer []*secret.Sealer
 
-func (in *instance) hookSealer() (hookSealer, error) {
+func (in *Instance) hookSealer() (hookSealer, error) {
 	keys, err := in.secretKeys()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s hookSealer) Open(owner string, sealed []byte) (text string, err error) {
 }
 
 // reseal seals with the present key what a former one has sealed, so that the former one can be taken away.
-func (in *instance) reseal(ctx context.Context, service *webhook.Service) error {
+func (in *Instance) reseal(ctx context.Context, service *webhook.Service) error {
 	if in.cfg.FormerKeys == "" {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (in *instance) reseal(ctx context.Context, service *webhook.Service) error 
 const webhookDial = 5 * time.Second
 
 // startWebhooks makes the deliveries that the projector has queued. The workflow engine has no part in it.
-func (in *instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
+func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		service, err := in.webhookService()
 		if err != nil {
@@ -103,8 +103,8 @@ func (in *instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 }
 
 // tellWebhooks adds the attempts of this process to its metrics.
-func (in *instance) tellWebhooks(m *metrics.Metrics) {
-	if !in.has(roleWorker) {
+func (in *Instance) tellWebhooks(m *metrics.Metrics) {
+	if !in.has(Worker) {
 		return
 	}
 	m.Counters("millrace_webhook_attempts_total", "Attempts at deliveries, by how they ended: delivered, retried, dead.", "outcome", in.sent.Read)

@@ -13,13 +13,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/scan"
 	"github.com/millrace-dev/millrace/worker"
 )
 
 // startWorker runs the Temporal worker and what follows the log for it.
-func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
+func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := worker.Sweeper{
 		Client: in.client, Slots: in.jobs, Lanes: in.jobs, Ender: in.jobs, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log,
@@ -59,7 +60,7 @@ func (in *instance) startWorker(ctx context.Context, group *errgroup.Group) {
 }
 
 // assetWorker ingests uploads and sweeps what has expired.
-func (in *instance) assetWorker() (*worker.AssetWorker, error) {
+func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 	records := postgres.NewAssets(in.pool, in.events)
 	var scanner activities.Scanner = scan.Content{Blobs: in.blobs}
 	if in.cfg.ScanCommand != "" {
@@ -71,7 +72,7 @@ func (in *instance) assetWorker() (*worker.AssetWorker, error) {
 	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Log: in.log}
 	retention := &activities.Retention{
 		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
-		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: viewNames()},
+		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: views.Names()},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},
@@ -81,7 +82,7 @@ func (in *instance) assetWorker() (*worker.AssetWorker, error) {
 }
 
 // follow shows events to see as soon as they are in the log, from now on.
-func (in *instance) follow(ctx context.Context, see func([]eventlog.Recorded)) error {
+func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) error {
 	position, err := in.tail.Settled(ctx)
 	for err == nil {
 		events, nextErr := in.tail.Next(ctx, position, 500)
@@ -97,7 +98,7 @@ func (in *instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 }
 
 // awaitTemporal blocks until the engine answers: a worker that starts first must not give up.
-func (in *instance) awaitTemporal(ctx context.Context) error {
+func (in *Instance) awaitTemporal(ctx context.Context) error {
 	for delay := 100 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
 		check, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_, err := in.client.CheckHealth(check, nil)
@@ -114,21 +115,21 @@ func (in *instance) awaitTemporal(ctx context.Context) error {
 	}
 }
 
-// tiers answers what accounts may use, from the configuration.
-type tiers struct {
-	cfg      config.Config
-	accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
+// Tiers answers what accounts may use, from the configuration.
+type Tiers struct {
+	Cfg      config.Config
+	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
 }
 
 // Bounds implements job.Tiers.
-func (t tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
+func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 	tier := account.TierLocal
-	if id != account.LocalID && t.accounts != nil {
-		a, err := t.accounts(ctx, id)
+	if id != account.LocalID && t.Accounts != nil {
+		a, err := t.Accounts(ctx, id)
 		if err != nil {
 			return job.Bounds{}, err
 		}
 		tier = a.Tier
 	}
-	return job.Bounds{Slots: t.cfg.TierSlots.Of(tier, t.cfg.Slots), QueueDepth: t.cfg.QueueDepth}, nil
+	return job.Bounds{Slots: t.Cfg.TierSlots.Of(tier, t.Cfg.Slots), QueueDepth: t.Cfg.QueueDepth}, nil
 }

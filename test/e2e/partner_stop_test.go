@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
@@ -18,7 +18,7 @@ import (
 func (c *client) calls() []call.Call {
 	c.t.Helper()
 	var out bytes.Buffer
-	cmd := app.Command(&out, &out, os.LookupEnv)
+	cmd := cli.Command(&out, &out, os.LookupEnv)
 	cmd.SetArgs([]string{"calls", "list", "--json", "--account", c.account, "--data", start(c.t).data})
 	require.NoError(c.t, cmd.ExecuteContext(c.t.Context()), out.String())
 	var found []call.Call

@@ -19,7 +19,7 @@ import (
 	temporal "go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
-	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -139,7 +139,7 @@ func replays(t *testing.T, sweep string) {
 	}
 	start(t).run(t, "histories", "export", sweep, "--dir", dir, "--name", "retention-jobs")
 	var out bytes.Buffer
-	replay := app.Command(&out, &out, os.LookupEnv)
+	replay := cli.Command(&out, &out, os.LookupEnv)
 	replay.SetArgs([]string{"histories", "replay", filepath.Join(dir, "retention-jobs.json")})
 	require.NoError(t, replay.ExecuteContext(t.Context()), out.String())
 }

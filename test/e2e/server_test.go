@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
-	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/test/ports"
@@ -85,7 +85,7 @@ func startService() *service {
 	go func() {
 		var out bytes.Buffer
 		_, traces := theTraces()
-		cmd := app.Command(&out, os.Stderr, func(name string) (string, bool) {
+		cmd := cli.Command(&out, os.Stderr, func(name string) (string, bool) {
 			if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
 				return traces, true
 			}

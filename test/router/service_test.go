@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
-	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim"
@@ -108,7 +108,7 @@ func startService() *service {
 	ended := make(chan error, 1)
 	lookup := withSettings(settings(providers.URL, probe.URL, s.catalog))
 	go func() {
-		cmd := app.Command(io.Discard, &s.log, lookup)
+		cmd := cli.Command(io.Discard, &s.log, lookup)
 		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "debug"})
 		ended <- cmd.ExecuteContext(ctx)
 	}()

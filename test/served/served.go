@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli"
 )
 
 // Log is a log that is written and read at once. The zero value is empty.
@@ -68,7 +68,7 @@ func ready(base string) bool {
 // Command runs a command of the program and returns what it writes.
 func Command(ctx context.Context, lookup func(string) (string, bool), args ...string) (string, error) {
 	var out bytes.Buffer
-	cmd := app.Command(&out, &out, lookup)
+	cmd := cli.Command(&out, &out, lookup)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	return out.String(), err

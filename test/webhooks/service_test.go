@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
-	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/test/ports"
@@ -116,7 +116,7 @@ func (s *service) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		cmd := app.Command(s.log, s.log, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		cmd := cli.Command(s.log, s.log, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 		cmd.SetArgs([]string{"serve", "--addr", addr, "--auth", "keys", "--log", "debug", "--admin-token", adminToken})
 		ended <- cmd.ExecuteContext(ctx)
 	}()

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/assets"
+	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/events"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/operate/views"
+	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/projections/webhooks"
+)
+
+// serveOperators serves metrics and the admin API where the configuration has them. What it returns is
+// public with the admin API in front, where that has no address of its own.
+func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, public http.Handler) (http.Handler, error) {
+	if in.cfg.AdminToken == "" && in.cfg.MetricsAddr == "" {
+		return public, nil
+	}
+	told := in.openMetrics(ctx, group).Handler()
+	if in.cfg.MetricsAddr != "" {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", told)
+		if err := in.serveAt(ctx, group, in.cfg.MetricsAddr, mux); err != nil {
+			return nil, err
+		}
+	}
+	if in.cfg.AdminToken == "" {
+		return public, nil
+	}
+	operators, err := in.adminHandler(told)
+	if err != nil {
+		return nil, err
+	}
+	if in.cfg.AdminAddr != "" {
+		return public, in.serveAt(ctx, group, in.cfg.AdminAddr, operators)
+	}
+	if public == nil {
+		return nil, nil //nolint:nilnil // a process without the API serves nothing on its address
+	}
+	mux := http.NewServeMux()
+	mux.Handle(admin.Prefix+"/", operators)
+	mux.Handle("/", public)
+	return mux, nil
+}
+
+func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr string, h http.Handler) error {
+	l, err := Listen(addr)
+	if err != nil {
+		return err
+	}
+	group.Go(func() error { return serveHTTP(ctx, l, h, in.cfg.StopAfter) })
+	return nil
+}
+
+// servedDoctorTimeout bounds all checks of one answer together: what is not looked at by then is said to have given
+// no answer.
+const servedDoctorTimeout = 30 * time.Second
+
+// servedDoctor examines a deployment from a process of it. It implements admin.Doctor.
+type servedDoctor struct{ in *Instance }
+
+// Operations returns those of a process; service accepts the retries.
+func (in *Instance) Operations(service *job.Service) *jobs.Service {
+	return &jobs.Service{
+		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs, Kick: in.relay.Kick,
+		Retrier: job.Retrier{Service: service, Sources: in.sources()},
+	}
+}
+
+// adminHandler serves operators over HTTP.
+func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
+	service, err := in.JobService()
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := in.OperatedWebhooks()
+	if err != nil {
+		return nil, err
+	}
+	ops := in.Operations(service)
+	jobs := jobs.Answers{Histories: in.teller(), Engine: in.client, Log: in.log}
+	return admin.New(admin.Deps{
+		Jobs: ops, JobsTold: jobs, Replays: jobs,
+		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallsTold: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
+		Assets: assets.Service{Pool: in.pool}, AssetsTold: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
+		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Accounts: accounts.Service{Store: postgres.NewAccounts(in.pool), Events: in.events, Credits: postgres.NewCredits(in.pool, in.events), Subscriptions: postgres.NewSubscriptions(in.pool, in.events), Storage: in.storage},
+	}, in.cfg.AdminToken)
+}
+
+// teller is that of a process of the service.
+func (in *Instance) teller() jobs.Histories {
+	return jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }}
+}
+
+func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
+	service, err := in.webhookService()
+	if err != nil {
+		return nil, err
+	}
+	return &operatewebhooks.Service{
+		Endpoints: service, Store: postgres.NewWebhooks(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types), Accounts: postgres.NewAccounts(in.pool),
+	}, nil
+}

@@ -1,0 +1,30 @@
+package app_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+// What makes /readyz 503 is what refuses a submission.
+func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, app.RoomIn(t.TempDir(), 1))
+	require.ErrorContains(t, app.RoomIn(t.TempDir(), 1<<60), "no space left")
+	require.Error(t, app.RoomIn(filepath.Join(t.TempDir(), "gone"), 1))
+
+	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	require.NoError(t, app.Writable(t.Context(), pool))
+	_, err = pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_read_only = on`)
+	require.NoError(t, err)
+	pool.Reset()
+	require.ErrorContains(t, app.Writable(t.Context(), pool), "read-only")
+}

@@ -1,0 +1,128 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "accounts",
+		Short: "Create, list and change accounts (--auth keys)",
+		Long: `Accounts own jobs, files and API keys; no account sees another's. A tier says how
+many of an account's jobs run at once: free 0, standard 1, creator 3, pro 5, or as
+MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submit.`,
+		Example: `  millrace accounts create acme --tier creator
+  millrace keys create --account acme
+  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
+  millrace accounts models acme --allow 'bfl/*' --reason "contract of May"
+  millrace accounts storage acme --limit 50GiB --reason "contract of May"
+  millrace accounts credit acme --amount 25 --reason "trial"
+  millrace accounts ledger acme`,
+	}
+	s.DatabaseFlags(cmd)
+	cmd.AddCommand(createAccountCommand(s), listAccountsCommand(s), showAccountCommand(s), accountStorageCommand(s), changeAccountCommand(s), accountModelsCommand(s), creditCommand(s), ledgerCommand(s))
+	return cmd
+}
+
+func createAccountCommand(s *shell.Shell) *cobra.Command {
+	tier, reason := string(account.TierStandard), ""
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create an account and print its id", Args: cobra.ExactArgs(1),
+		RunE: changingAccounts(s, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, args []string) error {
+			t, err := account.ParseTier(tier)
+			if err != nil {
+				return err
+			}
+			a, err := store.Create(ctx, args[0], t)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(s.Out, a.ID)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+func listAccountsCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			all, err := postgres.NewAccounts(pool).Accounts(ctx)
+			if err != nil {
+				return err
+			}
+			kept, err := postgres.NewStorage(pool, s.Config.AccountLimit).All(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(listedAccounts(s, all, kept))
+			}
+			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tKEEPS\tLIMIT\tCREATED") //nolint:errcheck // Flush tells
+			for _, a := range all {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, activeWord(a), //nolint:errcheck // Flush tells
+					account.Size(kept[a.ID].Bytes), limitWord(s, a), a.CreatedAt.Format(time.RFC3339))
+			}
+			return w.Flush()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// activeWord says whether an account may submit; suspended is what none of its keys opens.
+func activeWord(a account.Account) string {
+	if a.Suspended {
+		return "suspended"
+	}
+	return strconv.FormatBool(a.Active)
+}
+
+// listedAccount is an account as a list for programs has it.
+type listedAccount struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Tier      account.Tier `json:"tier"`
+	Active    bool         `json:"active"`
+	Suspended bool         `json:"suspended"`
+	Bytes     int64        `json:"bytes"`
+	Limit     int64        `json:"limit_bytes"` // 0 = none
+	CreatedAt time.Time    `json:"created_at"`
+}
+
+func listedAccounts(s *shell.Shell, all []account.Account, kept map[string]account.Storage) []listedAccount {
+	shown := make([]listedAccount, len(all))
+	for i, a := range all {
+		shown[i] = listedAccount{a.ID, a.Name, a.Tier, a.Active, a.Suspended, kept[a.ID].Bytes, a.MayKeep(s.Config.AccountLimit), a.CreatedAt}
+	}
+	return shown
+}
+
+// changingAccounts runs a command on the account store whose changes are recorded as the operator's.
+func changingAccounts(s *shell.Shell, reason *string, run func(context.Context, *postgres.RecordedAccounts, []string) error) func(*cobra.Command, []string) error {
+	return s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		events, err := shell.EventStore(pool)
+		if err != nil {
+			return err
+		}
+		return run(ctx, postgres.NewAccounts(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), args)
+	})
+}

@@ -1,0 +1,178 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+func changeAccountCommand(s *shell.Shell) *cobra.Command {
+	var tier, reason string
+	var inactive, suspended bool
+	cmd := &cobra.Command{
+		Use: "set ACCOUNT", Short: "Change an account's tier and subscription, or suspend it", Args: cobra.ExactArgs(1),
+		Long: `Change an account's tier and subscription, or suspend it. It counts from the next request on, in every
+process; jobs that run go on. None of a suspended account's keys and tokens is accepted. Who did so and why is recorded.`,
+		Example: `  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
+  millrace accounts set acme --inactive --reason "unpaid"
+  millrace accounts set acme --inactive=false
+  millrace accounts set acme --suspended --reason "abuse, ticket 4"`,
+	}
+	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		a, err := operate.Account(ctx, pool, args[0])
+		if err != nil {
+			return err
+		}
+		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Actor: shell.Operator(), Reason: reason}
+		if cmd.Flags().Changed("inactive") {
+			active := !inactive
+			c.Active = &active
+		}
+		if cmd.Flags().Changed("suspended") {
+			c.Suspend = &suspended
+		}
+		if c.Tier == "" && c.Active == nil && c.Suspend == nil {
+			return errors.New("nothing to change: give --tier, --inactive or --suspended")
+		}
+		events, err := shell.EventStore(pool)
+		if err != nil {
+			return err
+		}
+		if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Out, "%s: tier %s, active %t, suspended %t\n", a.Name, a.Tier, a.Active, a.Suspended)
+		return err
+	})
+	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
+	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing; --inactive=false renews it")
+	cmd.Flags().BoolVar(&suspended, "suspended", suspended, "refuse every key and token of the account; --suspended=false accepts them again")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+func creditCommand(s *shell.Shell) *cobra.Command {
+	var amount, reason string
+	cmd := &cobra.Command{
+		Use: "credit ACCOUNT --amount USD --reason TEXT", Short: "Give an account credit, in US dollars", Args: cobra.ExactArgs(1),
+		Long: `Give an account credit, in US dollars. The first grant, which may be of 0, makes the account
+metered: from then on it needs credit to submit. A negative amount is a correction and takes no
+more than is available.`,
+		Example: `  millrace accounts credit acme --amount 25 --reason "trial"
+  millrace accounts credit acme --amount -2.50 --reason "booked twice"`,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			micros, err := credit.ParseDollars(amount)
+			if err != nil {
+				return err
+			}
+			a, err := operate.Account(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			events, err := shell.EventStore(pool)
+			if err != nil {
+				return err
+			}
+			credits := postgres.NewCredits(pool, events)
+			if err := credits.Grant(ctx, a.ID, micros, shell.Operator(), reason); err != nil {
+				return err
+			}
+			b, err := credits.Balance(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(s.Out, balanceLine(a.Name, b))
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&amount, "amount", amount, "US dollars, such as 25 or 0.05")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+func balanceLine(name string, b credit.Balance) string {
+	if !b.Metered {
+		return name + ": not metered"
+	}
+	return fmt.Sprintf("%s: %s USD available (%s credits), %s held, %s spent, %s granted", name,
+		credit.Dollars(b.Available), credit.Credits(b.Available), credit.Dollars(b.Held), credit.Dollars(b.Settled), credit.Dollars(b.Granted))
+}
+
+func ledgerCommand(s *shell.Shell) *cobra.Command {
+	var asJSON, rebuild bool
+	cmd := &cobra.Command{
+		Use: "ledger ACCOUNT", Short: "Show an account's credit, fact by fact", Args: cobra.ExactArgs(1),
+		Long: `Show what was granted to an account, held, spent and released, and check that the balance in
+force is what the facts add up to. With --rebuild, the balance is written anew from them.`,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			a, err := operate.Account(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			events, err := shell.EventStore(pool)
+			if err != nil {
+				return err
+			}
+			credits := postgres.NewCredits(pool, events)
+			if rebuild {
+				if _, _, err := credits.Rebuild(ctx, a.ID); err != nil {
+					return err
+				}
+			}
+			return showLedger(ctx, s, credits, events, a, asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "write the balance anew from the facts first")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func showLedger(ctx context.Context, s *shell.Shell, credits *postgres.Credits, events *postgres.EventStore, a account.Account, asJSON bool) error {
+	b, err := credits.Balance(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	entries, folded, err := accounts.LedgerEntries(ctx, events, a.ID)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if err := s.PrintJSON(map[string]any{"account": a.ID, "name": a.Name, "balance": b, "entries": entries}); err != nil {
+			return err
+		}
+	} else if err := printLedger(s, a.Name, b, entries); err != nil {
+		return err
+	}
+	if now, err := credits.Balance(ctx, a.ID); err == nil && now == b && b != folded {
+		return fmt.Errorf("the balance in force is not what the facts add up to (%s USD available): run `millrace accounts ledger %s --rebuild`",
+			credit.Dollars(folded.Available), a.Name)
+	}
+	return nil
+}
+
+func printLedger(s *shell.Shell, name string, b credit.Balance, entries []accounts.Entry) error {
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "TIME\tFACT\tUSD\tAVAILABLE\tHOLD\tBY\tREASON") //nolint:errcheck // Flush tells
+	for _, e := range entries {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), e.Fact, credit.Dollars(e.Micros), //nolint:errcheck // Flush tells
+			credit.Dollars(e.Available), inspect.Clean(e.Hold), inspect.Clean(e.Actor), inspect.Clean(e.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.Out, balanceLine(name, b))
+	return err
+}

@@ -1,0 +1,150 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+func Keys(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Create, list and revoke API keys",
+		Long:  `A key is shown once, when it is created; only its hash is stored.`,
+		Example: `  millrace keys create --account acme
+  millrace keys create --account acme --scope read
+  millrace keys list --account acme
+  millrace keys revoke --account acme 98212ca5-e30c-47d6-9d19-88c1435a7b52 --reason "leaked"`,
+	}
+	s.DatabaseFlags(cmd)
+	var owner string
+	cmd.PersistentFlags().StringVar(&owner, "account", owner, "name or id of the account")
+	cmd.AddCommand(createKeyCommand(s, &owner), listKeysCommand(s, &owner), revokeKeyCommand(s, &owner))
+	return cmd
+}
+
+// onKeys runs a command on the account that the flag names, with the store of its keys, whose changes are recorded
+// as the operator's.
+func onKeys(s *shell.Shell, owner, reason *string, run func(context.Context, *postgres.RecordedAccounts, account.Account, []string) error) func(*cobra.Command, []string) error {
+	work := s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		a, err := operate.Account(ctx, pool, *owner)
+		if err != nil {
+			return err
+		}
+		events, err := shell.EventStore(pool)
+		if err != nil {
+			return err
+		}
+		return run(ctx, postgres.NewAccounts(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), a, args)
+	})
+	return func(cmd *cobra.Command, args []string) error {
+		if *owner == "" {
+			return errors.New("whose keys? give --account NAME; see `millrace accounts list`")
+		}
+		return work(cmd, args)
+	}
+}
+
+func createKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
+	var names []string
+	var reason string
+	cmd := &cobra.Command{
+		Use: "create --account NAME", Short: "Create a key and print it, once", Args: cobra.NoArgs,
+		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, a account.Account, _ []string) error {
+			key := account.Key{Account: a.ID}
+			for _, n := range names {
+				scope, err := account.ParseScope(n)
+				if err != nil {
+					return err
+				}
+				if !slices.Contains(key.Scopes, scope) {
+					key.Scopes = append(key.Scopes, scope)
+				}
+			}
+			secret, _, err := account.Issue(ctx, store, key)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.Out, "key of account %s, shown only now:\n%s\n", inspect.Clean(a.Name), secret)
+			return err
+		}),
+	}
+	cmd.Flags().StringSliceVar(&names, "scope", names, "read, write; default: both")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+// listedKey is a key as a list for programs has it.
+type listedKey struct {
+	ID        string          `json:"id"`
+	Prefix    string          `json:"prefix"`
+	Scopes    []account.Scope `json:"scopes"`
+	CreatedAt time.Time       `json:"created_at"`
+	LastUsed  *time.Time      `json:"last_used_at,omitempty"` // within a minute
+	RevokedAt *time.Time      `json:"revoked_at,omitempty"`
+}
+
+func listKeysCommand(s *shell.Shell, owner *string) *cobra.Command {
+	var asJSON bool
+	var reason string
+	cmd := &cobra.Command{
+		Use: "list --account NAME", Short: "List keys by their shown beginning", Args: cobra.NoArgs,
+		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, a account.Account, _ []string) error {
+			keys, err := store.Keys(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				shown := make([]listedKey, len(keys))
+				for i, k := range keys {
+					shown[i] = listedKey{k.ID, k.Prefix, k.Scopes, k.CreatedAt, k.LastUsed, k.RevokedAt}
+				}
+				return s.PrintJSON(shown)
+			}
+			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tKEY\tSCOPES\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
+			for _, k := range keys {
+				fmt.Fprintf(w, "%s\t%s…\t%v\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Scopes, whenOrDash(&k.CreatedAt), whenOrDash(k.LastUsed), whenOrDash(k.RevokedAt)) //nolint:errcheck // Flush tells
+			}
+			return w.Flush()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func whenOrDash(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
+		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, a account.Account, args []string) error {
+			if err := store.RevokeKey(ctx, a.ID, args[0]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(s.Out, "key %s of account %s is revoked\n", args[0], inspect.Clean(a.Name))
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}

@@ -1,0 +1,123 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// modelFlags say what an account may use of the model router.
+type modelFlags struct {
+	allow, deny    []string
+	router, reason string
+	asJSON         bool
+}
+
+func accountModelsCommand(s *shell.Shell) *cobra.Command {
+	var f modelFlags
+	cmd := &cobra.Command{
+		Use: "models ACCOUNT", Short: "Show or change which models an account may use", Args: cobra.ExactArgs(1),
+		Long: `Show or change which models an account may use. A list replaces the one before: PROVIDER/MODEL,
+or PROVIDER/* for all of a provider; all = every model, none = no model. What is denied is denied
+although it is allowed. A model that an account may not use answers it with 403 and is in none
+of its lists. It counts from the next request on, in every process; who did so and why is recorded.`,
+		Example: `  millrace accounts models acme
+  millrace accounts models acme --allow 'bfl/*' --allow openai/gpt-image-2 --reason "contract of May"
+  millrace accounts models acme --allow all --deny 'kling/*' --reason "no video"
+  millrace accounts models acme --router off --reason "asked not to have it"`,
+	}
+	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		a, err := operate.Account(ctx, pool, args[0])
+		if err != nil {
+			return err
+		}
+		access, err := f.change(cmd, a.Access)
+		if err != nil {
+			return err
+		}
+		if access != nil {
+			events, err := shell.EventStore(pool)
+			if err != nil {
+				return err
+			}
+			c := account.Change{Account: a.ID, Access: access, Actor: shell.Operator(), Reason: f.reason}
+			if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+				return err
+			}
+		}
+		return showAccess(s, a, f.asJSON)
+	})
+	cmd.Flags().StringSliceVar(&f.allow, "allow", nil, "models that the account may use: PROVIDER/MODEL, PROVIDER/*, all or none")
+	cmd.Flags().StringSliceVar(&f.deny, "deny", nil, "models that it may not use all the same; none = nothing is denied")
+	cmd.Flags().StringVar(&f.router, "router", "", "on or off: whether the account may use the model router at all")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the record")
+	shell.JSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// change returns the access that the given flags ask for, nil when none was given.
+func (f modelFlags) change(cmd *cobra.Command, now account.Access) (*account.Access, error) {
+	given := cmd.Flags().Changed
+	if !given("router") && !given("allow") && !given("deny") {
+		return nil, nil //nolint:nilnil // "nothing to change" is an answer
+	}
+	switch {
+	case f.reason == "":
+		return nil, errors.New("a change needs a reason: --reason TEXT")
+	case given("router") && f.router != "on" && f.router != "off":
+		return nil, fmt.Errorf("--router is on or off, not %q", f.router)
+	case given("router"):
+		now.Off = f.router == "off"
+	}
+	if given("allow") {
+		now.Models = modelList(f.allow)
+	}
+	if given("deny") {
+		if now.Denied = modelList(f.deny); now.Denied == nil {
+			return nil, errors.New("to deny every model, allow none: --allow none")
+		}
+	}
+	return &now, nil
+}
+
+// modelList reads a list of models: nil is every model.
+func modelList(words []string) []string {
+	switch strings.Join(words, ",") {
+	case "all":
+		return nil
+	case "none":
+		return []string{}
+	}
+	return words
+}
+
+func showAccess(s *shell.Shell, a account.Account, asJSON bool) error {
+	if asJSON {
+		return s.PrintJSON(map[string]any{"account": a.ID, "name": a.Name, "router": !a.Access.Off, "allowed": a.Access.Models, "denied": a.Access.Denied})
+	}
+	router := "on"
+	if a.Access.Off {
+		router = "off"
+	}
+	_, err := fmt.Fprintf(s.Out, "%s: router %s, allowed %s, denied %s\n", a.Name, router, modelWords(a.Access.Models), modelWords(append([]string{}, a.Access.Denied...)))
+	return err
+}
+
+func modelWords(list []string) string {
+	switch {
+	case list == nil:
+		return "all"
+	case len(list) == 0:
+		return "none"
+	}
+	return strings.Join(list, " ")
+}

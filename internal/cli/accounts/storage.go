@@ -1,0 +1,165 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// limitWord is how much an account may keep, in words.
+func limitWord(s *shell.Shell, a account.Account) string {
+	if limit := a.MayKeep(s.Config.AccountLimit); limit > 0 {
+		return account.Size(limit)
+	}
+	return "none"
+}
+
+func accountStorageCommand(s *shell.Shell) *cobra.Command {
+	var limit, reason string
+	var check, asJSON bool
+	cmd := &cobra.Command{
+		Use: "storage ACCOUNT", Short: "Show what an account keeps, or change how much it may", Args: cobra.ExactArgs(1),
+		Long: `Show what an account keeps: uploads, references, outputs of its jobs, copied answers of models and files of
+its editor, each by its size; or change how much it may keep. At the limit, uploads, submissions and model calls
+are refused with 403 storage_quota_exceeded; jobs that were accepted keep what they make. It counts within a
+second, in every process; who did so and why is recorded.`,
+		Example: `  millrace accounts storage acme
+  millrace accounts storage acme --limit 50GiB --reason "contract of May"
+  millrace accounts storage acme --limit default --reason "contract ended"
+  millrace accounts storage acme --check`,
+	}
+	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		a, err := operate.Account(ctx, pool, args[0])
+		if err != nil {
+			return err
+		}
+		if limit != "" {
+			if a, err = setStorage(ctx, pool, a, limit, reason); err != nil {
+				return err
+			}
+		}
+		storage := postgres.NewStorage(pool, s.Config.AccountLimit)
+		if check {
+			if err := checkStorage(ctx, storage, a); err != nil {
+				return err
+			}
+		}
+		kept, err := storage.Kept(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return s.PrintJSON(map[string]any{"account": a.ID, "name": a.Name, "bytes": kept.Bytes, "files": kept.Files, "limit_bytes": kept.Limit, "own_limit": a.Storage != nil})
+		}
+		_, err = fmt.Fprintln(s.Out, a.Name+": "+keptWords(kept))
+		return err
+	})
+	cmd.Flags().StringVar(&limit, "limit", "", "how much the account may keep: 50GiB, 1073741824, none, or default (MILLRACE_ACCOUNT_STORAGE)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().BoolVar(&check, "check", false, "add up all records first, and fail unless that is what is kept count of")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// keptWords says what an account keeps.
+func keptWords(kept account.Storage) string {
+	text := fmt.Sprintf("keeps %s in %d files, no limit", account.Size(kept.Bytes), kept.Files)
+	if kept.Limit == 0 {
+		return text
+	}
+	text = fmt.Sprintf("keeps %s of %s in %d files", account.Size(kept.Bytes), account.Size(kept.Limit), kept.Files)
+	if kept.Full() {
+		text += ": full, nothing more is taken"
+	}
+	return text
+}
+
+func setStorage(ctx context.Context, pool *pgxpool.Pool, a account.Account, limit, reason string) (account.Account, error) {
+	if reason == "" {
+		return a, errors.New("a change needs a reason: --reason TEXT")
+	}
+	var wanted account.StorageLimit
+	switch limit {
+	case "default":
+	case "none":
+		wanted.Bytes = new(int64)
+	default:
+		bytes, err := account.ParseSize(limit)
+		if err != nil || bytes == 0 {
+			return a, fmt.Errorf("--limit takes a size such as 50GiB or 1073741824, none, or default, not %q", inspect.Clean(limit))
+		}
+		wanted.Bytes = &bytes
+	}
+	events, err := shell.EventStore(pool)
+	if err != nil {
+		return a, err
+	}
+	return postgres.NewSubscriptions(pool, events).Change(ctx, account.Change{Account: a.ID, Storage: &wanted, Actor: shell.Operator(), Reason: reason})
+}
+
+func checkStorage(ctx context.Context, storage *postgres.Storage, a account.Account) error {
+	counted, kept, err := storage.Recount(ctx, a.ID)
+	if err == nil && counted != kept {
+		err = fmt.Errorf("the records of %s are %d bytes in %d files, and %d bytes in %d files are kept count of", inspect.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
+	}
+	return err
+}
+
+func showAccountCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ACCOUNT", Short: "Show an account: tier, subscription, storage, credit, models", Args: cobra.ExactArgs(1),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			a, err := operate.Account(ctx, pool, args[0])
+			if err != nil {
+				return err
+			}
+			kept, err := postgres.NewStorage(pool, s.Config.AccountLimit).Kept(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			balance, err := postgres.NewCredits(pool, nil).Balance(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(map[string]any{
+					"id": a.ID, "name": a.Name, "tier": a.Tier, "active": a.Active, "suspended": a.Suspended, "created_at": a.CreatedAt,
+					"storage": kept, "credit": balance, "router": !a.Access.Off, "allowed": a.Access.Models, "denied": a.Access.Denied,
+				})
+			}
+			p := s.Printer()
+			p.Field("account", a.ID, inspect.Bold)
+			p.Field("name", a.Name, inspect.Plain)
+			p.Field("tier", string(a.Tier), inspect.Plain)
+			p.Field("standing", standing(a), inspect.Plain)
+			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", inspect.Plain)
+			p.Field("storage", keptWords(kept), inspect.Plain)
+			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), inspect.Plain)
+			return p.Err()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func standing(a account.Account) string {
+	switch {
+	case a.Suspended:
+		return "suspended: no key and no token is accepted"
+	case !a.Active:
+		return "inactive: it reads and submits nothing"
+	}
+	return "active"
+}

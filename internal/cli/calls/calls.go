@@ -1,0 +1,252 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/cli/show"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate"
+	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/usage"
+)
+
+var printedCalls = show.Commands[call.Call]{Kind: records.Calls, Print: printCall}
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "calls",
+		Short: "List model calls, and show what happened to one",
+		Long: `Answer what happened to a model call from its recorded facts. An ID may be shortened to its
+first characters, four at least, while no other call begins with them.`,
+		Example: `  millrace calls list --status failed,unknown
+  millrace calls show 62e89ef5
+  millrace calls timeline 62e89ef5
+  millrace calls show 62e89ef5 --workflow
+  millrace calls usage --since 168h
+  millrace calls reconcile 62e89ef5 --charged 0.04 --reason "seen on the provider's bill"`,
+	}
+	s.DatabaseFlags(cmd)
+	cmd.AddCommand(listCalls(s), printedCalls.Show(s), printedCalls.Events(s), printedCalls.Timeline(s), printedCalls.Diff(s), callUsage(s), reconcileCall(s), replayCalls(s))
+	return cmd
+}
+
+func listCalls(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	f := operatecalls.Filter{Limit: 20}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List model calls, newest first", Args: cobra.NoArgs,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			names, err := operate.AccountNames(ctx, pool)
+			if err != nil {
+				return err
+			}
+			if err := records.LimitOf(f.Limit, operatecalls.MaxListed); err != nil {
+				return err
+			}
+			page, err := operatecalls.List(ctx, pool, names, f)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(append([]call.Call{}, page.Calls...)) // none is [], not null
+			}
+			p := s.Printer()
+			printCalls(p, page.Calls, names)
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringSliceVar(&f.States, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
+	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
+	cmd.Flags().StringVar(&f.Model, "model", "", "<provider>/<model>; default: any")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most, up to 1,000")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printCalls(p *inspect.Printer, found []call.Call, names map[string]string) {
+	if len(found) == 0 {
+		p.Line("no call matches", inspect.Faint)
+		return
+	}
+	rows := make([][]inspect.Cell, len(found))
+	for i, c := range found {
+		name := c.Account
+		if names[name] != "" {
+			name = names[name]
+		}
+		rows[i] = []inspect.Cell{
+			{Text: string(c.ID)},
+			{Text: string(c.State), Style: callStyle(c.State)},
+			{Text: c.Model},
+			{Text: inspect.Clean(name)},
+			{Text: c.AcceptedAt.Format(time.DateTime)},
+			{Text: lasted(c), Right: true},
+			{Text: dollars(c.Charged), Right: true},
+			{Text: remarkOn(c)},
+		}
+	}
+	p.Table([]string{"ID", "STATE", "MODEL", "ACCOUNT", "ACCEPTED", "TOOK", "CHARGED", ""}, rows)
+}
+
+func callStyle(s call.State) inspect.Style {
+	switch s {
+	case call.Succeeded:
+		return inspect.Good
+	case call.Failed, call.Unknown:
+		return inspect.Bad
+	case call.Dispatching, call.Running, call.Answered, call.Canceled:
+		return inspect.Notice
+	case call.Parked, call.Admitted:
+	}
+	return inspect.Plain
+}
+
+func lasted(c call.Call) string {
+	if c.EndedAt == nil {
+		return "–"
+	}
+	return inspect.Span(c.EndedAt.Sub(c.AcceptedAt))
+}
+
+func dollars(micros *int64) string {
+	if micros == nil {
+		return "–"
+	}
+	return "$" + credit.Dollars(*micros)
+}
+
+func remarkOn(c call.Call) string {
+	switch {
+	case c.Failure != nil:
+		return c.Failure.Type
+	case c.LetGo && !c.State.Final():
+		return "its caller is gone"
+	case c.Canceling && !c.State.Final():
+		return "asked to stop"
+	}
+	return ""
+}
+
+func printCall(p *inspect.Printer, c call.Call) {
+	p.Field("call", string(c.ID), inspect.Bold)
+	p.Field("state", string(c.State), callStyle(c.State))
+	p.Field("model", c.Model, inspect.Plain)
+	p.Field("account", inspect.Clean(c.Account), inspect.Plain)
+	p.Field("delivery", fmt.Sprintf("%s, %s, idempotency key: %t", c.Mode, c.API, c.Keyed), inspect.Plain)
+	p.Field("accepted", c.AcceptedAt.Format(time.RFC3339Nano), inspect.Plain)
+	for _, m := range []struct {
+		name string
+		at   *time.Time
+	}{{"admitted", c.AdmittedAt}, {"sent", c.SentAt}, {"ended", c.EndedAt}} {
+		if m.at != nil {
+			p.Field(m.name, fmt.Sprintf("%s (+%s)", m.at.Format(time.RFC3339Nano), inspect.Span(m.at.Sub(c.AcceptedAt))), inspect.Plain)
+		}
+	}
+	p.Field("request", fmt.Sprintf("%d bytes, %s", c.Request.Size, c.Request.Ref), inspect.Plain)
+	if c.Answer != nil {
+		p.Field("answer", fmt.Sprintf("%d bytes, %s, %s", c.Answer.Size, inspect.Clean(c.Answer.ContentType), c.Answer.Ref), inspect.Plain)
+	}
+	if c.Handle != "" {
+		p.Field("handle", inspect.Clean(c.Handle), inspect.Plain)
+	}
+	p.Field("held", "$"+credit.Dollars(c.Held), inspect.Plain)
+	p.Field("charged", dollars(c.Charged), inspect.Plain)
+	if c.Failure != nil {
+		p.Field("failure", fmt.Sprintf("%s (%d): %s", c.Failure.Type, c.Failure.Status, inspect.Clean(c.Failure.Detail)), inspect.Bad)
+	}
+	if c.State == call.Unknown && c.Charged == nil {
+		p.Line("It was sent and nobody knows what became of it. Look for it at the provider, then: millrace calls reconcile", inspect.Notice)
+	}
+}
+
+func callUsage(s *shell.Shell) *cobra.Command {
+	since, account := operatecalls.UsageSince, ""
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "usage", Short: "Add up calls and charges by day, account and model", Args: cobra.NoArgs,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			names, err := operate.AccountNames(ctx, pool)
+			if err != nil {
+				return err
+			}
+			days, err := operatecalls.UsedSince(ctx, pool, names, account, since)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(days)
+			}
+			p := s.Printer()
+			printUsage(p, days, names)
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringVar(&since, "since", since, "ended in the last 24h, 720h, …, or after a time (2026-01-02T15:04:05Z)")
+	cmd.Flags().StringVar(&account, "account", "", "name or id of an account; default: all")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printUsage(p *inspect.Printer, days []usage.Day, names map[string]string) {
+	rows := make([][]inspect.Cell, len(days))
+	for i, d := range days {
+		name := d.Account
+		if names[name] != "" {
+			name = names[name]
+		}
+		rows[i] = []inspect.Cell{{Text: d.Day.Format(time.DateOnly)}, {Text: inspect.Clean(name)}, {Text: d.Model}}
+		for _, n := range []int64{d.Succeeded, d.Failed, d.Canceled, d.Unknown} {
+			rows[i] = append(rows[i], inspect.Cell{Text: fmt.Sprint(n), Right: true})
+		}
+		rows[i] = append(rows[i], inspect.Cell{Text: fmt.Sprint(d.Bytes), Right: true}, inspect.Cell{Text: "$" + credit.Dollars(d.Charged), Right: true})
+	}
+	p.Table([]string{"DAY", "ACCOUNT", "MODEL", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN", "BYTES", "CHARGED"}, rows)
+}
+
+func reconcileCall(s *shell.Shell) *cobra.Command {
+	charged, reason := "", ""
+	cmd := &cobra.Command{
+		Use:   "reconcile ID --charged DOLLARS --reason WORDS",
+		Short: "Settle a call of unknown outcome by what the provider took for it",
+		Long: `A call that was on the wire when its process died is never sent again, and the credit held
+for it stays held: nobody here knows whether the provider ran it. Look at the provider, then
+settle the call: with the amount, or with 0 to give all of the hold back.`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			micros, err := credit.ParseDollars(charged)
+			if err != nil || micros < 0 {
+				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)
+			}
+			events, err := shell.EventStore(pool)
+			if err != nil {
+				return err
+			}
+			store := postgres.NewCalls(pool, events, postgres.NewCredits(pool, events))
+			c, err := operatecalls.Settle(ctx, pool, store, args[0], micros, eventlog.Meta{Actor: shell.Operator(), Reason: reason})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.Out, "call %s is settled for $%s\n", c.ID, credit.Dollars(micros))
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&charged, "charged", "", "what the call cost, in US dollars")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	for _, name := range []string{"charged", "reason"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	return cmd
+}

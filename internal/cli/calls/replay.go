@@ -1,0 +1,70 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/cli/show"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/projections/calls"
+)
+
+func replayCalls(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	q := calls.Query{Limit: 100}
+	cmd := &cobra.Command{
+		Use: "replay [ID...]", Short: "Replay the workflows of model calls against this binary, before a deployment",
+		Long: `Download the workflow history of each named call, or of the newest ones, from Temporal and replay it
+against the workflow code of this binary. The exit code is 1 if any diverges, and also if there is
+nothing to replay. Nothing is changed; no provider is asked anything.`,
+		Example: "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			if err := records.LimitOf(q.Limit, operatecalls.MaxListed); err != nil {
+				return err
+			}
+			found, err := operatecalls.CallsToReplay(ctx, pool, args, q)
+			if err != nil {
+				return err
+			}
+			return replayCallHistories(ctx, s, found, asJSON)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.Model, "model", "", "<provider>/<model>; default: any")
+	f.IntVar(&q.Limit, "limit", q.Limit, "how many at most, newest first, up to 1,000")
+	s.EngineFlags(cmd)
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func replayCallHistories(ctx context.Context, s *shell.Shell, found []call.Call, asJSON bool) error {
+	c, err := s.Temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	log, err := s.Logger()
+	if err != nil {
+		return err
+	}
+	all := make([]engine.Replayed, len(found))
+	step := shell.Progress(s.Err, "replay", "calls")
+	for i, one := range found {
+		workflow := one.ID.WorkflowID(max(1, one.Run))
+		if all[i], err = engine.ReplayChain(ctx, c, sdklog.NewStructuredLogger(log), workflow, ""); err != nil {
+			return fmt.Errorf("call %s: %w", one.ID, err)
+		}
+		if step != nil {
+			step(int64(i+1), int64(len(found)))
+		}
+	}
+	return show.PrintReplayed(s, all, asJSON)
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/accounts"
+	"github.com/millrace-dev/millrace/internal/cli/assets"
+	"github.com/millrace-dev/millrace/internal/cli/calls"
+	"github.com/millrace-dev/millrace/internal/cli/doctor"
+	"github.com/millrace-dev/millrace/internal/cli/events"
+	"github.com/millrace-dev/millrace/internal/cli/histories"
+	"github.com/millrace-dev/millrace/internal/cli/jobs"
+	"github.com/millrace-dev/millrace/internal/cli/models"
+	"github.com/millrace-dev/millrace/internal/cli/nodes"
+	"github.com/millrace-dev/millrace/internal/cli/queue"
+	"github.com/millrace-dev/millrace/internal/cli/service"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/cli/views"
+	"github.com/millrace-dev/millrace/internal/cli/webhooks"
+	"github.com/millrace-dev/millrace/internal/config"
+)
+
+// Command returns the whole command line. lookup reads the environment (os.LookupEnv).
+func Command(stdout, stderr io.Writer, lookup func(string) (string, bool)) *cobra.Command {
+	s := &shell.Shell{Out: stdout, Err: stderr, Lookup: lookup}
+	s.Config, s.ConfigErr = config.Load(lookup)
+	root := &cobra.Command{
+		Use:   "millrace",
+		Short: "Durable jobs for node graphs: one binary, one base URL",
+		Long: `Millrace runs ComfyUI-format node graphs as durable jobs.
+
+An accepted job survives the crash of any process. Every step is a recorded fact
+that can be inspected, replayed and retried. Existing clients work by changing
+their base URL.
+
+Start with:  millrace dev`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(s.ConfigErr, refuseEmpty(cmd))
+		},
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.PersistentFlags().StringVar(&s.Config.Logs, "log", s.Config.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")
+	root.PersistentFlags().StringVar(&s.Config.LogFormat, "log-format", s.Config.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
+	root.AddCommand(service.Dev(s), service.Serve(s), service.Migrate(s), views.Command(s),
+		accounts.Command(s), accounts.Keys(s), histories.Command(s), nodes.Command(s), versionCommand(s))
+	root.AddCommand(models.Command(s), service.Simulator(s))
+	root.AddCommand(jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), queue.Command(s), webhooks.Command(s), doctor.Command(s))
+	finish(root)
+	return root
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	var asJSON, compare, sure bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check everything that a deployment stands on, with remedies",
+		Long: `Check the database, its schema, the views, the outbox, held slots, the clock, the disk,
+Temporal and the workers. Nothing is changed. The exit code is 1 if a check fails;
+warnings alone leave it 0.
+
+PostgreSQL and Temporal are two stores. After either was restored from a backup, --reconcile finds what
+they do not agree on: jobs that run without a workflow are started again, workflows of jobs that the
+log does not have are ended, rows without a stream are dropped. Without --yes it only shows what it
+would do.`,
+		Example: "  millrace doctor\n  millrace doctor --reconcile\n  millrace doctor --reconcile --yes",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if compare {
+				return compareStores(cmd.Context(), s, sure, asJSON)
+			}
+			findings := examine(cmd.Context(), s)
+			failed := 0
+			for _, f := range findings {
+				if f.Status == doctor.Failing {
+					failed++
+				}
+			}
+			if err := report(s, findings, asJSON); err != nil {
+				return err
+			}
+			if failed > 0 {
+				return fmt.Errorf("%d of %d checks failed", failed, len(findings))
+			}
+			return nil
+		},
+	}
+	s.DatabaseFlags(cmd)
+	s.EngineFlags(cmd)
+	cmd.Flags().StringVar(&s.Config.TaskQueue, "task-queue", s.Config.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
+	cmd.Flags().BoolVar(&compare, "reconcile", false, "compare PostgreSQL with Temporal, as after a restore")
+	cmd.Flags().BoolVar(&sure, "yes", false, "with --reconcile: do what it found")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
+	if asJSON {
+		return s.PrintJSON(doctor.Examined{Checks: findings})
+	}
+	p := s.Printer()
+	styles := map[string]inspect.Style{doctor.Healthy: inspect.Good, doctor.Warning: inspect.Notice, doctor.Failing: inspect.Bad}
+	var rows [][]inspect.Cell
+	for _, f := range findings {
+		rows = append(rows, []inspect.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
+		if f.Remedy != "" {
+			rows = append(rows, []inspect.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: inspect.Bold}})
+		}
+	}
+	p.Table([]string{"", "CHECK", ""}, rows)
+	return p.Err()
+}
+
+// examine runs every check whose ground holds: without a database there is nothing in it to look at.
+func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
+	findings := []doctor.Finding{doctor.ThisVersion(app.Version)}
+	pool, dbErr := s.Database(ctx) // also finds the servers of a running dev
+	if dbErr != nil {
+		findings = append(findings, doctor.Finding{Check: "database", Status: doctor.Failing, Detail: operate.OneLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
+	} else {
+		defer pool.Close()
+		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Teller(pool).Blobs))...)
+	}
+	findings = append(findings, doctor.RunChecks(ctx, doctor.DiskChecks(s.Config))...)
+	c, err := s.Temporal()
+	if err != nil {
+		return append(findings, doctor.Finding{Check: "temporal", Status: doctor.Failing, Detail: operate.OneLine(err), Remedy: "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
+	}
+	defer c.Close()
+	return append(findings, doctor.RunChecks(ctx, doctor.TemporalChecks(s.Config, c))...)
+}

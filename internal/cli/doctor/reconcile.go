@@ -1,0 +1,95 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/reconcile"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// reconcile shows what the two stores do not agree on, and with sure mends it.
+func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error {
+	pool, err := s.Database(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	c, err := s.Temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	events, err := shell.EventStore(pool)
+	if err != nil {
+		return err
+	}
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return err
+	}
+	jobs := postgres.NewJobs(pool, events)
+	r := reconcile.Reconciler{
+		Ops:    &operatejobs.Service{Pool: pool, Types: types, Events: events, Jobs: jobs, Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}}},
+		Client: c, Tiers: app.Tiers{Cfg: s.Config, Accounts: postgres.NewAccounts(pool).Account}, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
+		Calls: postgres.NewCalls(pool, events, postgres.NewCredits(pool, events)), Assets: postgres.NewAssets(pool, events),
+	}
+	found, err := r.Compare(ctx)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	if step := shell.Progress(s.Err, "reconcile", "repairs"); sure {
+		for i := range found {
+			if err := found[i].Do(ctx); err != nil {
+				failed++
+				found[i].Error = operate.OneLine(err)
+			}
+			if step != nil {
+				step(int64(i+1), int64(len(found)))
+			}
+		}
+	}
+	return errors.Join(printRepairs(s, found, asJSON), reconciled(len(found), failed, sure))
+}
+
+func reconciled(found, failed int, sure bool) error {
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %d could not be mended", failed, found)
+	case found > 0 && !sure:
+		return fmt.Errorf("nothing was changed: give --yes to mend these %d", found)
+	}
+	return nil
+}
+
+func printRepairs(s *shell.Shell, found []reconcile.Repair, asJSON bool) error {
+	if asJSON {
+		if found == nil {
+			found = []reconcile.Repair{}
+		}
+		return s.PrintJSON(map[string]any{"repairs": found})
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(s.Out, "PostgreSQL and Temporal agree: nothing to do")
+		return err
+	}
+	var rows [][]inspect.Cell
+	for _, r := range found {
+		rows = append(rows, []inspect.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}}, []inspect.Cell{{}, {Text: "→ " + r.Action, Style: inspect.Bold}})
+		if r.Error != "" {
+			rows = append(rows, []inspect.Cell{{Text: "    not mended: " + r.Error, Style: inspect.Bad}})
+		}
+	}
+	p := s.Printer()
+	p.Table([]string{"OF", "FOUND"}, rows)
+	return p.Err()
+}

@@ -1,0 +1,212 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "histories",
+		Short: "Export workflow histories, and replay them against this binary",
+		Example: `  millrace histories export 79a79cef --dir hist
+  millrace histories replay hist`,
+	}
+	cmd.AddCommand(exportCommand(s), replayCommand(s))
+	return cmd
+}
+
+func exportCommand(s *shell.Shell) *cobra.Command {
+	dir, name := ".", ""
+	cmd := &cobra.Command{
+		Use:   "export JOB|WORKFLOW...",
+		Short: "Save workflow histories as JSON files",
+		Long: `Save the workflow history of each job's first run, or of any workflow by its id, as DIR/ID.json; what
+continues it, as with large graphs, as DIR/ID-2.json and so on. Such a file replays with
+"millrace histories replay", also on another machine and without a server. The id of a job may be
+shortened to its first characters, four at least.`,
+		Example: `  millrace histories export 79a79cef --dir hist
+  millrace histories export 79a79cef --dir workflows/testdata/histories --name simple`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if name != "" && len(ids) > 1 {
+				return errors.New("--name goes with one job only")
+			}
+			if name != filepath.Base(name) && name != "" {
+				return fmt.Errorf("--name is the name of a file in --dir, not %q", name)
+			}
+			c, err := s.Temporal()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			step := shell.Progress(s.Err, "export", "histories")
+			for i, text := range ids {
+				if err := export(cmd.Context(), s, c, text, dir, name); err != nil {
+					return err
+				}
+				if step != nil {
+					step(int64(i+1), int64(len(ids)))
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", dir, "directory of the files")
+	cmd.Flags().StringVar(&name, "name", name, "name of the file instead of the job's id")
+	s.DatabaseFlags(cmd)
+	s.EngineFlags(cmd)
+	return cmd
+}
+
+// workflowOf returns the workflow that a text names: that of the first run of the job whose id begins so, or the one
+// whose id it is. The database is asked only where the id of a job is not whole.
+func workflowOf(ctx context.Context, s *shell.Shell, text string) (name, workflow string, err error) {
+	if id, err := job.ParseID(text); err == nil {
+		return text, id.WorkflowID(1), nil
+	}
+	if _, _, err := records.IDRange("job", text); err != nil || strings.HasPrefix(text, "job-") {
+		return strings.ReplaceAll(text, string(filepath.Separator), "_"), text, nil
+	}
+	pool, err := s.Database(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	defer pool.Close()
+	id, err := jobs.FindJob(ctx, pool, text)
+	return string(id), id.WorkflowID(1), err
+}
+
+// export saves the history of the workflow that text names, from its first execution on.
+func export(ctx context.Context, s *shell.Shell, c client.Client, text, dir, name string) error {
+	file, workflow, err := workflowOf(ctx, s, text)
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		file = strings.TrimSuffix(name, ".json")
+	}
+	execution, err := engine.FirstExecution(ctx, c, workflow)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		events, next, err := engine.DownloadHistory(ctx, c, workflow, execution)
+		if err != nil {
+			return fmt.Errorf("read the history of workflow %s: %w", workflow, err)
+		}
+		part := file
+		if n > 1 {
+			part += fmt.Sprintf("-%d", n)
+		}
+		if err := saveHistory(s, events, filepath.Join(dir, part+".json")); err != nil || next == "" {
+			return err
+		}
+		execution = next
+	}
+}
+
+func saveHistory(s *shell.Shell, events *historypb.History, path string) error {
+	raw, err := protojson.MarshalOptions{Indent: " "}.Marshal(events)
+	if err != nil {
+		return fmt.Errorf("encode a history for %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.Out, path)
+	return err
+}
+
+func replayCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "replay FILE|DIR...",
+		Short: "Replay exported histories against this binary's workflows",
+		Long: `Replay exported histories against the workflow code of this binary and report each
+one that takes another course. The exit code is 1 if any does, or cannot be read: run it
+before a deployment, on histories of the running one. A history in which nothing was
+done yet is said to be empty: it replays under any code.`,
+		Example: `  millrace histories replay hist
+  millrace histories replay hist --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, err := engine.HistoryFiles(args)
+			if err != nil {
+				return err
+			}
+			return replayFiles(s, files, asJSON)
+		},
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func replayFiles(s *shell.Shell, files []string, asJSON bool) error {
+	log, err := s.Logger()
+	if err != nil {
+		return err
+	}
+	all := make([]engine.ReplayedFile, len(files))
+	step := shell.Progress(s.Err, "replay", "histories")
+	for i, file := range files {
+		all[i] = engine.ReplayFile(sdklog.NewStructuredLogger(log), file)
+		if step != nil {
+			step(int64(i+1), int64(len(files)))
+		}
+	}
+	return printReplayedFiles(s, all, asJSON)
+}
+
+func printReplayedFiles(s *shell.Shell, all []engine.ReplayedFile, asJSON bool) error {
+	counts := map[string]int{}
+	styles := map[string]inspect.Style{"replays": inspect.Good, "diverges": inspect.Bad, "unreadable": inspect.Bad, "empty": inspect.Notice}
+	var rows [][]inspect.Cell
+	for _, r := range all {
+		counts[r.Result]++
+		rows = append(rows, []inspect.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.File}, {Text: r.Step}})
+		if r.Detail != "" {
+			rows = append(rows, []inspect.Cell{{}, {Text: r.Detail}})
+		}
+	}
+	if asJSON {
+		if err := s.PrintJSON(all); err != nil {
+			return err
+		}
+	} else {
+		p := s.Printer()
+		p.Table([]string{"", "FILE", "STEP"}, rows)
+		if err := p.Err(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case counts["diverges"] > 0:
+		return fmt.Errorf("%d of %d histories diverge: running jobs would fail under this binary", counts["diverges"], len(all))
+	case counts["unreadable"] > 0:
+		return fmt.Errorf("%d of %d files cannot be read as histories", counts["unreadable"], len(all))
+	case counts["replays"] == 0:
+		return errors.New("there is nothing to replay: no step of these workflows was done yet")
+	}
+	return nil
+}

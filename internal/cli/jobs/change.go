@@ -1,0 +1,275 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+)
+
+// selection is which jobs a command is about: those named, or those a filter finds.
+type selection struct {
+	filter       operatejobs.Filter
+	failed       bool
+	dryRun, sure bool
+	asJSON       bool
+	reason       string
+	actor        string
+}
+
+func (sel *selection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	sel.filter.Limit = 1000
+	f.BoolVar(&sel.failed, "failed", false, "those that failed; short for --status failed")
+	f.StringSliceVar(&sel.filter.States, "status", nil, "those in one of these states")
+	f.StringVar(&sel.filter.Account, "account", "", "those of an account, by name or id")
+	f.StringVar(&sel.filter.Since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
+	f.StringVar(&sel.filter.Class, "class", "", "those in which a node of this class ran or failed")
+	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "how many at most, newest first")
+	f.BoolVar(&sel.dryRun, "dry-run", false, "show what would become of each job, and change nothing")
+	f.BoolVar(&sel.sure, "yes", false, "do it: jobs found by a filter are only shown without")
+	f.StringVar(&sel.reason, "reason", "", "why, for the record")
+	f.StringVar(&sel.actor, "actor", "", "who, for the record; default: this user on this machine")
+	shell.JSONFlag(cmd, &sel.asJSON)
+}
+
+func (sel *selection) filtered() bool {
+	f := sel.filter
+	return sel.failed || len(f.States) > 0 || f.Account != "" || f.Since != "" || f.Class != ""
+}
+
+func (sel *selection) by() operate.Attribution {
+	if sel.actor != "" {
+		return operate.Attribution{Actor: "operator:" + sel.actor, Reason: sel.reason}
+	}
+	return operate.Attribution{Actor: shell.Operator(), Reason: sel.reason}
+}
+
+// pick returns the jobs, in order of their submission, oldest first.
+func (sel *selection) pick(ctx context.Context, pool *pgxpool.Pool, args []string) ([]job.ID, error) {
+	if len(args) > 0 == sel.filtered() {
+		return nil, errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
+	}
+	if len(args) > 0 {
+		return operatejobs.FindJobs(ctx, pool, args)
+	}
+	if sel.failed {
+		sel.filter.States = append(sel.filter.States, string(job.Failed))
+	}
+	now, err := operate.Now(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	names, err := operate.AccountNames(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	found, err := operatejobs.Search(ctx, pool, names, now, sel.filter)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+	}
+	ids := make([]job.ID, len(found))
+	for i, j := range found {
+		ids[len(found)-1-i] = j.ID
+	}
+	return ids, nil
+}
+
+// step is what a command does to one job.
+type step func(context.Context, job.ID) (operatejobs.Outcome, error)
+
+// change carries one command out on the jobs that are meant. verb is what it does, as in "retry"; steps gives what does
+// it, and what only looks whether it would be done.
+func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, verb string, steps func(*operatejobs.Service) (do, would step)) error {
+	return s.OnJobs(ctx, func(ops *operatejobs.Service) error {
+		ids, err := sel.pick(ctx, ops.Pool, args)
+		if err != nil {
+			return err
+		}
+		do, would := steps(ops)
+		if sel.dryRun || len(args) == 0 && !sel.sure {
+			err = wouldChange(ctx, s, sel, ids, verb, would)
+		} else {
+			var all []operatejobs.Outcome
+			all, err = operatejobs.Each(ctx, ids, shell.Progress(s.Err, verb, "jobs"), do)
+			err = errors.Join(err, printOutcomes(s, all, sel.asJSON, len(ids)))
+		}
+		if len(args) == 0 && len(ids) == sel.filter.Limit {
+			fmt.Fprintf(s.Err, "these are the newest %d that match, and there may be more: --limit takes up to %d\n", len(ids), operatejobs.MaxListed) //nolint:errcheck // a remark
+		}
+		return err
+	})
+}
+
+// wouldChange shows what a command would do. Without --dry-run that is an error: nothing was done.
+func wouldChange(ctx context.Context, s *shell.Shell, sel *selection, ids []job.ID, verb string, would step) error {
+	all, err := operatejobs.WouldEach(ctx, ids, shell.Progress(s.Err, "look at", "jobs"), would)
+	if err := errors.Join(err, printOutcomes(s, all, sel.asJSON, len(all))); err != nil {
+		return err
+	}
+	meant := 0
+	for _, o := range all {
+		if o.Done == "would "+verb {
+			meant++
+		}
+	}
+	switch {
+	case sel.dryRun:
+		return nil
+	case meant == 0:
+		return fmt.Errorf("nothing was changed, and there is nothing to %s", verb)
+	case meant == 1:
+		return fmt.Errorf("nothing was changed: give --yes to %s this job", verb)
+	}
+	return fmt.Errorf("nothing was changed: give --yes to %s these %d jobs", verb, meant)
+}
+
+// printOutcomes shows what became of each job. The error tells how many were refused.
+func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant int) error {
+	refused := meant - len(all)
+	var rows [][]inspect.Cell
+	for _, o := range all {
+		style := inspect.Good
+		switch o.Done {
+		case "refused":
+			style = inspect.Bad
+			refused++
+		case "would be refused":
+			style = inspect.Bad
+		}
+		detail := o.Detail
+		if o.Retry != "" {
+			detail = string(o.Retry) + " " + detail
+		}
+		if style == inspect.Bad {
+			rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {}}, []inspect.Cell{{Text: "    " + detail}})
+			continue
+		}
+		rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {Text: detail}})
+	}
+	if asJSON {
+		if err := s.PrintJSON(all); err != nil {
+			return err
+		}
+	} else {
+		p := s.Printer()
+		p.Table([]string{"JOB", "OUTCOME", ""}, rows)
+		if err := p.Err(); err != nil {
+			return err
+		}
+	}
+	if refused == 1 && meant == 1 && len(all) == 1 {
+		return fmt.Errorf("the job was left as it is: %s", all[0].Detail)
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d of %d jobs were left as they are", refused, meant)
+	}
+	return nil
+}
+
+func retryJobs(s *shell.Shell) *cobra.Command {
+	var sel selection
+	var from, credentialEnv string
+	var sets []string
+	var none, again bool
+	cmd := &cobra.Command{
+		Use: "retry ID... | --failed [--since 24h] …", Short: "Run jobs again, as new jobs that name their origin",
+		Long: `Make a new job from the submission of each job that is meant. The old job stays as it is; the
+new one records which job it came from, who asked for it and why. What is still valid is reused;
+--from-node has that node, and all that read from it, run anew.
+
+A job whose graph calls a partner's model with a credential needs one again: that of the old job
+was deleted when it ended. Jobs found by a filter are only shown unless --yes is given, and those
+that were retried before are passed over unless --again is.`,
+		Example: `  millrace jobs retry 62e89ef5 --from-node 7 --set 3.seed=42 --reason "bad seed"
+  SERVICE_KEY=… millrace jobs retry 62e89ef5 --credential-env SERVICE_KEY
+  millrace jobs retry --failed --since 24h --class SaveImage --dry-run`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r := job.Retry{FromNode: from, NoCredential: none, Actor: sel.by().Actor, Reason: sel.reason}
+		for _, text := range sets {
+			a, err := job.ParseAssignment(text)
+			if err != nil {
+				return err
+			}
+			r.Set = append(r.Set, a)
+		}
+		if credentialEnv != "" {
+			if r.Credential, _ = s.Lookup(credentialEnv); r.Credential == "" {
+				return fmt.Errorf("there is nothing in the variable %s", credentialEnv)
+			}
+		}
+		return change(cmd.Context(), s, &sel, args, "retry", func(ops *operatejobs.Service) (do, would step) {
+			of := func(retry func(context.Context, job.Retry) (operatejobs.Outcome, error)) step {
+				return func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
+					r.Of = id
+					return retry(ctx, r)
+				}
+			}
+			if again || len(args) > 0 {
+				return of(ops.Retry), of(ops.WouldRetry)
+			}
+			return of(ops.RetryOnce), of(ops.WouldRetryOnce)
+		})
+	}
+	sel.flags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&from, "from-node", "", "run this node, and all that read from it, anew")
+	f.StringArrayVar(&sets, "set", nil, "change an input: node.input=value, where value is JSON or a text; may be repeated")
+	f.StringVar(&credentialEnv, "credential-env", "", "environment variable with the credential of the services that the graph calls")
+	f.BoolVar(&none, "no-credential", false, "the graph needs no credential, though one came with it")
+	f.BoolVar(&again, "again", false, "also those that a filter finds and that were retried before")
+	return cmd
+}
+
+func cancelJobs(s *shell.Shell) *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use: "cancel ID... | --status queued [--account ACCOUNT] …", Short: "Cancel jobs that wait or run",
+		Long: `Cancel jobs: those that wait at once, those that run as soon as their nodes stop. Jobs found by a
+filter are only shown unless --yes is given.`,
+		Example: `  millrace jobs cancel 62e89ef5 --reason "asked for by its owner"
+  millrace jobs cancel --status queued,running --account acme --yes`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return change(cmd.Context(), s, &sel, args, "cancel", func(ops *operatejobs.Service) (do, would step) {
+			return func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
+				return ops.Cancel(ctx, id, sel.by())
+			}, ops.WouldCancel
+		})
+	}
+	sel.flags(cmd)
+	return cmd
+}
+
+func requeueJobs(s *shell.Shell) *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use: "requeue ID... | --status running [--since 24h] …", Short: "Start runs again that the workflow engine forgot",
+		Long: `Start the runs again of jobs that hold a slot and that nothing runs, as after a loss of the workflow
+engine's database. A run that the engine knows goes on as it is: asking for it again changes nothing.
+What a run had recorded is not recorded again, and its files keep their names.`,
+		Example: `  millrace jobs requeue 62e89ef5 --reason "engine restored"`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return change(cmd.Context(), s, &sel, args, "requeue", func(ops *operatejobs.Service) (do, would step) {
+			return func(ctx context.Context, id job.ID) (operatejobs.Outcome, error) {
+				return ops.Requeue(ctx, id, sel.by())
+			}, ops.WouldRequeue
+		})
+	}
+	sel.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,127 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/cli/show"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List jobs, and show what happened to one",
+		Long: `Answer what happened to a job from its recorded facts. An ID may be shortened to its
+first characters, four at least, while no other job begins with them.`,
+		Example: `  millrace jobs list --status failed --since 24h
+  millrace jobs show 62e89ef5
+  millrace jobs show 62e89ef5 --at 7
+  millrace jobs timeline 62e89ef5`,
+	}
+	s.DatabaseFlags(cmd)
+	cmd.AddCommand(listJobs(s), showJob(s), jobEvents(s), jobTimeline(s), diffJobs(s))
+	cmd.AddCommand(retryJobs(s), cancelJobs(s), requeueJobs(s), replayJobs(s))
+	return cmd
+}
+
+func showJob(s *shell.Shell) *cobra.Command {
+	var at string
+	var asJSON, workflow bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show the state of a job, now or at any version or time",
+		Long: `Show the state of a job as its facts fold, now or with --at as it was at a version or a
+time. With --workflow, show its facts beside the events of its workflow in Temporal.`,
+		Example: `  millrace jobs show 62e89ef5 --at 7
+  millrace jobs show 62e89ef5 --at 2026-01-02T15:04:05Z
+  millrace jobs show 62e89ef5 --workflow`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			h, whole, err := s.Teller(pool).At(ctx, args[0], at)
+			if err != nil {
+				return err
+			}
+			if workflow {
+				return show.Workflow(ctx, s, h, h.Facts, engine.ExecutionsOf(h), asJSON)
+			}
+			if asJSON {
+				return s.PrintJSON(h.Fold())
+			}
+			p := s.Printer()
+			p.State(h, len(whole.Facts))
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringVar(&at, "at", at, "a version (12) or a time (2026-01-02T15:04:05Z)")
+	cmd.Flags().BoolVar(&workflow, "workflow", workflow, "the facts beside the events of the workflow")
+	s.EngineFlags(cmd)
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func jobEvents(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "events ID", Short: "List every fact of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			h, err := s.Teller(pool).History(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(h)
+			}
+			p := s.Printer()
+			p.Events(h)
+			return p.Err()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func jobTimeline(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "timeline ID", Short: "Show where the time of a job went: waits, nodes, attempts, workers", Args: cobra.ExactArgs(1),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			t, err := s.Teller(pool).Measure(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(t)
+			}
+			p := s.Printer()
+			p.Timeline(t)
+			return p.Err()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func diffJobs(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "diff ID ID", Short: "Show how two jobs differ: graph, course, results, times", Args: cobra.ExactArgs(2),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			c, err := s.Teller(pool).Compare(ctx, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(c)
+			}
+			p := s.Printer()
+			p.Comparison(c)
+			return p.Err()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,75 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/cli/show"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
+)
+
+func replayJobs(s *shell.Shell) *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use: "replay ID... | --since 24h | --failed …", Short: "Replay the workflows of jobs against this binary, before a deployment",
+		Long: `Download the workflow history of each job that is meant from Temporal and replay it against the
+workflow code of this binary. A history that takes another course is reported with the step at which
+it does. The exit code is 1 if any diverges, and also if there is nothing to replay, so that a
+pipeline does not pass for want of histories. Nothing is changed.`,
+		Example: `  millrace jobs replay --since 24h --limit 500
+  millrace jobs replay 62e89ef5 --json`,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			ids, err := sel.pick(ctx, pool, args)
+			if err != nil {
+				return err
+			}
+			return replayHistories(ctx, s, pool, ids, sel.asJSON)
+		}),
+	}
+	f := cmd.Flags()
+	sel.filter.Limit = 1000
+	f.BoolVar(&sel.failed, "failed", false, "those that failed; short for --status failed")
+	f.StringSliceVar(&sel.filter.States, "status", nil, "those in one of these states")
+	f.StringVar(&sel.filter.Account, "account", "", "those of an account, by name or id")
+	f.StringVar(&sel.filter.Since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
+	f.StringVar(&sel.filter.Class, "class", "", "those in which a node of this class ran or failed")
+	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "how many at most, newest first")
+	s.EngineFlags(cmd)
+	shell.JSONFlag(cmd, &sel.asJSON)
+	return cmd
+}
+
+func replayHistories(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, ids []job.ID, asJSON bool) error {
+	c, err := s.Temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	log, err := s.Logger()
+	if err != nil {
+		return err
+	}
+	var all []engine.Replayed
+	step := shell.Progress(s.Err, "replay", "jobs")
+	for i, id := range ids {
+		h, err := jobs.History(ctx, pool, string(id))
+		if err != nil {
+			return err
+		}
+		found, err := engine.ReplayRuns(ctx, c, sdklog.NewStructuredLogger(log), h)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
+		if step != nil {
+			step(int64(i+1), int64(len(ids)))
+		}
+	}
+	return show.PrintReplayed(s, all, asJSON)
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+// secretFlags are those whose default, read from the environment, must not be shown by --help.
+var secretFlags = []string{"token", "admin-token", "database-url", "secret-key"}
+
+// finish gives every command the same manners: no secrets in its help, mistakes that name the help, and no
+// success for a word that is no command.
+func finish(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var value *pflag.InvalidValueError
+		if errors.As(err, &value) {
+			err = fmt.Errorf("--%s takes %s, not %q", value.GetFlag().Name, kindOf(value.GetFlag()), value.GetValue())
+		}
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	})
+	polish(root)
+}
+
+func polish(cmd *cobra.Command) {
+	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		for _, name := range secretFlags {
+			if f := set.Lookup(name); f != nil {
+				f.DefValue = ""
+			}
+		}
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return asUsed(cmd, args, check(cmd, args)) }
+	}
+	if cmd.HasSubCommands() && cmd.RunE == nil && cmd.Run == nil {
+		cmd.Args = commandsOnly
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range cmd.Commands() {
+		polish(sub)
+	}
+}
+
+// asUsed says how a command is called that was given other arguments than it takes.
+func asUsed(cmd *cobra.Command, args []string, wrong error) error {
+	if wrong == nil {
+		return nil
+	}
+	given := "nothing was given"
+	if len(args) > 0 {
+		given = fmt.Sprintf("%d given, the last %q", len(args), inspect.Clean(args[len(args)-1]))
+	}
+	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	if use == cmd.CommandPath() {
+		use += ", without arguments"
+	}
+	return fmt.Errorf("usage: %s (%s); see %s --help", use, given, cmd.CommandPath())
+}
+
+// narrowing are the flags that say less than everything. Given without a value, as by a script whose variable is
+// unset, they would say everything, and the command would act on what nobody meant.
+var narrowing = []string{
+	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env", "event", "allow", "deny",
+}
+
+// refuseEmpty refuses narrowing flags that are given empty.
+func refuseEmpty(cmd *cobra.Command) error {
+	for _, name := range narrowing {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.Trim(f.Value.String(), "[] ") == "" {
+			return fmt.Errorf("--%s is empty: give it a value, or leave it away; see %s --help", name, cmd.CommandPath())
+		}
+	}
+	return nil
+}
+
+// commandsOnly refuses a word that is none of the commands below cmd.
+func commandsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+}
+
+// kindOf names what a flag takes.
+func kindOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int", "int64":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a duration such as 30s or 720h"
+	case "stringToString":
+		return "NAME=VALUE"
+	default:
+		return "a " + f.Value.Type()
+	}
+}

@@ -1,0 +1,100 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+// Whatever keeps a command from its work is told in one line with what to do about it, and without passwords.
+func TestADatabaseThatCannotBeUsedIsNamedInOneLine(t *testing.T) {
+	t.Parallel()
+	here, err := pgx.ParseConfig(pgtest.Server(t))
+	require.NoError(t, err)
+	missing := "postgres://" + here.User + ":geheim@/nosuchdatabase?host=" + here.Host + "&sslmode=disable"
+	for name, tc := range map[string]struct{ url, want string }{
+		"nobody listens":   {"postgres://u:geheim@127.0.0.1:1/x", "no PostgreSQL at 127.0.0.1:1: connect: connection refused; start it, or correct DATABASE_URL"},
+		"no such host":     {"postgres://u:geheim@db.invalid/x", "no PostgreSQL at db.invalid:5432: "},
+		"no such database": {missing, "refuses: database \"nosuchdatabase\" does not exist; correct DATABASE_URL"},
+		"no URL":           {"postgres://u:geheim@:x/y", "database URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, args := range [][]string{
+				{"views", "list", "--database-url", tc.url},
+				{"serve", "--roles", "api", "--addr", "127.0.0.1:0", "--database-url", tc.url, "--temporal-address", "127.0.0.1:1", "--data", t.TempDir()},
+			} {
+				_, err := run(t, args...)
+				require.Error(t, err)
+				text := cli.Message(err)
+				require.Contains(t, text, tc.want, args[0])
+				require.NotContains(t, text, "\n")
+				require.NotContains(t, text, "geheim")
+			}
+		})
+	}
+	require.Equal(t, "one; two", cli.Message(errors.Join(errors.New("one"), errors.New("two"))))
+}
+
+func TestMistakesOnTheCommandLineNameTheHelp(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		`--max-nodes takes a whole number, not "many"; see millrace dev --help`:                                  {"dev", "--max-nodes", "many"},
+		`unknown flag: --nodes; see millrace dev --help`:                                                         {"dev", "--nodes", "3"},
+		`millrace has no command "dve"; see millrace --help`:                                                     {"dve"},
+		`millrace jobs has no command "lst"; see millrace jobs --help`:                                           {"jobs", "lst"},
+		`usage: millrace jobs show ID (nothing was given); see millrace jobs show --help`:                        {"jobs", "show"},
+		`usage: millrace jobs diff ID ID (1 given, the last "62e8"); see millrace jobs diff --help`:              {"jobs", "diff", "62e8"},
+		`usage: millrace jobs list, without arguments (1 given, the last "acme"); see millrace jobs list --help`: {"jobs", "list", "acme"},
+		`--account is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                 {"jobs", "cancel", "--status", "queued", "--account", "", "--yes"},
+		`--status is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                  {"jobs", "cancel", "--status", "", "--account", "acme", "--yes"},
+		`--account is empty: give it a value, or leave it away; see millrace queue pause --help`:                 {"queue", "pause", "--account", "", "--reason", "x"},
+		`--from-node is empty: give it a value, or leave it away; see millrace jobs retry --help`:                {"jobs", "retry", "62e8", "--from-node", ""},
+		"whose keys? give --account NAME; see `millrace accounts list`":                                          {"keys", "create"},
+	} {
+		_, err := run(t, args...)
+		require.EqualError(t, err, want)
+	}
+	out, err := run(t, "jobs")
+	require.NoError(t, err)
+	require.Contains(t, out, "timeline", "a group alone shows its commands")
+}
+
+// A refusal is told without the database's words for it; of what broke, the cause is told too.
+func TestARefusalIsToldWithoutItsCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("ERROR: duplicate key (SQLSTATE 23505)")
+	for want, err := range map[string]error{
+		"create: it exists":   fmt.Errorf("create: %w", fault.Wrap(cause, fault.Conflict, "", "it exists")),
+		"no such key":         fault.Wrap(cause, fault.NotFound, "", "no such key"),
+		"not a tier":          fault.Wrap(errors.New("not a tier"), fault.Invalid, "", "not a tier"),
+		"not read: eof":       fault.Wrap(errors.New("eof"), fault.Invalid, "", "not read"),
+		"it is away: refused": fault.Wrap(errors.New("refused"), fault.Unavailable, "", "it is away"),
+		"plain":               errors.New("plain"),
+	} {
+		require.Equal(t, want, cli.Message(err))
+	}
+}
+
+// Defaults in a help text come from the environment; secrets there stay out of it.
+func TestHelpShowsNoSecrets(t *testing.T) {
+	t.Parallel()
+	secrets := map[string]string{
+		"MILLRACE_TOKEN": "geheim", "MILLRACE_ADMIN_TOKEN": "geheim", "DATABASE_URL": "postgres://u:geheim@h/x", "MILLRACE_SECRET_KEY": "geheim",
+	}
+	for _, args := range [][]string{{"dev", "--help"}, {"serve", "--help"}, {"jobs", "list", "--help"}, {"accounts", "create", "--help"}, {"doctor", "--help"}} {
+		var out bytes.Buffer
+		cmd := cli.Command(&out, &out, func(name string) (string, bool) { v, ok := secrets[name]; return v, ok })
+		cmd.SetArgs(args)
+		require.NoError(t, cmd.ExecuteContext(t.Context()))
+		require.NotContains(t, out.String(), "geheim", args)
+	}
+}

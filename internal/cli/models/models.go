@@ -1,0 +1,105 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "models [ID]", Short: "List the models of the catalog, or describe one", Args: cobra.MaximumNArgs(1),
+		Long: `List the models of the catalog: the built-in ones and those of MILLRACE_CATALOG. A model whose
+credential is not in the environment is not enabled.`,
+		Example: "  millrace models\n  millrace models bfl/flux-2-pro\n  millrace models check ./models",
+		RunE: func(_ *cobra.Command, args []string) error {
+			snapshot, err := load(s, nil)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return listModels(s.Out, snapshot, s.Lookup)
+			}
+			m, ok := snapshot.Find(args[0])
+			if !ok {
+				near := snapshot.Suggest(args[0], func(*catalog.Model) bool { return true })
+				return fmt.Errorf("there is no model %q%s", args[0], perhaps(near))
+			}
+			return describeModel(s.Out, m, s.Lookup)
+		},
+	}
+	cmd.AddCommand(checkModels(s))
+	return cmd
+}
+
+func checkModels(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "check DIR...", Short: "Check catalog files, with the line and field of every mistake", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, dirs []string) error {
+			snapshot, err := load(s, dirs)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.Out, "good: %d models with the built-in ones\n", len(snapshot.Models()))
+			return err
+		},
+	}
+}
+
+// catalog reads the catalog with more directories; the simulator's models are always shown.
+func load(s *shell.Shell, dirs []string) (*catalog.Snapshot, error) {
+	r := s.Config.Router
+	simulator := r.Simulator
+	if simulator == "" {
+		simulator = "http://127.0.0.1"
+	}
+	c, err := catalog.Load(catalog.Options{Dirs: append(append([]string{}, r.Catalog...), dirs...), Bases: r.Bases, Simulator: simulator})
+	if err != nil {
+		return nil, err
+	}
+	return c.Snapshot(), nil
+}
+
+func perhaps(near []string) string {
+	if len(near) == 0 {
+		return "; `millrace models` lists all"
+	}
+	return ", perhaps " + strings.Join(near, " or ")
+}
+
+func listModels(out io.Writer, s *catalog.Snapshot, lookup func(string) (string, bool)) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := fmt.Fprintln(w, "MODEL\tPROTOCOL\tTITLE\tENABLED"); err != nil {
+		return err
+	}
+	for _, m := range s.Models() {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.ID, m.Protocol, m.Title, enabled(m, lookup)); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+func enabled(m *catalog.Model, lookup func(string) (string, bool)) string {
+	if missing := m.Missing(lookup); len(missing) > 0 {
+		return "set " + strings.Join(missing, ", ")
+	}
+	return "yes"
+}
+
+func describeModel(out io.Writer, m *catalog.Model, lookup func(string) (string, bool)) error {
+	hosting := "the provider's addresses stay"
+	if m.Hosted() {
+		hosting = fmt.Sprintf("%s, for %s", strings.Join(m.Hosting.Assets, ", "), m.Hosting.Lifetime)
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n\nprovider   %s\nprotocol   %s\nenabled    %s\nhosted     %s\nrefusals   charged: %s\ndocs       %s\nexample    %s\n",
+		m.ID, m.Title, m.Base, m.Protocol, enabled(m, lookup), hosting, m.Billing.ChargesOnPolicyRejection, cmp.Or(m.Docs, "-"), cmp.Or(string(m.Example), "-"))
+	return err
+}

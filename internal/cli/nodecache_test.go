@@ -1,0 +1,19 @@
+package cli_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+)
+
+// The cache shows files in the first half of their life only; with the settings as delivered its entries end
+// before that does.
+func TestFilesOutliveWhatTheNodeCacheSaysOfThem(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	require.Greater(t, job.OutputRetention(c.JobRetention)/2, c.CacheAge)
+	require.GreaterOrEqual(t, job.OutputRetention(c.JobRetention)/2, c.JobRetention, "a job that is shown a file may live as long")
+}

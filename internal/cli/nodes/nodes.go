@@ -1,0 +1,163 @@
+package nodes
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/standard"
+)
+
+//go:generate go run ../../../cmd/millrace nodes --markdown ../../../docs
+
+func Command(s *shell.Shell) *cobra.Command {
+	markdown := ""
+	cmd := &cobra.Command{
+		Use: "nodes [CLASS]", Short: "List the native node classes, or describe one", Args: cobra.MaximumNArgs(1),
+		Example: "  millrace nodes\n  millrace nodes ImageScale",
+		RunE: func(_ *cobra.Command, args []string) error {
+			classes, err := standard.Registry(&ffmpeg.Tool{}) // described also where it is not installed
+			if err != nil {
+				return err
+			}
+			if markdown != "" {
+				return writePages(markdown)
+			}
+			if len(args) == 1 {
+				c, ok := classes.Lookup(args[0])
+				if !ok {
+					return fmt.Errorf("there is no native class %q; `millrace nodes` lists all", args[0])
+				}
+				return writeNode(s.Out, c)
+			}
+			return listNodes(s.Out, classes)
+		},
+	}
+	cmd.Flags().StringVar(&markdown, "markdown", markdown, "write the reference pages (nodes.md, nodes/*.md) into this directory")
+	return cmd
+}
+
+func listNodes(out io.Writer, classes *node.Registry) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range classes.Classes() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Category, firstSentence(c.Description)) //nolint:errcheck // flushed below
+	}
+	return w.Flush()
+}
+
+func firstSentence(text string) string {
+	sentence, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(sentence, ".")
+}
+
+// writePages writes a page for each family of classes, and one that leads there.
+func writePages(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, "nodes"), 0o755); err != nil { //nolint:gosec // documentation
+		return err
+	}
+	var index strings.Builder
+	index.WriteString("# Native node classes\n\nGenerated from the definitions by `make generate`; `GET /api/object_info` serves the same.\n" +
+		"Those of sound and video are there where ffmpeg is (`MILLRACE_FFMPEG`). What results are held against is said with each class.\n")
+	for _, family := range standard.Families(&ffmpeg.Tool{}) { // described also where it is not installed
+		fmt.Fprintf(&index, "\n## [%s](nodes/%s.md)\n\n%d classes.\n\n| Class | Category | Does | Results |\n|---|---|---|---|\n", family.Title, family.Name, len(family.Classes))
+		var page strings.Builder
+		fmt.Fprintf(&page, "# %s\n\nGenerated from the definitions by `make generate`. All families: [nodes.md](../nodes.md).\n", family.Title)
+		for _, c := range family.Classes {
+			fmt.Fprintf(&index, "| [%s](nodes/%s.md#%s) | %s | %s | %s |\n", c.Name, family.Name, anchor(c.Name), c.Category, cell(firstSentence(c.Description)), standard.ReferenceOf(c.Name))
+			if err := writeNode(&page, c); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "nodes", family.Name+".md"), []byte(page.String()), 0o644); err != nil { //nolint:gosec // documentation
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "nodes.md"), []byte(index.String()), 0o644) //nolint:gosec // documentation
+}
+
+// anchor is the name of a heading in a link.
+func anchor(heading string) string { return strings.ToLower(strings.ReplaceAll(heading, " ", "-")) }
+
+// writeNode describes one class in Markdown.
+func writeNode(out io.Writer, c *node.Class) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s\n\n%s\n\nCategory %s. Results: %s.\n", c.Name, c.Description, c.Category, standard.ReferenceOf(c.Name).Describe())
+	if c.OutputNode {
+		b.WriteString("\nAn output node: a graph needs at least one.\n")
+	}
+	if len(c.Inputs) > 0 {
+		b.WriteString("\n| Input | Type | Default | Range or choices | |\n|---|---|---|---|---|\n")
+	}
+	for _, in := range c.Inputs {
+		if in.Section == node.Hidden {
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s | %s |\n", in.Name, optional(in), in.Type, shownDefault(in), bounds(in), cell(in.Tooltip))
+	}
+	var outputs []string
+	for _, o := range c.Outputs {
+		name := string(o.Type)
+		if o.Name != "" && o.Name != name {
+			name += " `" + o.Name + "`"
+		}
+		if o.IsList {
+			name += " (list)"
+		}
+		outputs = append(outputs, name)
+	}
+	if len(outputs) > 0 {
+		fmt.Fprintf(&b, "\nOutputs: %s\n", strings.Join(outputs, ", "))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func optional(in node.Input) string {
+	text := ""
+	if in.Section == node.Optional {
+		text += " (optional)"
+	}
+	if in.Lazy {
+		text += " (lazy)"
+	}
+	return text
+}
+
+func shownDefault(in node.Input) string {
+	switch {
+	case in.Default == nil && in.Type == node.Combo && len(in.Options) > 0:
+		return in.Options[0]
+	case in.Default == nil:
+		return ""
+	case in.Default == "":
+		return `""`
+	default:
+		return cell(fmt.Sprint(in.Default))
+	}
+}
+
+func bounds(in node.Input) string {
+	switch {
+	case in.Folder != "":
+		return fmt.Sprintf("a file of folder %s", in.Folder)
+	case len(in.Options) > 0:
+		return cell(strings.Join(in.Options, ", "))
+	case in.Min != nil && in.Max != nil:
+		return fmt.Sprintf("%v to %v", in.Min, in.Max)
+	default:
+		return ""
+	}
+}
+
+// cell keeps a text within its cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
+}

@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Pause, drain, stop and resume queues of jobs",
+		Long: `Pause, drain, stop and resume the queue of one account, or of all without --account. Running
+jobs go on in any case. Every process acts on it at once, and it outlasts restarts; who did so and
+why is recorded. The stricter of an account's own mode and that of all counts.
+
+  paused    accepts jobs and keeps them waiting
+  draining  refuses new jobs and works off those that wait
+  stopped   refuses new jobs and keeps those that wait`,
+		Example: `  millrace queue pause --account acme --reason "investigating outputs"
+  millrace queue drain --reason "maintenance at 20:00"
+  millrace queue resume --reason "done"
+  millrace queue status`,
+	}
+	s.DatabaseFlags(cmd)
+	cmd.AddCommand(
+		setQueue(s, "pause", gate.Paused, "Accept jobs and keep them waiting"),
+		setQueue(s, "drain", gate.Draining, "Refuse new jobs and work off those that wait"),
+		setQueue(s, "stop", gate.Stopped, "Refuse new jobs and keep those that wait"),
+		setQueue(s, "resume", gate.Open, "Accept jobs and start them"),
+		queueStatus(s),
+	)
+	return cmd
+}
+
+func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.Command {
+	var owner, reason string
+	cmd := &cobra.Command{
+		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			if reason == "" {
+				return errors.New("give a --reason: it is recorded, for those who ask later")
+			}
+			scope, err := queueScope(ctx, pool, owner)
+			if err != nil {
+				return err
+			}
+			events, err := shell.EventStore(pool)
+			if err != nil {
+				return err
+			}
+			st, err := postgres.NewQueues(pool, events).Set(ctx, gate.Change{Account: scope, Mode: mode, Actor: shell.Operator(), Reason: reason})
+			if err != nil {
+				return err
+			}
+			return printQueues(ctx, s, pool, []gate.State{st})
+		}),
+	}
+	cmd.Flags().StringVar(&owner, "account", owner, "name or id of an account; default: all")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+// queueScope returns the id of the account of that name or id, gate.All for "".
+func queueScope(ctx context.Context, pool *pgxpool.Pool, text string) (string, error) {
+	if text == "" {
+		return gate.All, nil
+	}
+	a, err := operate.Account(ctx, pool, text)
+	return a.ID, err
+}
+
+func queueStatus(s *shell.Shell) *cobra.Command {
+	var owner string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status [--account ACCOUNT]", Short: "Show what queues do, since when and why", Args: cobra.NoArgs,
+		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+			states, err := queueStates(ctx, pool, owner)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(states)
+			}
+			return printQueues(ctx, s, pool, states)
+		}),
+	}
+	cmd.Flags().StringVar(&owner, "account", owner, "name or id of an account; default: all")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]gate.State, error) {
+	queues := postgres.NewQueues(pool, nil)
+	if owner == "" {
+		return queues.States(ctx, doctor.MaxQueues)
+	}
+	scope, err := queueScope(ctx, pool, owner)
+	if err != nil {
+		return nil, err
+	}
+	st, err := queues.State(ctx, scope)
+	return []gate.State{st}, err
+}
+
+func printQueues(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, states []gate.State) error {
+	names, err := operate.AccountNames(ctx, pool)
+	if err != nil {
+		return err
+	}
+	names[gate.All] = "(all)"
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ACCOUNT\tMODE\tQUEUED\tRUNNING\tSINCE\tBY\tREASON") //nolint:errcheck // Flush tells
+	for _, st := range states {
+		name, since := st.Account, "-"
+		if n, ok := names[st.Account]; ok {
+			name = n
+		}
+		if st.Since != nil {
+			since = st.Since.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", inspect.Clean(name), st.Mode, st.Queued, st.Running, since, inspect.Clean(st.Actor), inspect.Clean(st.Reason)) //nolint:errcheck // Flush tells
+	}
+	return w.Flush()
+}

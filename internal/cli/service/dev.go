@@ -1,0 +1,42 @@
+package service
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+)
+
+func Dev(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Start everything on this machine and serve",
+		Long: `Start a private PostgreSQL, a private Temporal server with its Web UI, and all
+roles of Millrace in this process. Everything is kept under --data and survives a
+crash of any part; Ctrl-C stops all of it.
+
+DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
+		Example: `  millrace dev
+  millrace dev --addr 127.0.0.1:9000 --data ./data
+  MILLRACE_TOKEN=secret millrace dev --auth token --addr 0.0.0.0:8188`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := s.Logger()
+			if err != nil {
+				return err
+			}
+			if v, ok := s.Lookup("MILLRACE_STOP_AFTER"); !ok || v == "" {
+				s.Config.StopAfter = devStopAfter
+			}
+			return app.Dev(cmd.Context(), s.Config, log, s.Out)
+		},
+	}
+	serverFlags(s, cmd)
+	return cmd
+}
+
+// devStopAfter is how long local mode waits for what runs when it is stopped and nothing else is set: somebody
+// sits before it, and what is cut off goes on at the next start.
+const devStopAfter = 2 * time.Second

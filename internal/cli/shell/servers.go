@@ -1,0 +1,146 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// findServers completes the configuration from a running `millrace dev` on the same data directory.
+func (s *Shell) findServers() error {
+	if s.Config.DatabaseURL != "" && s.Config.TemporalAddress != "" {
+		return nil
+	}
+	raw, err := os.ReadFile(app.AddressFile(s.Config.DataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var a app.Addresses
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return fmt.Errorf("%s: %w", app.AddressFile(s.Config.DataDir), err)
+	}
+	if s.Config.DatabaseURL == "" {
+		s.Config.DatabaseURL = a.DatabaseURL
+	}
+	if s.Config.TemporalAddress == "" {
+		s.Config.TemporalAddress = a.TemporalAddress
+	}
+	if s.Config.Router.Simulator == "" {
+		s.Config.Router.Simulator = a.Simulator
+	}
+	return nil
+}
+
+// DatabaseFlags are those of commands that work on the database.
+func (s *Shell) DatabaseFlags(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.StringVar(&s.Config.DatabaseURL, "database-url", s.Config.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: that of a running millrace dev")
+	f.StringVar(&s.Config.DataDir, "data", s.Config.DataDir, "data directory of that millrace dev (MILLRACE_DATA)")
+}
+
+// Database opens the database that a command works on.
+func (s *Shell) Database(ctx context.Context) (*pgxpool.Pool, error) {
+	if err := s.findServers(); err != nil {
+		return nil, err
+	}
+	if s.Config.DatabaseURL == "" {
+		return nil, fmt.Errorf("no database: set DATABASE_URL, or start `millrace dev` with its data in %s (--data)", s.Config.DataDir)
+	}
+	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4})
+}
+
+// EngineFlags say where the engine is.
+func (s *Shell) EngineFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.Config.TemporalAddress, "temporal-address", s.Config.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
+	cmd.Flags().StringVar(&s.Config.TemporalNamespace, "temporal-namespace", s.Config.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+}
+
+func (s *Shell) Temporal() (client.Client, error) {
+	if err := s.findServers(); err != nil {
+		return nil, err
+	}
+	if s.Config.TemporalAddress == "" {
+		return nil, fmt.Errorf("no Temporal: set TEMPORAL_ADDRESS, or start `millrace dev` with its data in %s (--data)", s.Config.DataDir)
+	}
+	c, err := client.Dial(client.Options{HostPort: s.Config.TemporalAddress, Namespace: s.Config.TemporalNamespace})
+	if err != nil {
+		return nil, fmt.Errorf("no Temporal at %s: %w", s.Config.TemporalAddress, err)
+	}
+	return c, nil
+}
+
+// jobsWork is a command on the database.
+type Work func(ctx context.Context, pool *pgxpool.Pool, args []string) error
+
+func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		pool, err := s.Database(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		return work(cmd.Context(), pool, args)
+	}
+}
+
+// OnJobs opens what commands on jobs need. Intents are left to the relays of the processes that run.
+func (s *Shell) OnJobs(ctx context.Context, work func(*jobs.Service) error) error {
+	return s.Opened(ctx, func(in *app.Instance) error {
+		service, err := in.JobService()
+		if err != nil {
+			return err
+		}
+		return work(in.Operations(service))
+	})
+}
+
+// Opened gives work the parts of a process that has no role and runs nothing.
+func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) error {
+	pool, err := s.Database(ctx) // also finds the servers of a running dev
+	if err != nil {
+		return err
+	}
+	pool.Close()
+	if _, err := os.Stat(s.Config.DataDir); s.Config.SecretKey == "" && errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(operate.ErrNoDataDir, fault.NotFound, "", "%s is not on this machine: run this where the service runs, or give --data", s.Config.DataDir)
+	}
+	in, err := app.Open(ctx, s.Config, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return work(in)
+}
+
+// EventStore is the log of a command that records facts. Other processes learn of them by their poll.
+func EventStore(pool *pgxpool.Pool) (*postgres.EventStore, error) {
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return postgres.NewEventStore(pool, types, nil), nil
+}
+
+// Teller is that of a command, on a machine that may not have the data directory.
+func (s *Shell) Teller(pool *pgxpool.Pool) jobs.Histories {
+	return jobs.Histories{Pool: pool, Blobs: func(ctx context.Context) (blob.Store, error) { return app.ExistingBlobs(ctx, s.Config, pool) }}
+}

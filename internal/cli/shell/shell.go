@@ -1,0 +1,106 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+// Shell is what every command is given: the configuration and where to write.
+type Shell struct {
+	Config    config.Config
+	ConfigErr error
+	Out, Err  io.Writer
+	Lookup    func(string) (string, bool)
+}
+
+// Logger returns the process's logger as configured.
+func (s *Shell) Logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.Config.Logs)); err != nil {
+		return nil, fmt.Errorf("log level %q is not one of debug, info, warn, error", s.Config.Logs)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch s.Config.LogFormat {
+	case "json":
+		return slog.New(slog.NewJSONHandler(s.Err, opts)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(s.Err, opts)), nil
+	default:
+		return nil, fmt.Errorf("log format %q is neither text nor json", s.Config.LogFormat)
+	}
+}
+
+func JSONFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "complete, for programs")
+}
+
+// Printer draws colours where somebody looks: on a terminal, unless NO_COLOR is set.
+func (s *Shell) Printer() *inspect.Printer {
+	colour := false
+	if f, ok := s.Out.(*os.File); ok {
+		info, err := f.Stat()
+		colour = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	for _, name := range []string{"NO_COLOR", "TERM"} {
+		if v, ok := s.Lookup(name); ok && (name == "NO_COLOR" && v != "" || v == "dumb") {
+			colour = false
+		}
+	}
+	return &inspect.Printer{Out: s.Out, Colour: colour}
+}
+
+// PrintJSON writes a value indented, without secrets.
+func (s *Shell) PrintJSON(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	enc := json.NewEncoder(s.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(inspect.Redact(raw))
+}
+
+// Operator names who runs a command, for the facts that it records: user and machine.
+func Operator() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return "operator:" + name + "@" + host
+}
+
+// Progress shows a bar on a terminal and nothing elsewhere; unit is what is counted.
+func Progress(w io.Writer, what, unit string) func(done, total int64) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	var bar *progressbar.ProgressBar
+	return func(done, total int64) {
+		if bar == nil {
+			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+				progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit), progressbar.OptionShowCount(),
+				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		}
+		bar.ChangeMax64(total)
+		bar.Set64(done) //nolint:errcheck // drawing only
+	}
+}

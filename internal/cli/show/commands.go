@@ -1,0 +1,114 @@
+package show
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+)
+
+// Workflow shows facts and workflow events in one order of time; whole is the history or story that JSON shows.
+func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Fact, runs []engine.Execution, asJSON bool) error {
+	c, err := s.Temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	steps, missing, err := engine.WorkflowSteps(ctx, c, runs)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return s.PrintJSON(engine.WithWorkflow{Told: whole, Workflow: steps, Forgotten: missing})
+	}
+	p := s.Printer()
+	p.SideBySide(facts, steps)
+	for _, id := range missing {
+		p.Line("Temporal does not know workflow "+id+": it never began, or its retention has passed", inspect.Notice)
+	}
+	return p.Err()
+}
+
+// printed is a kind with how its state is printed.
+type Commands[S any] struct {
+	records.Kind[S]
+	Print func(*inspect.Printer, S)
+}
+
+func (k Commands[S]) Show(s *shell.Shell) *cobra.Command {
+	var at string
+	var asJSON, workflow bool
+	cmd := &cobra.Command{
+		Use: "show ID", Args: cobra.ExactArgs(1), Short: "Show the state of one, now or at any version or time",
+		Long: `Show the state as its facts fold, now or with --at as it was at a version or a time. With --workflow,
+show its facts beside the events of its workflow in Temporal.`,
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			t, err := k.At(ctx, pool, args[0], at)
+			if err != nil {
+				return err
+			}
+			switch {
+			case workflow:
+				return Workflow(ctx, s, t, t.Facts, k.Workflows(t.State()), asJSON)
+			case asJSON:
+				return s.PrintJSON(t.State())
+			}
+			p := s.Printer()
+			k.Print(p, t.State())
+			return p.Err()
+		}),
+	}
+	cmd.Flags().StringVar(&at, "at", "", "a version (12) or a time (2026-01-02T15:04:05Z); default: now")
+	cmd.Flags().BoolVar(&workflow, "workflow", false, "the facts beside the events of the workflow")
+	s.EngineFlags(cmd)
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
+	return Answer(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StoryFacts[S],
+		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Story[S], error) {
+			return k.Story(ctx, pool, args[0])
+		})
+}
+
+func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
+	return Answer(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
+		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Phases, error) {
+			return k.Phases(ctx, pool, args[0])
+		})
+}
+
+func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
+	return Answer(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StoryComparison,
+		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.StoryComparison, error) {
+			return k.Compare(ctx, pool, args[0], args[1])
+		})
+}
+
+// told is a command about n stories: tell answers, and print is for people.
+func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *pgxpool.Pool, []string) (T, error)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(n),
+		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+			answer, err := tell(ctx, pool, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(answer)
+			}
+			p := s.Printer()
+			print(p, answer)
+			return p.Err()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}

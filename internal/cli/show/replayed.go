@@ -1,0 +1,41 @@
+package show
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
+	counts := map[string]int{}
+	var rows [][]inspect.Cell
+	styles := map[string]inspect.Style{"replays": inspect.Good, "diverges": inspect.Bad, "forgotten": inspect.Notice}
+	for _, r := range all {
+		counts[r.Result]++
+		rows = append(rows, []inspect.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.Workflow}, {Text: r.Step}})
+		if r.Detail != "" {
+			rows = append(rows, []inspect.Cell{{}, {}, {Text: r.Detail}})
+		}
+	}
+	if asJSON {
+		if err := s.PrintJSON(all); err != nil {
+			return err
+		}
+	} else {
+		p := s.Printer()
+		p.Table([]string{"", "WORKFLOW", "STEP"}, rows)
+		if err := p.Err(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case counts["diverges"] > 0:
+		return fmt.Errorf("%d of %d histories diverge: running jobs would fail under this binary", counts["diverges"], len(all))
+	case counts["replays"] == 0:
+		return errors.New("there is no history to replay: these jobs never began, or Temporal's retention has passed")
+	}
+	return nil
+}

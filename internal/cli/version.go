@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+)
+
+func versionCommand(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version and what it was built with", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			revision := "unknown"
+			if info, ok := debug.ReadBuildInfo(); ok {
+				for _, setting := range info.Settings {
+					if setting.Key == "vcs.revision" {
+						revision = setting.Value
+					}
+				}
+			}
+			_, err := fmt.Fprintf(s.Out, "millrace %s (%s, %s/%s, revision %s)\n", app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision)
+			return err
+		},
+	}
+}

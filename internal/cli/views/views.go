@@ -1,0 +1,196 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/projections"
+)
+
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "views",
+		Short: "List, check and rebuild the views",
+		Long: `The views are what polls are answered from. Each is folded from the event log and can
+be folded again: beside the live one, which goes on serving, and swapped in at the end.`,
+	}
+	s.DatabaseFlags(cmd)
+	cmd.AddCommand(listViews(s), rebuildViews(s), resumeViews(s))
+	return cmd
+}
+
+func listViews(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "Show each view, how far it has come, and what is halted", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withFollowers(cmd.Context(), s, "", func(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) error {
+				shown, err := operateviews.Status(ctx, pool, all)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return s.PrintJSON(shown)
+				}
+				p := s.Printer()
+				printViews(p, shown)
+				return p.Err()
+			})
+		},
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printViews(p *inspect.Printer, shown []operateviews.View) {
+	var rows [][]inspect.Cell
+	for _, v := range shown {
+		style := inspect.Plain
+		if len(v.Halted) > 0 {
+			style = inspect.Bad
+		}
+		rows = append(rows, []inspect.Cell{
+			{Text: v.Name}, {Text: fmt.Sprint(v.Position), Right: true}, {Text: fmt.Sprint(v.Behind), Right: true}, {Text: fmt.Sprint(len(v.Halted)), Style: style},
+		})
+		for _, h := range v.Halted {
+			rows = append(rows, []inspect.Cell{{Text: fmt.Sprintf("  %s at %d", h.Stream, h.Position), Style: inspect.Bad}}, []inspect.Cell{{Text: "    " + h.Error}})
+		}
+	}
+	p.Table([]string{"VIEW", "POSITION", "BEHIND", "HALTED STREAMS"}, rows)
+}
+
+func rebuildViews(s *shell.Shell) *cobra.Command {
+	compare, asJSON, reason := false, false, ""
+	cmd := &cobra.Command{
+		Use:   "rebuild [NAME]",
+		Short: "Fold a view again from the log, or all of them",
+		Long: `Fold one view, or all of them, again from the start of the log. The live view goes on
+serving and is replaced at the same position in one moment. An interrupted rebuild
+changes nothing.
+
+With --check nothing is replaced: the rebuilt rows are compared with the live ones, byte
+for byte at the same position. The exit code is 1 if they differ.`,
+		Example: "  millrace views rebuild\n  millrace views rebuild jobs_v1 --check",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return withViews(cmd.Context(), s, name, func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
+				all, problems := []operateviews.Result{}, []error{}
+				for _, p := range chosen {
+					do := func() (operateviews.Result, error) { return rebuild(ctx, s, pool, p, reason) }
+					if compare {
+						do = func() (operateviews.Result, error) { return checkView(ctx, s, pool, p) }
+					}
+					one, err := do()
+					problems = append(problems, err)
+					if one.View == "" {
+						continue
+					}
+					if all = append(all, one); !asJSON {
+						problems = append(problems, one.Say(s.Out, compare))
+					}
+				}
+				if asJSON {
+					problems = append(problems, s.PrintJSON(all))
+				}
+				return errors.Join(problems...)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&compare, "check", compare, "compare only; replace nothing")
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func rebuild(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, p projections.Projection, reason string) (operateviews.Result, error) {
+	events, err := shell.EventStore(pool)
+	if err != nil {
+		return operateviews.Result{}, err
+	}
+	service := operateviews.Service{Pool: pool, Events: events}
+	return service.RebuildView(ctx, p, shell.Progress(s.Err, p.Name(), "events"), operate.Attribution{Actor: shell.Operator(), Reason: reason})
+}
+
+func checkView(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, p projections.Projection) (operateviews.Result, error) {
+	out, err := operateviews.Check(ctx, pool, p, shell.Progress(s.Err, p.Name(), "events"))
+	if err == nil && len(out.Differences) > 0 {
+		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), out.Position, p.Name())
+	}
+	return out, err
+}
+
+func resumeViews(s *shell.Shell) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was mended", Args: cobra.ExactArgs(2),
+		Long: "Fold the facts of a halted stream that were held back, and let it go on. Who did so and why is recorded.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withFollowers(cmd.Context(), s, args[0], func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
+				events, err := shell.EventStore(pool)
+				if err != nil {
+					return err
+				}
+				service := operateviews.Service{Pool: pool, Events: events}
+				if err := service.ResumeStream(ctx, chosen[0], args[1], operate.Attribution{Actor: shell.Operator(), Reason: reason}); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(s.Out, "%s goes on with %s\n", args[0], args[1])
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// onViews is work on the database and some of what a projector runs.
+type onViews func(context.Context, *pgxpool.Pool, []projections.Projection) error
+
+// withViews calls work with the database and the named view, or all of them.
+func withViews(ctx context.Context, s *shell.Shell, name string, work onViews) error {
+	all, err := operateviews.All()
+	if err != nil {
+		return err
+	}
+	return withChosen(ctx, s, all, name, work)
+}
+
+// withFollowers is withViews of everything that a projector runs.
+func withFollowers(ctx context.Context, s *shell.Shell, name string, work onViews) error {
+	all, err := operateviews.Followers(s.Config.PublicURL)
+	if err != nil {
+		return err
+	}
+	return withChosen(ctx, s, all, name, work)
+}
+
+func withChosen(ctx context.Context, s *shell.Shell, all []projections.Projection, name string, work onViews) error {
+	chosen, names := all[:0:0], ""
+	for _, p := range all {
+		names += " " + p.Name()
+		if name == "" || name == p.Name() {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("there is no view %q; there are:%s", name, names)
+	}
+	pool, err := s.Database(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return work(ctx, pool, chosen)
+}

@@ -1,0 +1,23 @@
+package eventtypes
+
+import (
+	"errors"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// eventTypes registers every event type of the program.
+func Registry() (*eventlog.Registry, error) {
+	r := eventlog.NewRegistry()
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r))
+}

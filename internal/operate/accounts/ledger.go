@@ -1,0 +1,54 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Entry is one fact of a ledger and what is available behind it.
+type Entry struct {
+	Version   int64     `json:"version"`
+	At        time.Time `json:"at"`
+	Fact      string    `json:"fact"`
+	Hold      string    `json:"hold,omitempty"`
+	Micros    int64     `json:"micros"`
+	Available int64     `json:"available"`
+	Actor     string    `json:"actor,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// LedgerEntries folds a ledger and notes each step.
+func LedgerEntries(ctx context.Context, events *postgres.EventStore, id string) ([]Entry, credit.Balance, error) {
+	entries := []Entry{}
+	recorded := eventlog.Read(ctx, events, credit.Stream(id), 0)
+	l, err := eventlog.Fold(events.Types(), recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {
+		l.Apply(rec, data)
+		entries = append(entries, newEntry(rec, data, l.Balance.Available))
+		return l
+	})
+	if err != nil {
+		return nil, credit.Balance{}, err
+	}
+	return entries, l.Balance, nil
+}
+
+func newEntry(rec eventlog.Recorded, data any, available int64) Entry {
+	e := Entry{
+		Version: rec.Version, At: rec.RecordedAt, Fact: rec.Type, Available: available, Actor: rec.Meta.Actor, Reason: rec.Meta.Reason,
+	}
+	switch d := data.(type) {
+	case credit.GrantedV1:
+		e.Fact, e.Micros = "granted", d.Micros
+	case credit.HeldV1:
+		e.Fact, e.Micros, e.Hold = "held", d.Micros, d.Hold
+	case credit.SettledV1:
+		e.Fact, e.Micros, e.Hold = "settled", d.Micros, d.Hold
+	case credit.ReleasedV1:
+		e.Fact, e.Micros, e.Hold = "released", d.Micros, d.Hold
+	}
+	return e
+}

@@ -1,0 +1,127 @@
+package calls
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/calls"
+	"github.com/millrace-dev/millrace/projections/usage"
+)
+
+// newestCalls reads the calls that f selects from the view, newest first.
+func List(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f Filter) (calls.Page, error) {
+	account, err := operate.AccountNamed(f.Account, names)
+	if err != nil {
+		return calls.Page{}, err
+	}
+	states, err := callStates(f.States)
+	if err != nil {
+		return calls.Page{}, err
+	}
+	return calls.NewReader(pool).List(ctx, calls.Query{Account: account, States: states, Model: f.Model, Before: f.Before, Limit: f.Limit})
+}
+
+func callStates(names []string) ([]call.State, error) {
+	states := make([]call.State, len(names))
+	for i, name := range names {
+		states[i] = call.State(name)
+		switch states[i] {
+		case call.Parked, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
+		default:
+			return nil, fault.New(fault.Invalid, "invalid_request", "%q is not the state of a call", inspect.Clean(name))
+		}
+	}
+	return states, nil
+}
+
+// usageSince is how far back usage is added up unless it is said.
+const UsageSince = "720h"
+
+// UsedSince adds up calls and charges by day, account and model, of one account or all.
+func UsedSince(ctx context.Context, pool *pgxpool.Pool, names map[string]string, account, since string) ([]usage.Day, error) {
+	now, err := operate.Now(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	id, err := operate.AccountNamed(account, names)
+	if err != nil {
+		return nil, err
+	}
+	from, err := operate.ParseSince(since, now)
+	if err != nil {
+		return nil, err
+	}
+	return usage.NewReader(pool).Between(ctx, id, from, now)
+}
+
+// CallsToReplay returns the named calls, or those that q selects.
+func CallsToReplay(ctx context.Context, pool *pgxpool.Pool, ids []string, q calls.Query) ([]call.Call, error) {
+	if len(ids) == 0 {
+		page, err := calls.NewReader(pool).List(ctx, q)
+		if err == nil && len(page.Calls) == 0 {
+			err = fault.New(fault.NotFound, "no_match", "no call matches: there is nothing to replay")
+		}
+		return page.Calls, err
+	}
+	found := make([]call.Call, len(ids))
+	for i, id := range ids {
+		t, err := records.Calls.Story(ctx, pool, id)
+		if err != nil {
+			return nil, err
+		}
+		found[i] = t.State()
+	}
+	return found, nil
+}
+
+// adminCalls implements admin.Calls.
+type Service struct {
+	Pool  *pgxpool.Pool
+	Store *postgres.Calls
+}
+
+// List implements admin.Calls.
+func (a Service) List(ctx context.Context, f Filter) ([]call.Call, int64, error) {
+	names, err := operate.AccountNames(ctx, a.Pool)
+	if err != nil {
+		return nil, 0, err
+	}
+	page, err := List(ctx, a.Pool, names, f)
+	return page.Calls, page.Next, err
+}
+
+// Usage implements admin.Calls.
+func (a Service) Usage(ctx context.Context, account, since string) ([]usage.Day, error) {
+	names, err := operate.AccountNames(ctx, a.Pool)
+	if err != nil {
+		return nil, err
+	}
+	if since == "" {
+		since = UsageSince
+	}
+	return UsedSince(ctx, a.Pool, names, account, since)
+}
+
+// Reconcile implements admin.Calls.
+func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by operate.Attribution) error {
+	_, err := Settle(ctx, a.Pool, a.Store, string(id), micros, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+	return err
+}
+
+// settleCall settles the call whose id begins with text by what the provider took for it.
+func Settle(ctx context.Context, pool *pgxpool.Pool, store *postgres.Calls, text string, micros int64, by eventlog.Meta) (call.Call, error) {
+	t, err := records.Calls.Story(ctx, pool, text)
+	if err != nil {
+		return call.Call{}, err
+	}
+	c := t.State()
+	return c, store.Reconcile(ctx, c.Account, c.ID, micros, by)
+}

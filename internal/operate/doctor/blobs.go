@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// blobDoctor looks at the bytes that the database names.
+type blobDoctor struct {
+	databaseDoctor
+	store func(context.Context) (blob.Store, error) // errNoDataDir: it is not on this machine
+}
+
+// present looks for bytes that assets name and the store has not, in a sample of the newest, and for the
+// store itself.
+func (d blobDoctor) present(ctx context.Context) (Finding, error) {
+	store, err := d.store(ctx)
+	if errors.Is(err, operate.ErrNoDataDir) {
+		return Finding{Status: Healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
+	}
+	if err != nil {
+		return Finding{}, err
+	}
+	rows, err := d.pool.Query(ctx, `select distinct hash from (select hash from files order by created_at desc limit $1) f`, sampledBlobs)
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "read the newest files")
+	}
+	hashes, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "read the newest files")
+	}
+	missing := 0
+	for _, hash := range hashes {
+		_, err := store.Stat(ctx, [32]byte(hash))
+		switch {
+		case fault.Is(err, fault.NotFound):
+			missing++
+		case err != nil:
+			return Finding{}, err
+		}
+	}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("the bytes of the %d newest files are there", len(hashes))}
+	if missing > 0 {
+		f.Status, f.Detail = Failing, fmt.Sprintf("the bytes of %d of the %d newest files are missing", missing, len(hashes))
+	}
+	return f.with("restore the blob store to a time not before the database's; files whose bytes are gone answer 404"), nil
+}
+
+// sampledBlobs is how many files are looked at: enough to see a store that was not restored, or the wrong one.
+const sampledBlobs = 200

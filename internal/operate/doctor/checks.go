@@ -1,0 +1,217 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sys/unix"
+
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// Limits of the checks: from when a person should look, and from when clients notice.
+const (
+	clockWarn, clockFail   = time.Second, 30 * time.Second // links and deadlines are signed with times
+	viewWarn, viewFail     = int64(500), int64(5000)       // events; beyond 5,000 lists show the view as it is
+	intentWarn, intentFail = 30 * time.Second, 5 * time.Minute
+	slotOld                = time.Hour
+	diskWarn               = 5 << 30 // bytes; below the reserve nothing new is accepted
+	shownSlots             = 3
+)
+
+// clock compares with the middle of the round trip, so that the distance to the database does not count.
+func (d databaseDoctor) clock(ctx context.Context) (Finding, error) {
+	began := time.Now()
+	now, err := operate.Now(ctx, d.pool)
+	if err != nil {
+		return Finding{}, err
+	}
+	trip := time.Since(began)
+	skew := now.Sub(began.Add(trip / 2)).Abs()
+	f := Finding{Status: grade(skew, clockWarn, clockFail), Detail: fmt.Sprintf("%s from the database's clock (± %s)", inspect.Span(skew), inspect.Span(trip/2))}
+	return f.with("synchronise the clocks of this machine and the database's (chrony, NTP)"), nil
+}
+
+func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
+	all, err := views.Followers("")
+	if err != nil {
+		return Finding{}, err
+	}
+	var head, most int64
+	if err := d.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return Finding{}, postgres.Classify(err, "read the head of the log")
+	}
+	details := make([]string, len(all))
+	for i, p := range all {
+		position, err := projections.Position(ctx, d.pool, p.Name())
+		if err != nil {
+			return Finding{}, err
+		}
+		behind := max(0, head-position)
+		most, details[i] = max(most, behind), fmt.Sprintf("%s %d behind", p.Name(), behind)
+	}
+	f := Finding{Status: grade(most, viewWarn, viewFail), Detail: fmt.Sprintf("%s; the log is at %d", strings.Join(details, ", "), head)}
+	return f.with("is a projector running? millrace serve --roles projector; then watch: millrace views list"), nil
+}
+
+func (d databaseDoctor) halted(ctx context.Context) (Finding, error) {
+	list, err := projections.ListHalted(ctx, d.pool, "")
+	if err != nil {
+		return Finding{}, err
+	}
+	if len(list) == 0 {
+		return Finding{Status: Healthy, Detail: "no stream is halted"}, nil
+	}
+	h := list[0]
+	return Finding{
+		Status: Failing, Detail: fmt.Sprintf("%d streams are halted; %s in %s: %s", len(list), h.Stream, h.Projection, h.Error),
+		Remedy: fmt.Sprintf("mend the cause, then: millrace views resume %s %s", h.Projection, h.Stream),
+	}, nil
+}
+
+// outbox looks at the oldest intent. Intents carry no time of their own: one that starts a job is as old as its
+// slot, any other is as late as it is overdue.
+func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
+	var waiting int64
+	var workflow, cause string
+	var attempts int
+	var age time.Duration
+	err := d.pool.QueryRow(ctx, `select (select count(*) from outbox), o.workflow_id, o.attempts, coalesce(o.last_error, ''),
+			greatest(now() - coalesce(s.admitted_at, o.due_at), interval '0')
+		from outbox o left join job_slots s on o.workflow_id = 'job-' || s.job_id || '-' || s.run
+		order by o.id limit 1`).Scan(&waiting, &workflow, &attempts, &cause, &age)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Finding{Status: Healthy, Detail: "empty"}, nil
+	}
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "read the outbox")
+	}
+	f := Finding{Status: grade(age, intentWarn, intentFail)}
+	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", waiting, inspect.Span(age), workflow, attempts)
+	if cause != "" {
+		f.Detail += ": " + cause
+	}
+	return f.with("accepted jobs do not start: is Temporal reachable from the api and worker roles?"), nil
+}
+
+func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
+	rows, err := d.pool.Query(ctx, `select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, slotOld)
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "read held slots")
+	}
+	old, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "read held slots")
+	}
+	if len(old) == 0 {
+		return Finding{Status: Healthy, Detail: "none is held for longer than " + inspect.Span(slotOld)}, nil
+	}
+	return Finding{
+		Status: Warning,
+		Detail: fmt.Sprintf("%d held for longer than %s: %s", len(old), inspect.Span(slotOld), strings.Join(old[:min(len(old), shownSlots)], ", ")),
+		Remedy: "see what it does: millrace jobs timeline " + old[0],
+	}, nil
+}
+
+// diskDoctor looks at the disk of the data directory; below reserve bytes nothing new is accepted.
+type diskDoctor struct {
+	dir     string
+	reserve int64
+}
+
+func (d diskDoctor) free(context.Context) (Finding, error) {
+	dir := filepath.Clean(d.dir)
+	var st unix.Statfs_t
+	err := unix.Statfs(dir, &st)
+	if errors.Is(err, fs.ErrNotExist) {
+		f := Finding{Status: Warning, Detail: fmt.Sprintf("there is no data directory %s on this machine", dir)}
+		return f.with("run the doctor where the roles run, or give --data"), nil
+	}
+	if err != nil {
+		return Finding{}, fmt.Errorf("look at %s: %w", dir, err)
+	}
+	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) //nolint:gosec // a block size is positive
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%.1f of %.1f GiB free in %s", gib(free), gib(size), dir)}
+	switch {
+	case free < uint64(max(d.reserve, 0)):
+		f.Status = Failing
+	case free < diskWarn:
+		f.Status = Warning
+	}
+	return f.with(fmt.Sprintf("free some space; below %d MiB (MILLRACE_DISK_RESERVE) nothing new is accepted. values/ may be emptied while nothing runs", d.reserve>>20)), nil
+}
+
+func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
+
+// temporalDoctor looks at the engine and who works for it.
+type temporalDoctor struct {
+	client    client.Client
+	namespace string
+	queue     string
+}
+
+func (d temporalDoctor) server(ctx context.Context) (Finding, error) {
+	began := time.Now()
+	info, err := d.client.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
+	if err != nil {
+		return Finding{}, err
+	}
+	took := time.Since(began)
+	ns, err := d.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.namespace})
+	if err != nil {
+		return Finding{}, fmt.Errorf("namespace %s: %w", d.namespace, err)
+	}
+	retention := ns.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	return Finding{Status: Healthy, Detail: fmt.Sprintf("Temporal %s, answers in %s, namespace %s keeps histories for %s",
+		info.GetServerVersion(), inspect.Span(took), d.namespace, inspect.Span(retention))}, nil
+}
+
+func (d temporalDoctor) graphWorkers(ctx context.Context) (Finding, error) {
+	return d.pollers(ctx, d.queue)
+}
+
+func (d temporalDoctor) assetWorkers(ctx context.Context) (Finding, error) {
+	return d.pollers(ctx, worker.AssetQueue(d.queue))
+}
+
+func (d temporalDoctor) exportWorkers(ctx context.Context) (Finding, error) {
+	return d.pollers(ctx, worker.ExportQueue(d.queue))
+}
+
+// pollers asks who takes workflow tasks of a queue; the engine remembers them for some minutes, so the
+// last sign of life counts.
+func (d temporalDoctor) pollers(ctx context.Context, queue string) (Finding, error) {
+	described, err := d.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return Finding{}, err
+	}
+	var names []string
+	last := time.Time{}
+	for _, p := range described.GetPollers() {
+		names = append(names, p.GetIdentity())
+		if at := p.GetLastAccessTime().AsTime(); at.After(last) {
+			last = at
+		}
+	}
+	if len(names) == 0 {
+		return Finding{}, fmt.Errorf("nobody polls task queue %s", queue)
+	}
+	quiet := max(0, time.Since(last))
+	f := Finding{Status: grade(quiet, 2*time.Minute, 5*time.Minute)} // a poll lasts up to a minute
+	f.Detail = fmt.Sprintf("%d poll %s, last seen %s ago: %s", len(names), queue, inspect.Span(quiet), strings.Join(names, ", "))
+	return f.with("the workers went away: start one with millrace serve --roles worker"), nil
+}

@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// What a check found.
+const (
+	Healthy = "ok"
+	Warning = "warn" // look at it today
+	Failing = "fail" // something does not work
+)
+
+// Finding is the answer of one check.
+type Finding struct {
+	Check  string `json:"check"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Examined is what all checks found.
+type Examined struct {
+	Checks []Finding `json:"checks"`
+}
+
+// Check looks at one thing. An error is a failing check.
+type Check struct {
+	Name   string
+	Remedy string // of an error
+	Look   func(ctx context.Context) (Finding, error)
+}
+
+// doctorTimeout bounds each check.
+const doctorTimeout = 5 * time.Second
+
+func ThisVersion(version string) Finding {
+	return Finding{
+		Check: "version", Status: Healthy,
+		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+	}
+}
+
+// RunChecks runs checks of which the first looks at the ground of the others: they are left out where it fails.
+func RunChecks(ctx context.Context, checks []Check) []Finding {
+	findings := make([]Finding, 0, len(checks))
+	for i, c := range checks {
+		limited, cancel := context.WithTimeout(ctx, doctorTimeout)
+		f, err := c.Look(limited)
+		cancel()
+		if err != nil {
+			f = Finding{Status: Failing, Detail: detailOf(err), Remedy: c.Remedy}
+		}
+		f.Check = c.Name
+		findings = append(findings, f)
+		if i == 0 && err != nil {
+			break
+		}
+	}
+	return findings
+}
+
+// detailOf is the text of an error as a finding shows it.
+func detailOf(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer within " + doctorTimeout.String()
+	}
+	return operate.OneLine(err)
+}
+
+// grade picks a status by two limits.
+func grade[T int | int64 | time.Duration | float64](value, warnAt, failAt T) string {
+	switch {
+	case value >= failAt:
+		return Failing
+	case value >= warnAt:
+		return Warning
+	}
+	return Healthy
+}
+
+// with adds the remedy to a finding that needs one.
+func (f Finding) with(remedy string) Finding {
+	if f.Status != Healthy {
+		f.Remedy = remedy
+	}
+	return f
+}
+
+func DatabaseChecks(pool *pgxpool.Pool, blobs func(context.Context) (blob.Store, error)) []Check {
+	d := databaseDoctor{pool}
+	b := blobDoctor{d, blobs}
+	return []Check{
+		{"database", "check the database's log", d.server},
+		{"schema", "run a millrace that is as new as the database", d.schema},
+		{"clock", "", d.clock},
+		{"views", "", d.views},
+		{"halted", "", d.halted},
+		{"outbox", "", d.outbox},
+		{"slots", "", d.slots},
+		{"queues", "", d.queues},
+		{"stuck", "", d.stuck},
+		{"webhooks", "", d.webhooks},
+		{"blobs", "check --data, or the bucket's settings", b.present},
+		{"orphan blobs", "check --data, or the bucket's settings", b.orphans},
+	}
+}
+
+func DiskChecks(cfg config.Config) []Check {
+	return []Check{{"disk", "check --data", diskDoctor{cfg.DataDir, cfg.DiskReserve}.free}}
+}
+
+func TemporalChecks(cfg config.Config, c client.Client) []Check {
+	t := temporalDoctor{client: c, namespace: cfg.TemporalNamespace, queue: cfg.TaskQueue}
+	return []Check{
+		{"temporal", "check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE", t.server},
+		{"workers", "start one: millrace serve --roles worker", t.graphWorkers},
+		{"asset workers", "start one: millrace serve --roles worker", t.assetWorkers},
+		{"export workers", "start one: millrace serve --roles worker", t.exportWorkers},
+	}
+}

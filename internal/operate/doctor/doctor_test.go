@@ -1,0 +1,45 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+)
+
+// run runs checks that only look, and returns the status and the detail of each that was run.
+func run(ctx context.Context, looks ...func(context.Context) error) []string {
+	checks := make([]doctor.Check, len(looks))
+	for i, look := range looks {
+		checks[i] = doctor.Check{Name: fmt.Sprint(i), Remedy: "mend it", Look: func(ctx context.Context) (doctor.Finding, error) {
+			return doctor.Finding{Status: doctor.Healthy, Detail: "well"}, look(ctx)
+		}}
+	}
+	var found []string
+	for _, f := range doctor.RunChecks(ctx, checks) {
+		found = append(found, f.Status+" "+f.Detail)
+	}
+	return found
+}
+
+// What is asked over HTTP is answered in bounded time: with nothing that the others stand on they are not run, and what
+// gives no answer is said to give none.
+func TestTheDoctorDoesNotWaitForWhatIsAway(t *testing.T) {
+	t.Parallel()
+	well := func(context.Context) error { return nil }
+	away := func(context.Context) error { return errors.New("no route") }
+	silent := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	require.Equal(t, []string{"fail no route"}, run(t.Context(), away, silent, silent))
+	require.Equal(t, []string{"ok well", "fail no route", "ok well"}, run(t.Context(), well, away, well))
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	require.Equal(t, []string{"ok well", "fail no answer within 5s", "fail no answer within 5s"}, run(over, well, silent, silent))
+}

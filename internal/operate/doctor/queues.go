@@ -1,0 +1,226 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// queues tells which queues do not take or start jobs: somebody wanted it so, and may have forgotten.
+func (d databaseDoctor) queues(ctx context.Context) (Finding, error) {
+	states, err := postgres.NewQueues(d.pool, nil).States(ctx, MaxQueues)
+	if err != nil {
+		return Finding{}, err
+	}
+	names, err := operate.AccountNames(ctx, d.pool)
+	if err != nil {
+		return Finding{}, err
+	}
+	var waiting int64
+	var closed []string
+	remedy := ""
+	for _, st := range states {
+		if st.Account != gate.All {
+			waiting += st.Queued
+		}
+		if st.Mode == gate.Open {
+			continue
+		}
+		closed = append(closed, closedQueue(st, names))
+		if remedy == "" {
+			remedy = resumeOf(st, names)
+		}
+	}
+	if len(closed) == 0 {
+		return Finding{Status: Healthy, Detail: fmt.Sprintf("all are open, %d jobs wait", waiting)}, nil
+	}
+	return Finding{
+		Status: Warning, Remedy: remedy,
+		Detail: fmt.Sprintf("%d not open, %d jobs wait in all: %s", len(closed), waiting, strings.Join(closed[:min(len(closed), shownSlots)], "; ")),
+	}, nil
+}
+
+func closedQueue(st gate.State, names map[string]string) string {
+	text := fmt.Sprintf("%s %s", ownerName(st.Account, names), st.Mode)
+	if st.Since != nil {
+		text += " since " + st.Since.UTC().Format(time.DateTime)
+	}
+	if st.Reason != "" {
+		text += " (" + inspect.Clean(st.Reason) + ")"
+	}
+	return text
+}
+
+func resumeOf(st gate.State, names map[string]string) string {
+	if st.Account == gate.All {
+		return "if it is no longer wanted: millrace queue resume --reason WHY"
+	}
+	return fmt.Sprintf("if it is no longer wanted: millrace queue resume --account %s --reason WHY", ownerName(st.Account, names))
+}
+
+func ownerName(account string, names map[string]string) string {
+	if account == gate.All {
+		return "all accounts"
+	}
+	if name := names[account]; name != "" {
+		return inspect.Clean(name)
+	}
+	return inspect.Clean(account)
+}
+
+// stuckAfter is for how long a job that runs may record nothing. The longest of native nodes takes minutes,
+// and a model call has a deadline of its own well below.
+const stuckAfter = 30 * time.Minute
+
+// stuckSQL reads the held slots and the last fact of each: a range of an index per slot.
+const stuckSQL = `select s.job_id::text, extract(epoch from now() - greatest(s.admitted_at, e.recorded_at))::float8, coalesce(e.type, '')
+	from job_slots s left join lateral (
+		select recorded_at, type from events where stream = 'job-' || s.job_id order by version desc limit 1) e on true
+	where greatest(s.admitted_at, e.recorded_at) <= now() - $1::interval
+	order by greatest(s.admitted_at, e.recorded_at) limit $2`
+
+// stuck finds jobs that run and have recorded nothing for long. A running node's heartbeats go to the
+// engine; when they stop, the engine has the node run elsewhere, which is recorded.
+func (d databaseDoctor) stuck(ctx context.Context) (Finding, error) {
+	rows, err := d.pool.Query(ctx, stuckSQL, stuckAfter, MaxQueues)
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "look for stuck jobs")
+	}
+	type silent struct {
+		job, last string
+		span      float64
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (silent, error) {
+		var s silent
+		return s, row.Scan(&s.job, &s.span, &s.last)
+	})
+	if err != nil {
+		return Finding{}, postgres.Classify(err, "look for stuck jobs")
+	}
+	if len(found) == 0 {
+		return Finding{Status: Healthy, Detail: "every running job has recorded something within " + inspect.Span(stuckAfter)}, nil
+	}
+	first := found[0]
+	quiet := time.Duration(first.span * float64(time.Second))
+	last := "nothing at all"
+	if first.last != "" {
+		last = "last " + first.last
+	}
+	return Finding{
+		Status: Warning,
+		Detail: fmt.Sprintf("%d jobs run and have been silent; %s for %s, %s", len(found), first.job, inspect.Span(quiet), last),
+		Remedy: fmt.Sprintf("see where it is: millrace jobs show %s --workflow; if its workflow is gone: millrace jobs requeue %s; to give it up: millrace jobs cancel %s",
+			first.job, first.job, first.job),
+	}, nil
+}
+
+const (
+	// mostWalked bounds how many blobs the doctor looks at: the sweep of the workers looks at all.
+	mostWalked = 20_000
+	// orphanAge is the age from which a blob without a reference is one that the sweep has passed by: twice
+	// its grace period and its interval.
+	orphanAge = 4 * time.Hour
+	// orphanBatch is how many blobs one query asks about.
+	orphanBatch = 500
+	// orphanWarn is how many are worth a look.
+	orphanWarn = 1
+)
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// orphans counts blobs that nothing refers to.
+type orphans struct {
+	refs     asset.References
+	cutoff   time.Time
+	batch    []blob.Entry
+	seen     int
+	orphaned int
+	bytes    int64
+}
+
+func (o *orphans) take(ctx context.Context, e blob.Entry) error {
+	if o.seen == mostWalked || ctx.Err() != nil {
+		return errEnough
+	}
+	o.seen++
+	if e.Touched.After(o.cutoff) {
+		return nil
+	}
+	if o.batch = append(o.batch, e); len(o.batch) < orphanBatch {
+		return nil
+	}
+	return o.ask(ctx)
+}
+
+func (o *orphans) ask(ctx context.Context) error {
+	refs := make([]blob.Ref, len(o.batch))
+	for i, e := range o.batch {
+		refs[i] = e.Ref
+	}
+	needed, err := o.refs.Referenced(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for _, e := range o.batch {
+		if !needed[e.Ref] {
+			o.orphaned++
+			o.bytes += e.Size
+		}
+	}
+	o.batch = o.batch[:0]
+	return nil
+}
+
+// orphans counts blobs that nobody refers to and that should have been collected, in a bounded walk.
+func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
+	store, err := d.store(ctx)
+	if errors.Is(err, operate.ErrNoDataDir) {
+		return Finding{Status: Healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
+	}
+	if err != nil {
+		return Finding{}, err
+	}
+	o := orphans{
+		refs:   asset.AnyOf{postgres.NewAssets(d.pool, nil), postgres.NewCalls(d.pool, nil, nil)},
+		cutoff: time.Now().Add(-orphanAge),
+	}
+	walk, stop := context.WithTimeout(ctx, doctorTimeout/2)
+	defer stop()
+	err = store.Walk(walk, func(e blob.Entry) error { return o.take(ctx, e) })
+	if err != nil && !errors.Is(err, errEnough) && walk.Err() == nil {
+		return Finding{}, err
+	}
+	if len(o.batch) > 0 {
+		if err := o.ask(ctx); err != nil {
+			return Finding{}, err
+		}
+	}
+	return o.found(err != nil), nil
+}
+
+func (o *orphans) found(cut bool) Finding {
+	looked := fmt.Sprintf("%d blobs", o.seen)
+	if cut {
+		looked = fmt.Sprintf("the first %d blobs", o.seen)
+	}
+	f := Finding{
+		Status: grade(o.orphaned, orphanWarn, mostWalked+1),
+		Detail: fmt.Sprintf("%d of %s, %.1f MiB, are referred to by nothing for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), inspect.Span(orphanAge)),
+	}
+	return f.with("workers collect them every hour: is one running, and what does its log say of the sweep?")
+}
+
+// maxQueues bounds what `queue status` lists.
+const MaxQueues = 1000

@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// hookWarn is the age from which a delivery that waits deserves a look: a day of retries at an endpoint that
+// is down, or nobody who delivers.
+const hookWarn = 24 * time.Hour
+
+// webhooks looks at what could not be delivered. It warns only: an endpoint that is down is its owner's matter.
+func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
+	st, err := postgres.NewWebhooks(d.pool, nil).Stand(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d deliveries wait, %d are dead letters, %d endpoints are disabled", st.Pending, st.Dead, st.Disabled)}
+	if st.Pending > 0 {
+		f.Detail += ", the oldest waits for " + inspect.Span(st.Oldest)
+	}
+	switch {
+	case st.Oldest >= hookWarn:
+		f.Status, f.Remedy = Warning, "see to whom: millrace webhooks deliveries --status pending; is a worker running?"
+	case st.Dead > 0:
+		f.Status, f.Remedy = Warning, "see why: millrace webhooks dead; then: millrace webhooks replay --webhook ID"
+	}
+	return f, nil
+}

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"slices"
+
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/millrace-dev/millrace/internal/operate"
+)
+
+// ReplayedFile is what became of one exported history under this binary.
+type ReplayedFile struct {
+	File   string `json:"file"`
+	Result string `json:"result"` // replays, diverges, empty, unreadable
+	Step   string `json:"step,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+func ReplayFile(log sdklog.Logger, file string) ReplayedFile {
+	out := ReplayedFile{File: file, Result: "replays"}
+	events, err := readHistory(file)
+	switch {
+	case err != nil:
+		out.Result, out.Detail = "unreadable", operate.OneLine(err)
+	case !slices.ContainsFunc(events.GetEvents(), taskCompleted):
+		out.Result = "empty"
+	default:
+		if err := replayHistory(log, events); err != nil {
+			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.OneLine(err)
+		}
+	}
+	return out
+}

@@ -1,0 +1,45 @@
+package events
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// followBatch is how many facts are written at once.
+const followBatch = 500
+
+// Follow hands print what q finds, and then every fact that it wants, in the order of the log.
+func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q postgres.LogSearch, print func([]inspect.Entry) error) error {
+	after := int64(0)
+	for more := true; more; {
+		page, err := l.Page(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := print(page.Facts); err != nil {
+			return err
+		}
+		after = max(page.High, q.From-1)
+		more, q.From = page.More && q.From > 0, page.From
+	}
+	wanted := q.Matcher()
+	for {
+		recorded, err := tail.Next(ctx, after, followBatch)
+		if err != nil {
+			return err
+		}
+		var entries []inspect.Entry
+		for _, rec := range recorded {
+			if wanted(rec) {
+				entries = append(entries, inspect.EntryOf(l.Registry, rec))
+			}
+		}
+		if err := print(entries); err != nil {
+			return err
+		}
+		after = recorded[len(recorded)-1].Position
+	}
+}

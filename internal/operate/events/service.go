@@ -1,0 +1,191 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// logReader answers what operators ask of the log as a whole. It implements admin.Events.
+type Service struct {
+	Pool     *pgxpool.Pool
+	Registry *eventlog.Registry
+}
+
+// Bounds of a listing of facts.
+const (
+	DefaultLimit = 50
+	maxListed    = 1_000 // each may have megabytes
+	maxCounted   = 1_000_000
+)
+
+// eventPage is a part of the log.
+type Page struct {
+	Facts []inspect.Entry `json:"facts"` // in the order of the log
+	Low   int64           `json:"looked_from"`
+	High  int64           `json:"looked_to"`
+	More  bool            `json:"more"` // facts that match may lie beyond
+	// Where to go on: behind what was looked at when the search went forward, else before it, if there is more.
+	From   int64 `json:"from_position,omitempty"`
+	Before int64 `json:"before,omitempty"`
+}
+
+// search checks what is asked for.
+func (l Service) Parse(ctx context.Context, f Filter) (q postgres.LogSearch, names map[string]string, err error) {
+	f.Limit = cmp.Or(f.Limit, DefaultLimit)
+	switch {
+	case f.Limit < 1 || f.Limit > maxListed:
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "limit must be between 1 and %d, not %d", maxListed, f.Limit)
+	case f.From < 0 || f.Before < 0:
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "positions begin with 1")
+	case f.From > 0 && f.Before > 0:
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "give the position to read from or the one to read before, not both")
+	case !utf8.ValidString(f.Stream+f.Type) || strings.ContainsRune(f.Stream+f.Type, 0):
+		return q, nil, fault.New(fault.Invalid, "invalid_request", "a stream and a type are texts without NUL characters")
+	}
+	q = postgres.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
+	now, err := operate.Now(ctx, l.Pool)
+	if err != nil {
+		return q, nil, err
+	}
+	if names, err = operate.AccountNames(ctx, l.Pool); err != nil {
+		return q, nil, err
+	}
+	for _, moment := range []struct {
+		name, text string
+		into       *time.Time
+	}{{"since", f.Since, &q.Since}, {"until", f.Until, &q.Until}} {
+		if moment.text == "" {
+			continue
+		}
+		if *moment.into, err = operate.ParseMoment(moment.name, moment.text, now); err != nil {
+			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		}
+	}
+	if q.Account = f.Account; f.Account != gate.All {
+		if q.Account, err = operate.AccountNamed(f.Account, names); err != nil {
+			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		}
+	}
+	return q, names, nil
+}
+
+// Page finds what q asks for.
+func (l Service) Page(ctx context.Context, q postgres.LogSearch) (Page, error) {
+	found, err := postgres.SearchLog(ctx, l.Pool, q)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Facts: inspect.EntriesOf(l.Registry, found.Facts), Low: found.Low, High: found.High, More: found.More}
+	switch {
+	case q.From > 0:
+		page.From = max(q.From, found.High+1)
+	case found.More:
+		page.Before = found.Low
+	}
+	return page, nil
+}
+
+// Search implements admin.Events.
+func (l Service) Search(ctx context.Context, f Filter) (any, error) {
+	q, _, err := l.Parse(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return l.Page(ctx, q)
+}
+
+// eventDetail is one fact with what led to it.
+type Detail struct {
+	inspect.Entry
+	CausedBy *Reference `json:"caused_by,omitempty"`
+
+	Causing *inspect.Entry `json:"-"` // the event that CausedBy names
+}
+
+// eventRef names a fact.
+type Reference struct {
+	Position int64  `json:"position"`
+	Stream   string `json:"stream"`
+	Type     string `json:"type"`
+}
+
+// Fact implements admin.Events.
+func (l Service) Fact(ctx context.Context, position int64) (any, error) {
+	return l.Lookup(ctx, position)
+}
+
+func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
+	rec, err := postgres.FactAt(ctx, l.Pool, position)
+	if fault.Is(err, fault.NotFound) {
+		return Detail{}, fault.Wrap(err, fault.NotFound, "event_not_found",
+			"there is no fact at position %d: it was never taken, or its append was rolled back, or it left the log with its job", position)
+	}
+	if err != nil {
+		return Detail{}, err
+	}
+	d := Detail{Entry: inspect.EntryOf(l.Registry, rec)}
+	if _, err := uuid.Parse(d.Cause); err != nil {
+		return d, nil //nolint:nilerr // a cause that is no id is shown as it is
+	}
+	rec, err = postgres.FactByID(ctx, l.Pool, d.Cause)
+	if fault.Is(err, fault.NotFound) {
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	cause := inspect.EntryOf(l.Registry, rec)
+	d.Causing, d.CausedBy = &cause, &Reference{cause.Position, cause.Stream, cause.Type}
+	return d, nil
+}
+
+// eventCounts is how many facts of each type are in a part of the log.
+type Counts struct {
+	Types []inspect.EventType `json:"types"`
+	Low   int64               `json:"counted_from"` // the lowest position that was counted
+	Whole bool                `json:"whole"`        // nothing was recorded before it
+}
+
+// Types implements admin.Events.
+func (l Service) Types(ctx context.Context, whole bool) (any, error) { return l.Count(ctx, whole) }
+
+// counts counts the newest facts, or all of them, by type. Types that are recorded and not known are listed, too.
+func (l Service) Count(ctx context.Context, whole bool) (Counts, error) {
+	most := int64(maxCounted)
+	if whole {
+		most = 0
+	}
+	recorded, low, complete, err := postgres.CountTypes(ctx, l.Pool, most)
+	if err != nil {
+		return Counts{}, err
+	}
+	names := l.Registry.Names()
+	for name := range recorded {
+		if !l.Registry.Knows(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	counts := Counts{Types: make([]inspect.EventType, len(names)), Low: low, Whole: complete}
+	for i, name := range names {
+		counts.Types[i] = inspect.TypeNamed(l.Registry, name)
+		if c, ok := recorded[name]; ok {
+			counts.Types[i].Recorded, counts.Types[i].Last = c.Count, &c.Last
+		}
+	}
+	return counts, nil
+}

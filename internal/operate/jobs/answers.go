@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+)
+
+// toldJobs answers what became of jobs. It implements admin.Histories and admin.Replays.
+type Answers struct {
+	Histories
+	Engine client.Client
+	Log    *slog.Logger
+}
+
+// Find implements admin.Histories.
+func (t Answers) Find(ctx context.Context, id string) (string, error) {
+	found, err := FindJob(ctx, t.Pool, id)
+	return string(found), err
+}
+
+// State implements admin.Histories.
+func (t Answers) State(ctx context.Context, id, at string) (any, error) {
+	h, _, err := t.At(ctx, id, at)
+	return operate.Redacted(h.Fold(), err)
+}
+
+// Events implements admin.Histories.
+func (t Answers) Events(ctx context.Context, id string) (any, error) {
+	return operate.Redacted(t.History(ctx, id))
+}
+
+// Timeline implements admin.Histories.
+func (t Answers) Timeline(ctx context.Context, id string) (any, error) {
+	return operate.Redacted(t.Measure(ctx, id))
+}
+
+// Diff implements admin.Histories.
+func (t Answers) Diff(ctx context.Context, a, b string) (any, error) {
+	return operate.Redacted(t.Compare(ctx, a, b))
+}
+
+// Workflow implements admin.Histories.
+func (t Answers) Workflow(ctx context.Context, id string) (any, error) {
+	h, err := t.History(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Beside(ctx, t.Engine, h, engine.ExecutionsOf(h))
+}
+
+// Replay implements admin.Replays.
+func (t Answers) Replay(ctx context.Context, id string) (any, error) {
+	h, err := t.History(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, engine.EngineTimeout)
+	defer cancel()
+	found, err := engine.ReplayRuns(ctx, t.Engine, sdklog.NewStructuredLogger(t.Log), h)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "engine_unavailable", "the workflow histories of job %s cannot be read from Temporal", h.Job)
+	}
+	return operate.Redacted(replayedRuns{append([]engine.Replayed{}, found...)}, nil)
+}
+
+// replayedRuns is what the runs of a job came to when they were replayed.
+type replayedRuns struct {
+	Runs []engine.Replayed `json:"runs"`
+}

@@ -1,0 +1,168 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+func FindJobs(ctx context.Context, pool *pgxpool.Pool, texts []string) ([]job.ID, error) {
+	ids := make([]job.ID, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = FindJob(ctx, pool, text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// FindJob returns the one job whose id begins with text.
+func FindJob(ctx context.Context, pool *pgxpool.Pool, text string) (job.ID, error) {
+	stream, err := records.FindStream(ctx, pool, "job", text)
+	if err != nil {
+		return "", err
+	}
+	id, _ := job.IDOfStream(stream)
+	return id, nil
+}
+
+// History reads the facts of the job whose id begins with text.
+func History(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.History, error) {
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return inspect.History{}, err
+	}
+	id, err := FindJob(ctx, pool, text)
+	if err != nil {
+		return inspect.History{}, err
+	}
+	all, err := postgres.Facts(ctx, pool, nil, id)
+	if err != nil {
+		return inspect.History{}, err
+	}
+	if len(all) > 0 && all[0].Version > 1 {
+		return inspect.History{}, fault.New(fault.NotFound, "job_retired", "job %s is past its retention: its facts left the log", id)
+	}
+	return inspect.Read(types, all)
+}
+
+// teller answers from the facts what became of jobs, for commands and the admin API alike. A job is named by its
+// id or the beginning of it.
+type Histories struct {
+	Pool *pgxpool.Pool
+	// blobs opens the store of archives and large submissions; errNoDataDir says that it is elsewhere.
+	Blobs func(context.Context) (blob.Store, error)
+}
+
+// History reads the facts of a job, those of a retired one from its archive.
+func (t Histories) History(ctx context.Context, text string) (inspect.History, error) {
+	h, err := History(ctx, t.Pool, text)
+	if fault.CodeOf(err) != "job_retired" {
+		return h, err
+	}
+	blobs, missing := t.Blobs(ctx)
+	if missing != nil {
+		return h, errors.Join(err, missing)
+	}
+	id, err := FindJob(ctx, t.Pool, text)
+	if err != nil {
+		return h, err
+	}
+	all, err := postgres.Facts(ctx, t.Pool, blobs, id)
+	if err != nil {
+		return h, err
+	}
+	if all[0].Version > 1 {
+		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its facts were erased, or the retention of their archive is over", id)
+	}
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return h, err
+	}
+	return inspect.Read(types, all)
+}
+
+// At is history up to a version or a time; "" is now. whole is all of it.
+func (t Histories) At(ctx context.Context, text, at string) (then, whole inspect.History, err error) {
+	whole, err = t.History(ctx, text)
+	if err != nil || at == "" {
+		return whole, whole, err
+	}
+	p, err := inspect.ParsePoint(at)
+	if err != nil {
+		return then, whole, err
+	}
+	then, err = whole.At(p)
+	return then, whole, err
+}
+
+// side adds the submission to a history. A large one is a blob: where the store is elsewhere, graphs are not compared.
+func (t Histories) side(ctx context.Context, h inspect.History) (inspect.Side, error) {
+	side := inspect.Side{History: h}
+	doc, ok := h.Document()
+	if !ok {
+		return side, nil
+	}
+	var blobs blob.Store
+	if doc.Blob != "" {
+		var err error
+		if blobs, err = t.Blobs(ctx); errors.Is(err, operate.ErrNoDataDir) {
+			return side, nil
+		} else if err != nil {
+			return side, err
+		}
+	}
+	source, err := doc.Load(ctx, blobs)
+	if fault.Is(err, fault.NotFound) {
+		return side, nil
+	}
+	if err != nil {
+		return side, err
+	}
+	side.Source = &source
+	return side, nil
+}
+
+// timeline says where the time of a job went.
+func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, error) {
+	h, err := t.History(ctx, text)
+	if err != nil {
+		return inspect.Timeline{}, err
+	}
+	now, err := operate.Now(ctx, t.Pool)
+	if err != nil {
+		return inspect.Timeline{}, err
+	}
+	line := h.Timeline(now)
+	side, err := t.side(ctx, h)
+	if err != nil {
+		return inspect.Timeline{}, err
+	}
+	return line, line.NameClasses(side.Source)
+}
+
+// diff says how two jobs differ.
+func (t Histories) Compare(ctx context.Context, a, b string) (inspect.Comparison, error) {
+	var sides [2]inspect.Side
+	for i, text := range []string{a, b} {
+		h, err := t.History(ctx, text)
+		if err != nil {
+			return inspect.Comparison{}, err
+		}
+		if sides[i], err = t.side(ctx, h); err != nil {
+			return inspect.Comparison{}, err
+		}
+	}
+	return inspect.Diff(sides[0], sides[1])
+}

@@ -1,0 +1,130 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// operations is what operators do to jobs, from the command line and over the admin API alike. Each
+// action is a fact with who asked for it and why.
+type Service struct {
+	Pool    *pgxpool.Pool
+	Types   *eventlog.Registry
+	Events  *postgres.EventStore
+	Jobs    *postgres.Jobs
+	Retrier job.Retrier
+	Kick    func([]outbox.Intent)
+}
+
+// Retry makes a new job of one that has ended.
+func (o *Service) Retry(ctx context.Context, r job.Retry) (Outcome, error) {
+	made, err := o.Retrier.Retry(ctx, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Job: r.Of, Done: "retried", Retry: made.Job.ID}, nil
+}
+
+// RetryOnce is retry for many: what was retried already is passed over.
+func (o *Service) RetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
+	skip, err := o.skipped(ctx, r.Of)
+	if err != nil || skip.Job != "" {
+		return skip, err
+	}
+	return o.Retry(ctx, r)
+}
+
+// skipped is the outcome of a job that was retried before; of one that was not, it names no job.
+func (o *Service) skipped(ctx context.Context, id job.ID) (Outcome, error) {
+	made, err := o.Jobs.Retries(ctx, id)
+	if n := len(made); n > 0 {
+		return Outcome{Job: id, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
+	}
+	return Outcome{}, err
+}
+
+// Cancel stops a job that waits or runs; one that has ended is Conflict.
+func (o *Service) Cancel(ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error) {
+	state, _, err := o.Retrier.Sources.Read(ctx, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	done, err := o.Jobs.Cancel(ctx, job.CancelRequest{Account: state.Account, IDs: []job.ID{id}, RequestID: by.RequestID, Actor: by.Actor, Reason: by.Reason})
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(done.IDs) == 0 {
+		return Outcome{}, errEnded(id)
+	}
+	o.Kick(done.Intents)
+	return Outcome{Job: id, Done: "canceled"}, nil
+}
+
+// Requeue starts a run again that nothing runs.
+func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error) {
+	if _, _, err := o.Retrier.Sources.Read(ctx, id); err != nil {
+		return Outcome{}, err
+	}
+	intents, err := o.Jobs.Requeue(ctx, id, by.Actor, by.Reason)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o.Kick(intents)
+	return Outcome{Job: id, Done: "requeued"}, nil
+}
+
+// whyInvalid names the first thing that is wrong with a graph.
+func whyInvalid(err *graph.PromptError) string {
+	for _, node := range err.NodeErrors {
+		if len(node.Errors) > 0 {
+			e := node.Errors[0]
+			return inspect.Clean(fmt.Sprintf("node %s (%s): %s: %s", node.Node, node.Class, e.Message, e.Details))
+		}
+	}
+	return inspect.Clean(err.Error())
+}
+
+// publicLine is what an error says to those whom it is for, on one line: without the steps that led to it.
+func publicLine(err error) string {
+	var public *fault.Error
+	if errors.As(err, &public) && public.Message != "" {
+		return inspect.Clean(public.Message)
+	}
+	return operate.OneLine(err)
+}
+
+// Each does one thing to many jobs. What is refused for one is its outcome; an error that lies in no
+// job ends it.
+func Each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (Outcome, error)) ([]Outcome, error) {
+	all := make([]Outcome, 0, len(ids))
+	for i, id := range ids {
+		out, err := do(ctx, id)
+		var invalid *graph.PromptError
+		switch kind := fault.KindOf(err); {
+		case err == nil:
+		case errors.As(err, &invalid):
+			out = Outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: whyInvalid(invalid)}
+		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
+			return all, err
+		default:
+			out = Outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: publicLine(err)}
+		}
+		all = append(all, out)
+		if step != nil {
+			step(int64(i+1), int64(len(ids)))
+		}
+	}
+	return all, nil
+}

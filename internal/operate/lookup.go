@@ -1,0 +1,91 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// databaseTime is the clock that facts are stamped with.
+func Now(ctx context.Context, pool *pgxpool.Pool) (time.Time, error) {
+	var now time.Time
+	if err := pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&now); err != nil {
+		return now, fmt.Errorf("ask the database for the time: %w", err)
+	}
+	return now.UTC(), nil
+}
+
+// AccountNames maps ids of accounts to their names.
+func AccountNames(ctx context.Context, pool *pgxpool.Pool) (map[string]string, error) {
+	all, err := postgres.NewAccounts(pool).Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(all))
+	for _, a := range all {
+		names[a.ID] = a.Name
+	}
+	return names, nil
+}
+
+// AccountNamed returns the id of the account of that name or id; "" stays "".
+func AccountNamed(text string, names map[string]string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if _, ok := names[text]; ok {
+		return text, nil
+	}
+	for id, name := range names {
+		if name == text {
+			return id, nil
+		}
+	}
+	return "", fault.New(fault.Invalid, "invalid_request", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+}
+
+// ParseSince reads a duration before now or a time; "" is the beginning.
+func ParseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Unix(0, 0).UTC(), nil
+	}
+	return ParseMoment("--since", text, now)
+}
+
+// ParseMoment reads a duration before now or a time; what asks for it.
+func ParseMoment(what, text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	p, err := inspect.ParsePoint(text)
+	if err != nil || p.Version > 0 {
+		return time.Time{}, fault.New(fault.Invalid, "invalid_request", "%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, inspect.Clean(text))
+	}
+	return p.Time, nil
+}
+
+// findAccount returns the account of that id, or else of that name: an id is never taken for another's name.
+func Account(ctx context.Context, pool *pgxpool.Pool, text string) (account.Account, error) {
+	unknown := fault.New(fault.NotFound, "account_not_found", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // no text of the database
+		return account.Account{}, unknown
+	}
+	accounts := postgres.NewAccounts(pool)
+	a, err := accounts.Account(ctx, text)
+	if fault.Is(err, fault.NotFound) {
+		a, err = accounts.AccountByName(ctx, text)
+	}
+	if fault.Is(err, fault.NotFound) {
+		return account.Account{}, unknown
+	}
+	return a, err
+}

@@ -1,0 +1,195 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// What the engine says of a workflow; anything else is how else it ended.
+const (
+	running = "running"
+	unknown = "unknown"
+	// completed is a workflow that came to its own end.
+	completed = "Completed"
+)
+
+// engine asks Temporal for a workflow.
+func (r Reconciler) engine(ctx context.Context, workflow string) (string, error) {
+	at, err := worker.StandingOf(ctx, r.Client, workflow)
+	switch {
+	case err != nil:
+		return "", err
+	case !at.Known:
+		return unknown, nil
+	case at.GoesOn():
+		return running, nil
+	default:
+		return at.Status.String(), nil
+	}
+}
+
+func isGone(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
+}
+
+// withoutWorkflow says what was found of something that no workflow runs.
+func withoutWorkflow(what, state string) string {
+	if state == unknown {
+		return what + ", and Temporal has no workflow of it"
+	}
+	return what + ", and its workflow has ended: " + state
+}
+
+// lostCalls are calls in flight that no workflow runs. Each goes on in a new one, which learns from the log how
+// far the call has come: what was sent is not sent again.
+func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
+	var all []Repair
+	for after := call.ID(""); ; {
+		page, err := r.Calls.HeldAfter(ctx, after, 0, reconcilePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range page {
+			after = run.Call
+			state, err := r.engine(ctx, run.Call.WorkflowID(run.Run))
+			if err != nil {
+				return nil, err
+			}
+			if state != running {
+				all = append(all, r.lostCall(run, state))
+			}
+		}
+		if len(page) < reconcilePage {
+			return all, nil
+		}
+	}
+}
+
+func (r Reconciler) lostCall(run call.Run, state string) Repair {
+	return Repair{
+		Kind: "call", ID: string(run.Call), Finding: withoutWorkflow("in flight", state), Action: "go on with it; nothing is sent twice",
+		Do: func(ctx context.Context) error {
+			_, err := r.Calls.Restart(ctx, run, r.By.Actor, r.By.Reason)
+			return err
+		},
+	}
+}
+
+// lostIngestions are assets about whose bytes something is left to find out, and that no workflow looks into.
+func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
+	var all []Repair
+	for after := asset.ID(""); ; {
+		page, err := r.Assets.Uningested(ctx, after, 0, reconcilePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range page {
+			after = ref.Asset
+			state, err := r.engine(ctx, ref.Asset.WorkflowID())
+			if err != nil {
+				return nil, err
+			}
+			if state == running {
+				continue
+			}
+			all = append(all, Repair{
+				Kind: "asset", ID: string(ref.Asset), Finding: withoutWorkflow("is to be looked into", state), Action: "ingest it again",
+				Do: func(ctx context.Context) error {
+					_, err := r.Assets.Reingest(ctx, ref, r.By.Actor, r.By.Reason)
+					return err
+				},
+			})
+		}
+		if len(page) < reconcilePage {
+			return all, nil
+		}
+	}
+}
+
+// orphans are workflows of jobs and calls that the log does not have: those that a restored database is too old
+// to know. The ingestion of an asset that is not there ends by itself.
+func (r Reconciler) orphans(ctx context.Context) ([]Repair, error) {
+	var all []Repair
+	var token []byte
+	for {
+		page, err := r.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND ExecutionStatus = 'Running'", workflows.RunGraphName, workflows.RunModelName), NextPageToken: token, PageSize: reconcilePage,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list running workflows: %w", err)
+		}
+		for _, e := range page.GetExecutions() {
+			found, err := r.orphan(ctx, e.GetExecution().GetWorkflowId())
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// subjectOf returns the job or call that a workflow is of.
+func subjectOf(workflow string) (kind, id, stream string, ok bool) {
+	const uuidLength = 36
+	for _, kind := range []string{"job", "call"} {
+		head := len(kind) + 1
+		if len(workflow) < head+uuidLength || workflow[:head] != kind+"-" {
+			continue
+		}
+		id := workflow[head : head+uuidLength]
+		if kind == "job" {
+			return kind, id, job.ID(id).Stream(), true
+		}
+		return kind, id, call.ID(id).Stream(), true
+	}
+	return "", "", "", false
+}
+
+func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, error) {
+	kind, id, stream, ok := subjectOf(workflow)
+	if !ok {
+		return nil, nil // not one of ours
+	}
+	err := r.Ops.Pool.QueryRow(ctx, `select from streams where id = $1`, stream).Scan()
+	if err == nil {
+		return nil, nil // a workflow of one that has ended notices by itself
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return nil, postgres.Classify(err, "look for the stream of "+workflow)
+	}
+	return []Repair{{
+		Kind: kind, ID: id, Finding: "a workflow runs, and the log has no such " + kind, Action: "terminate " + workflow,
+		Do: func(ctx context.Context) error { return r.terminate(ctx, workflow) },
+	}}, nil
+}
+
+// terminate records that a workflow is ended, by whom and why, and ends it.
+func (r Reconciler) terminate(ctx context.Context, workflow string) error {
+	err := operate.Record(ctx, r.Ops.Events, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow}, r.By)
+	if err != nil {
+		return err
+	}
+	if err := r.Client.TerminateWorkflow(ctx, workflow, "", "the event log does not have it"); !isGone(err) {
+		return err
+	}
+	return nil
+}

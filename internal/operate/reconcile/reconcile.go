@@ -1,0 +1,159 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Repair is one thing that PostgreSQL and Temporal do not agree on, and what is done about it. The two
+// are two stores: a restored backup of one finds the other older, newer or empty.
+type Repair struct {
+	Kind    string `json:"kind"` // job, call, asset
+	ID      string `json:"id"`
+	Finding string `json:"finding"`
+	Action  string `json:"action"`
+	Error   string `json:"error,omitempty"`
+
+	Do func(context.Context) error `json:"-"` // carries the action out
+}
+
+// Reconciler compares the two stores.
+type Reconciler struct {
+	Ops    *jobs.Service
+	Client client.Client
+	Tiers  job.Tiers
+	Calls  *postgres.Calls
+	Assets *postgres.Assets
+	By     operate.Attribution
+}
+
+// Compare looks at both stores from both sides. The first that is found of a job, a call or an asset counts: a
+// stray slot is dropped and not started.
+func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
+	var all []Repair
+	known := map[string]bool{}
+	for _, look := range []func(context.Context) ([]Repair, error){r.strays, r.forgotten, r.unstarted, r.lostCalls, r.lostIngestions, r.orphans} {
+		found, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(found, func(r Repair) bool { return known[r.ID] })...)
+		for _, r := range all {
+			known[r.ID] = true
+		}
+	}
+	return all, nil
+}
+
+// strays are slots and places in the queue of jobs that the log does not have, or has ended.
+func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
+	found, err := r.Ops.Jobs.Strays(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Repair
+	for _, ref := range append(found.Slots, found.Queued...) {
+		all = append(all, Repair{
+			Kind: "job", ID: string(ref.Job), Finding: "a slot or a place in the queue without an open stream", Action: "drop it",
+			Do: func(ctx context.Context) error {
+				return r.Ops.Jobs.Drop(ctx, postgres.Strays{Slots: []job.RunRef{ref}}, r.By.Actor, r.By.Reason)
+			},
+		})
+	}
+	return all, nil
+}
+
+// reconcilePage is how many rows one query reads.
+const reconcilePage = 500
+
+// forgotten are accepted jobs that neither wait nor hold a slot.
+func (r Reconciler) forgotten(ctx context.Context) ([]Repair, error) {
+	var all []Repair
+	for after := job.ID(""); ; {
+		page, err := r.Ops.Jobs.Unplaced(ctx, after, reconcilePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range page {
+			after = ref.Job
+			all = append(all, Repair{
+				Kind: "job", ID: string(ref.Job), Finding: "accepted, and neither waits nor runs", Action: "put it back",
+				Do: func(ctx context.Context) error {
+					state, _, err := r.Ops.Retrier.Sources.Read(ctx, ref.Job)
+					if err != nil {
+						return err
+					}
+					_, err = r.Ops.Jobs.Replace(ctx, state, r.By.Actor, r.By.Reason)
+					return err
+				},
+			})
+		}
+		if len(page) < reconcilePage {
+			return all, nil
+		}
+	}
+}
+
+// unstarted are held slots that no workflow runs.
+func (r Reconciler) unstarted(ctx context.Context) ([]Repair, error) {
+	var all []Repair
+	for after := job.ID(""); ; {
+		page, err := r.Ops.Jobs.HeldAfter(ctx, after, 0, reconcilePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range page {
+			after = ref.Job
+			found, err := r.slot(ctx, ref)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+		if len(page) < reconcilePage {
+			return all, nil
+		}
+	}
+}
+
+func (r Reconciler) slot(ctx context.Context, ref job.RunRef) ([]Repair, error) {
+	switch state, err := r.engine(ctx, ref.Job.WorkflowID(ref.Run)); {
+	case err != nil || state == running:
+		return nil, err
+	case state == unknown, state == completed: // by a workflow that recorded an end which was lost
+		return []Repair{{
+			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "start it again",
+			Do: func(ctx context.Context) error {
+				_, err := r.Ops.Jobs.Requeue(ctx, ref.Job, r.By.Actor, r.By.Reason)
+				return err
+			},
+		}}, nil
+	default:
+		return []Repair{{
+			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "fail it; it can be retried",
+			Do: func(ctx context.Context) error { return r.fail(ctx, ref, state) },
+		}}, nil
+	}
+}
+
+func (r Reconciler) fail(ctx context.Context, ref job.RunRef, status string) error {
+	bounds, err := r.Tiers.Bounds(ctx, ref.Account)
+	if err != nil {
+		return err
+	}
+	_, err = r.Ops.Jobs.End(ctx, job.Ending{
+		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: r.By.Actor,
+		Reason: r.By.Reason + ": its workflow was closed from outside: " + status,
+		Fact: job.FailedV1{Run: ref.Run, Failure: job.Failure{
+			Code: "upstream_error", Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
+		}},
+	})
+	return err
+}

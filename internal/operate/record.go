@@ -1,0 +1,42 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// firstLine is the text of an error on one line. The texts of our errors never hold a connection string.
+func OneLine(err error) string { return inspect.Clean(err.Error()) }
+
+// errNoDataDir says that the bytes of a deployment are elsewhere.
+var ErrNoDataDir = errors.New("the data directory is not on this machine")
+
+// Record appends the fact that an operator did something.
+func Record(ctx context.Context, events *postgres.EventStore, stream, account, eventType string, data any, by Attribution) error {
+	_, err := events.Append(ctx, eventlog.Append{
+		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
+	})
+	return err
+}
+
+// withoutSecrets is v in JSON, as commands print it, or err.
+func Redacted(v any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return inspect.Redact(raw), nil
+}

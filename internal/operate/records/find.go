@@ -1,0 +1,64 @@
+package records
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// shortestID is how many characters of an id a person must give.
+const shortestID = 4
+
+// IDRange returns the least and the greatest id of a kind (job, call, asset) that begin with text, which may be
+// a whole id or the name of its stream. All ids have their hyphens in the same places and only lower-case hex digits
+// otherwise, so every collation of a database orders them alike.
+func IDRange(noun, text string) (from, to string, err error) {
+	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
+	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return "", "", fault.New(fault.NotFound, noun+"_not_found", "%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
+	}
+	padded := func(with string) string {
+		d := digits + strings.Repeat(with, 32-len(digits))
+		return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:]
+	}
+	return padded("0"), padded("f"), nil
+}
+
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "aeiou") {
+		return "an"
+	}
+	return "a"
+}
+
+// FindStreamSQL reads a range of the primary key.
+const FindStreamSQL = `select id from streams where id >= $1 and id <= $2 order by id limit 2`
+
+// FindStream returns the one stream of a kind whose id begins with text.
+func FindStream(ctx context.Context, pool *pgxpool.Pool, noun, text string) (string, error) {
+	from, to, err := IDRange(noun, text)
+	if err != nil {
+		return "", err
+	}
+	rows, err := pool.Query(ctx, FindStreamSQL, noun+"-"+from, noun+"-"+to)
+	if err != nil {
+		return "", postgres.Classify(err, "look for the "+noun)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	switch {
+	case err != nil:
+		return "", postgres.Classify(err, "look for the "+noun)
+	case len(found) == 0:
+		return "", fault.New(fault.NotFound, noun+"_not_found", "there is no %s %s", noun, inspect.Clean(text))
+	case len(found) > 1:
+		return "", fault.New(fault.Conflict, "ambiguous_id", "%s is the beginning of several %ss: give more of the id (%s, %s, …)",
+			inspect.Clean(text), noun, strings.TrimPrefix(found[0], noun+"-"), strings.TrimPrefix(found[1], noun+"-"))
+	}
+	return found[0], nil
+}

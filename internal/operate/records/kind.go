@@ -1,0 +1,108 @@
+package records
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// storied is a kind of aggregate with the workflows that ran it.
+type Kind[S any] struct {
+	inspect.Kind[S]
+	Workflows func(S) []engine.Execution
+}
+
+var (
+	Calls = Kind[call.Call]{Kind: inspect.Calls, Workflows: func(c call.Call) []engine.Execution {
+		var all []engine.Execution
+		for run := 1; run <= max(1, c.Run); run++ {
+			all = append(all, engine.Execution{Run: run, Workflow: c.ID.WorkflowID(run)})
+		}
+		return all
+	}}
+	Assets = Kind[asset.Asset]{Kind: inspect.Assets, Workflows: func(a asset.Asset) []engine.Execution {
+		if a.Producer != nil {
+			return nil // saved and hashed by the workflow of its job
+		}
+		return []engine.Execution{{Run: 1, Workflow: a.ID.WorkflowID()}}
+	}}
+)
+
+// Story reads the facts of the one call or asset whose id begins with text.
+func (k Kind[S]) Story(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Story[S], error) {
+	var none inspect.Story[S]
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return none, err
+	}
+	stream, err := FindStream(ctx, pool, k.Noun, text)
+	if err != nil {
+		return none, err
+	}
+	facts, err := eventlog.Collect(eventlog.Read(ctx, postgres.StreamsOf(pool), stream, 0))
+	if err != nil {
+		return none, err
+	}
+	return inspect.Tell(k.Kind, types, facts)
+}
+
+// At is story up to a version or a time; "" is now.
+func (k Kind[S]) At(ctx context.Context, pool *pgxpool.Pool, text, at string) (inspect.Story[S], error) {
+	t, err := k.Story(ctx, pool, text)
+	if err != nil || at == "" {
+		return t, err
+	}
+	p, err := inspect.ParsePoint(at)
+	if err != nil {
+		return t, err
+	}
+	return t.At(p)
+}
+
+// Phases says where the time of one went.
+func (k Kind[S]) Phases(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Phases, error) {
+	t, err := k.Story(ctx, pool, text)
+	if err != nil {
+		return inspect.Phases{}, err
+	}
+	now, err := operate.Now(ctx, pool)
+	if err != nil {
+		return inspect.Phases{}, err
+	}
+	return t.Phases(now), nil
+}
+
+// Compare says how two differ.
+func (k Kind[S]) Compare(ctx context.Context, pool *pgxpool.Pool, a, b string) (inspect.StoryComparison, error) {
+	one, err := k.Story(ctx, pool, a)
+	if err != nil {
+		return inspect.StoryComparison{}, err
+	}
+	other, err := k.Story(ctx, pool, b)
+	if err != nil {
+		return inspect.StoryComparison{}, err
+	}
+	now, err := operate.Now(ctx, pool)
+	if err != nil {
+		return inspect.StoryComparison{}, err
+	}
+	return inspect.Compare(one, other, now)
+}
+
+// LimitOf checks how many of a listing are wanted.
+func LimitOf(limit, most int) error {
+	if limit < 1 || limit > most {
+		return fault.New(fault.Invalid, "", "--limit must be between 1 and %d, not %d", most, limit)
+	}
+	return nil
+}

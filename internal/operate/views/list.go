@@ -1,0 +1,41 @@
+package views
+
+import (
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
+	"github.com/millrace-dev/millrace/projections"
+	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/calls"
+	hidden "github.com/millrace-dev/millrace/projections/history"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/usage"
+	"github.com/millrace-dev/millrace/projections/webhooks"
+)
+
+// views lists every projection of the program.
+func All() ([]projections.Projection, error) {
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types)}, nil
+}
+
+// viewNames are the names of all views, and of what else reads the log with a checkpoint: facts stay until
+// all of them have seen them.
+func Names() []string {
+	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name, webhooks.Name, webhooks.OutgoingName}
+}
+
+// Followers lists what a projector runs: the views, and what makes messages of facts, which is not to be
+// rebuilt. base is the public URL of links in messages.
+func Followers(base string) ([]projections.Projection, error) {
+	all, err := All()
+	if err != nil {
+		return nil, err
+	}
+	types, err := eventtypes.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return append(all, webhooks.NewOutgoing(types, base)), nil
+}

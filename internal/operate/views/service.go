@@ -1,0 +1,171 @@
+package views
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
+)
+
+// adminViews is what operators ask of views and do to them.
+type Service struct {
+	Pool   *pgxpool.Pool
+	Events *postgres.EventStore
+	Base   string // public URL
+}
+
+// Views implements admin.Views.
+func (v Service) Views(ctx context.Context) ([]View, error) {
+	all, err := Followers(v.Base)
+	if err != nil {
+		return nil, err
+	}
+	return Status(ctx, v.Pool, all)
+}
+
+// Resume implements admin.Views.
+func (v Service) Resume(ctx context.Context, view, stream string, by operate.Attribution) error {
+	all, err := Followers(v.Base)
+	if err != nil {
+		return err
+	}
+	p, err := viewNamed(all, view)
+	if err != nil {
+		return err
+	}
+	return v.ResumeStream(ctx, p, stream, by)
+}
+
+func viewNamed(all []projections.Projection, name string) (projections.Projection, error) {
+	for _, p := range all {
+		if p.Name() == name {
+			return p, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "view_not_found", "there is no view %.64q", name)
+}
+
+// foldTimeout bounds how long a view is folded for one request; a larger log is for the command.
+const foldTimeout = 15 * time.Minute
+
+// Rebuild implements admin.Views.
+func (v Service) Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error) {
+	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (Result, error) {
+		return v.RebuildView(ctx, p, nil, by)
+	})
+}
+
+// Check implements admin.Views.
+func (v Service) Check(ctx context.Context, view string) (any, error) {
+	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (Result, error) {
+		return Check(ctx, v.Pool, p, nil)
+	})
+}
+
+// folded does what folds the named view again, which what makes messages of facts is not.
+func (v Service) folded(ctx context.Context, view string, do func(context.Context, projections.Projection) (Result, error)) (any, error) {
+	all, err := All()
+	if err != nil {
+		return nil, err
+	}
+	p, err := viewNamed(all, view)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
+	defer cancel()
+	return operate.Redacted(do(ctx, p))
+}
+
+// resume lets a view go on with a halted stream, and records that.
+func (v Service) ResumeStream(ctx context.Context, p projections.Projection, stream string, by operate.Attribution) error {
+	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
+		return err
+	}
+	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
+}
+
+// standOf reads how far views have come, and which streams they halted.
+func Status(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) ([]View, error) {
+	var head int64
+	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return nil, postgres.Classify(err, "read the head of the log")
+	}
+	shown := make([]View, len(all))
+	for i, p := range all {
+		position, err := projections.Position(ctx, pool, p.Name())
+		if err != nil {
+			return nil, err
+		}
+		halted, err := projections.ListHalted(ctx, pool, p.Name())
+		if err != nil {
+			return nil, err
+		}
+		shown[i] = View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []Halted{}}
+		for _, h := range halted {
+			shown[i].Halted = append(shown[i].Halted, Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
+		}
+	}
+	return shown, nil
+}
+
+// rebuilt is what became of a view.
+type Result struct {
+	View        string                   `json:"view"`
+	Position    int64                    `json:"position"`
+	Rows        int64                    `json:"rows,omitempty"`   // compared
+	Halted      int                      `json:"halted,omitempty"` // streams
+	Millis      int64                    `json:"millis"`
+	Differences []projections.Difference `json:"differences,omitempty"`
+}
+
+// rebuild folds a view again, puts it in the place of the live one and records that, even when who asked is gone by then.
+func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64), by operate.Attribution) (Result, error) {
+	began := time.Now()
+	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})
+	if err != nil {
+		return Result{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
+	}
+	err = operate.Record(context.WithoutCancel(ctx), v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeViewRebuilt,
+		audit.ViewRebuiltV1{Position: done.Position}, by)
+	return Result{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
+}
+
+// checkView compares a view with what its facts fold to.
+func Check(ctx context.Context, pool *pgxpool.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
+	began := time.Now()
+	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})
+	if err != nil {
+		return Result{}, fmt.Errorf("check %s: %w", p.Name(), err)
+	}
+	return Result{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}, nil
+}
+
+// Say writes what became of a view for people.
+func (r Result) Say(w io.Writer, checked bool) error {
+	took := (time.Duration(r.Millis) * time.Millisecond).String()
+	if !checked {
+		_, err := fmt.Fprintf(w, "%s rebuilt at position %d in %s, %d streams halted\n", r.View, r.Position, took, r.Halted)
+		return err
+	}
+	if len(r.Differences) == 0 {
+		_, err := fmt.Fprintf(w, "%s equals its rebuild at position %d (%d rows, %s)\n", r.View, r.Position, r.Rows, took)
+		return err
+	}
+	for _, d := range r.Differences {
+		if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Table, d.Kind, inspect.Clean(d.Key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
