@@ -1,3 +1,4 @@
+// Package accounts holds the commands on accounts, their keys, their credit and their limits.
 package accounts
 
 import (

@@ -1,3 +1,4 @@
+// Package assets holds the commands on assets.
 package assets
 
 import (

@@ -1,3 +1,4 @@
+// Package calls holds the commands on model calls.
 package calls
 
 import (

@@ -1,3 +1,4 @@
+// Package doctor holds the command that examines a deployment, and reconciles its two stores.
 package doctor
 
 import (

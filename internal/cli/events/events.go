@@ -1,3 +1,4 @@
+// Package events holds the commands on the event log as a whole.
 package events
 
 import (

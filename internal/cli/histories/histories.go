@@ -1,3 +1,4 @@
+// Package histories holds the commands that export workflow histories and replay them from files.
 package histories
 
 import (

@@ -1,3 +1,4 @@
+// Package jobs holds the commands on jobs.
 package jobs
 
 import (

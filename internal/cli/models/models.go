@@ -1,3 +1,4 @@
+// Package models holds the commands on the catalog of models.
 package models
 
 import (

@@ -1,3 +1,4 @@
+// Package nodes holds the command that describes native node classes, and writes their reference pages.
 package nodes
 
 import (

@@ -1,3 +1,4 @@
+// Package queue holds the commands that pause, drain, stop and resume queues.
 package queue
 
 import (

@@ -1,3 +1,4 @@
+// Package service holds the commands that run the service: dev, serve, migrate and the provider simulator.
 package service
 
 import (

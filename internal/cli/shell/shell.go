@@ -1,3 +1,5 @@
+// Package shell holds what every command is given: the configuration, the output, and the servers of the deployment
+// or of a running `millrace dev`. It promises that what it prints as JSON holds no secret.
 package shell
 
 import (

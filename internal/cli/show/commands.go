@@ -1,3 +1,4 @@
+// Package show holds the commands that show what was recorded of one job, call or asset, for all of them alike.
 package show
 
 import (

@@ -1,3 +1,4 @@
+// Package views holds the commands that list, check, rebuild and resume views.
 package views
 
 import (

@@ -1,3 +1,4 @@
+// Package webhooks holds the commands on webhooks and their deliveries.
 package webhooks
 
 import (

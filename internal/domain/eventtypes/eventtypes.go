@@ -1,3 +1,5 @@
+// Package eventtypes registers the event types of every aggregate of the program. It is the one list of them: a type
+// that is missing here is unknown to every reader of the log.
 package eventtypes
 
 import (

@@ -1,3 +1,4 @@
+// Package accounts is what operators ask of accounts and do to them, to their keys and to their credit.
 package accounts
 
 import (

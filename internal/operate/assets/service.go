@@ -1,3 +1,4 @@
+// Package assets is what operators ask of assets.
 package assets
 
 import (

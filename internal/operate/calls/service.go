@@ -1,3 +1,4 @@
+// Package calls is what operators ask of model calls, and how they settle one of unknown outcome.
 package calls
 
 import (

@@ -1,3 +1,6 @@
+// Package doctor examines everything that a deployment depends on: the database, the log, views, queues, blobs, the disk,
+// Temporal and its workers. It promises to change nothing, to answer in bounded time, and to name a remedy with every
+// finding that needs one.
 package doctor
 
 import (

@@ -1,3 +1,5 @@
+// Package engine reads workflow histories from Temporal: it shows their events, exports them, and replays them against
+// the workflow code of this binary. It promises to change nothing. Payloads are not shown.
 package engine
 
 import (

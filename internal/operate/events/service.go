@@ -1,3 +1,4 @@
+// Package events is what operators ask of the event log as a whole: a search, one event, the types, and what comes next.
 package events
 
 import (

@@ -1,3 +1,6 @@
+// Package jobs is what operators ask of jobs and do to them: search, histories, retries, cancellations, requeues,
+// replays. It promises that a dry run asks the same questions as the change itself, and that every change is recorded with
+// who asked for it and why.
 package jobs
 
 import (

@@ -1,3 +1,6 @@
+// Package reconcile compares PostgreSQL with Temporal, as after one of them was restored from a backup, and mends what
+// they do not agree on. It promises that nothing is changed before the repair is asked for, and that no call is sent to a
+// provider twice.
 package reconcile
 
 import (

@@ -1,3 +1,4 @@
+// Package records reads what was recorded of one aggregate, which is named by its id or the first characters of it.
 package records
 
 import (

@@ -1,3 +1,4 @@
+// Package views lists the views of the program, and is what operators ask of them and do to them.
 package views
 
 import (

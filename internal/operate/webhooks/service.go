@@ -1,3 +1,5 @@
+// Package webhooks is what operators ask of webhooks of all accounts and do to them. Addresses are not shown: they may
+// carry tokens of their owners.
 package webhooks
 
 import (
