@@ -54,7 +54,7 @@ func TestAFullDiskFailsNoJob(t *testing.T) {
 	dir := dataDir(t)
 	files := filepath.Join(dir, "service")
 	require.NoError(t, os.MkdirAll(files, 0o700))
-	if err := syscall.Mount("tmpfs", files, "tmpfs", 0, "size=64m"); err != nil {
+	if err := syscall.Mount("tmpfs", files, "tmpfs", 0, "size=128m"); err != nil {
 		t.Skipf("a small file system needs the right to mount one: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(files, syscall.MNT_DETACH)) })
@@ -64,7 +64,7 @@ func TestAFullDiskFailsNoJob(t *testing.T) {
 	c.await([]string{c.submit(cheap("before"))}, "completed")
 
 	c.freeze() // so that the jobs are accepted, and meet the full disk
-	jobs := map[string]string{"cheap": c.submit(cheap("cheap")), "long": c.submit(long("long"))}
+	jobs := map[string]string{"cheap": c.submit(cheap("cheap")), "long": c.submit(strings.ReplaceAll(long("long"), "2048", "1024"))}
 	filler := filepath.Join(files, "filler")
 	c.fill(filler)
 	c.thaw()
