@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 GO      ?= go
 ARGS    ?=
+MINUTES ?= 2
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # Tools are pinned and kept outside the tree, by version, so that `clean` costs no minutes.
@@ -80,6 +81,10 @@ RACE_CORE := ./activities ./workflows ./internal/eventlog ./internal/engine/grap
 .PHONY: test/core
 test/core: ## the concurrent core under the race detector
 	CGO_ENABLED=1 $(GO) test -race $(RACE_CORE)
+
+.PHONY: test/chaos
+test/chaos: postgres bin/millrace-temporal ## kill and stop parts of a running service at random, and look for what was lost (MINUTES=…, ARGS="-seed …")
+	$(GO) run ./test/chaos -minutes $(MINUTES) $(ARGS)
 
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other

@@ -1,0 +1,182 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/test/ports"
+)
+
+// deployment is a running service and the parts of it that can be broken.
+type deployment struct {
+	name     string
+	client   *client
+	provider *provider
+	parts    []part
+	roles    []*process // started again when they end
+	run      *run
+	env      []string
+	closers  []func()
+}
+
+// part is something that can be killed, or stopped for a while.
+type part struct {
+	name string
+	pids func() []int // now; everything below them is stopped with them
+	kill func()       // nil = SIGKILL to the pids
+}
+
+// temporalBinary is where the Makefile puts the local Temporal server.
+const temporalBinary = "bin/millrace-temporal"
+
+func (d *deployment) close() {
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		d.closers[i]()
+	}
+}
+
+// prepare makes what both modes have: a provider, addresses and the environment of the program.
+func prepare(r *run, name, dir string) (*deployment, string, error) {
+	addr, err := ports.Address()
+	if err != nil {
+		return nil, "", err
+	}
+	if err := ports.ForServers(dir); err != nil {
+		return nil, "", err
+	}
+	temporal, err := filepath.Abs(temporalBinary)
+	if err != nil {
+		return nil, "", err
+	}
+	provider := newProvider()
+	server := httptest.NewServer(provider)
+	d := &deployment{
+		name: name, run: r, client: newClient("http://" + addr), provider: provider,
+		closers: []func(){provider.close, server.Close},
+		env: []string{
+			"MILLRACE_SLOTS=6", "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN=" + temporal, "MILLRACE_SIMULATOR=" + server.URL,
+		},
+	}
+	return d, addr, nil
+}
+
+// startLocal starts local mode: one process with all roles, and the private servers below it.
+func startLocal(_ context.Context, r *run, dir string) (*deployment, error) {
+	d, addr, err := prepare(r, "local", dir)
+	if err != nil {
+		return nil, err
+	}
+	d.env = append(d.env, "MILLRACE_DATA="+dir)
+	service := d.role(filepath.Join(dir, "dev.log"), "dev", "--addr", addr)
+	pid := func() []int { return []int{service.pid()} }
+	d.parts = []part{
+		{name: "everything", pids: pid, kill: func() {
+			service.kill()
+			postgresGone(dir) // it ends with its owner, and the next one needs its directory
+			if err := service.start(); err != nil {
+				r.log.Error("process not started", "error", err)
+			}
+		}},
+		{name: "temporal", pids: func() []int { return childrenOf(service.pid(), "millrace-temporal") }},
+		{name: "postgres", pids: func() []int { return childrenOf(service.pid(), "postgres") }},
+	}
+	return d, service.start()
+}
+
+// startSeparate starts each role as a process of its own, on servers that this process looks after.
+func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error) {
+	d, addr, err := prepare(r, "separate", dir)
+	if err != nil {
+		return nil, err
+	}
+	temporal, err := filepath.Abs(temporalBinary)
+	if err != nil {
+		return nil, err
+	}
+	stack, err := localstack.Start(ctx, localstack.Options{DataDir: dir, TemporalBinary: temporal, Log: r.log})
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	d.closers = append(d.closers, func() {
+		if err := stack.Close(context.Background()); err != nil {
+			r.log.Warn("private servers not stopped", "error", err)
+		}
+	})
+	d.env = append(d.env, "DATABASE_URL="+stack.DatabaseURL, "TEMPORAL_ADDRESS="+stack.TemporalAddress,
+		"MILLRACE_DATA="+filepath.Join(dir, "service"), "MILLRACE_NO_WORKFLOW_CACHE=true")
+	role := func(name string, args ...string) *process {
+		return d.role(filepath.Join(dir, name+".log"), append([]string{"serve", "--roles", strings.TrimRight(name, "12"), "--internal-addr", "127.0.0.1:0"}, args...)...)
+	}
+	api, first, second, projector := role("api", "--addr", addr), role("worker1"), role("worker2"), role("projector")
+	d.parts = []part{
+		d.partOf("api", api), d.partOf("worker", first), d.partOf("workers", first, second), d.partOf("projector", projector),
+		{name: "temporal", pids: func() []int { return childrenOf(os.Getpid(), "millrace-temporal") }},
+		{name: "postgres", pids: func() []int { return childrenOf(os.Getpid(), "postgres") }},
+		{name: "everything", pids: func() []int {
+			pids := append(childrenOf(os.Getpid(), "millrace-temporal"), childrenOf(os.Getpid(), "postgres")...)
+			return append(pids, api.pid(), first.pid(), second.pid(), projector.pid())
+		}},
+	}
+	for _, p := range d.roles {
+		if err := p.start(); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// role describes a process of the program that is started again whenever it ends.
+func (d *deployment) role(log string, args ...string) *process {
+	p := &process{binary: d.run.binary, args: args, env: d.env, log: log, report: d.run.log}
+	d.roles = append(d.roles, p)
+	d.closers = append(d.closers, p.stop)
+	return p
+}
+
+func (d *deployment) partOf(name string, processes ...*process) part {
+	return part{name: name, pids: func() (pids []int) {
+		for _, p := range processes {
+			pids = append(pids, p.pid())
+		}
+		return pids
+	}}
+}
+
+// checkViews runs the program's own comparison of every view with its rebuild.
+func (d *deployment) checkViews(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, d.run.binary, "views", "rebuild", "--check")
+	cmd.Env = append(os.Environ(), d.env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	if !bytes.Contains(out, []byte("equals its rebuild")) || bytes.Contains(out, []byte("differs")) {
+		return fmt.Errorf("not as rebuilt: %s", bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// postgresGone waits until the private server below dir has ended.
+func postgresGone(dir string) {
+	for range 600 {
+		files, err := filepath.Glob(filepath.Join(dir, "postgres", "*", "postmaster.pid"))
+		more, _ := filepath.Glob(filepath.Join(dir, "postgres", "postmaster.pid"))
+		if err == nil && len(files)+len(more) == 0 {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+)
+
+// fault is one way of breaking one part.
+type fault struct {
+	mode, verb, part string
+}
+
+func (f fault) String() string { return f.mode + ": " + f.verb + " " + f.part }
+
+const (
+	// longestStop is how long a part stands still at most: longer than the heartbeat timeout of an activity.
+	longestStop = 14 * time.Second
+	// longestPause is how long the service is left alone at most between a recovery and the next fault.
+	longestPause = 3 * time.Second
+	// recoverWithin is how long the service may take to run a new job after a fault.
+	recoverWithin = 2 * time.Minute
+)
+
+// breakThings breaks one part after the other until a time, and waits for the recovery each time.
+func (r *run) breakThings(ctx context.Context, d *deployment, report *report, until time.Time) {
+	for n := 0; time.Now().Before(until) && ctx.Err() == nil; n++ {
+		if !pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
+			return
+		}
+		p := d.parts[r.random.IntN(len(d.parts))]
+		f := fault{mode: d.name, verb: "kill", part: p.name}
+		if r.random.IntN(3) == 0 {
+			f.verb = "stop"
+			stands := time.Second + time.Duration(r.random.Int64N(int64(longestStop-time.Second)))
+			stopFor(ctx, p, stands)
+		} else {
+			p.killNow()
+		}
+		ended := time.Now()
+		err := d.client.probe(ctx, fmt.Sprintf("%s-probe-%d", d.name, n))
+		took := time.Since(ended)
+		if ctx.Err() != nil {
+			return
+		}
+		report.recovered(f, took, err)
+		r.log.Info("fault", "what", f.String(), "recovered_in", took.Round(10*time.Millisecond), "error", err)
+	}
+}
+
+// killNow kills the part; whoever looks after it starts it again.
+func (p part) killNow() {
+	if p.kill != nil {
+		p.kill()
+		return
+	}
+	signalAll(p.pids(), syscall.SIGKILL)
+}
+
+// stopFor keeps the part, and all that is below it, from running for a while.
+func stopFor(ctx context.Context, p part, d time.Duration) {
+	pids := withDescendants(p.pids())
+	signalAll(pids, syscall.SIGSTOP)
+	pause(ctx, d)
+	signalAll(pids, syscall.SIGCONT)
+}
+
+// pause waits; it returns false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// probe submits a small job until it is accepted and waits until it has completed.
+func (c *client) probe(ctx context.Context, prefix string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
+	defer cancel()
+	id := ""
+	for n := 0; id == ""; n++ {
+		var accepted bool
+		if id, accepted = c.submit(ctx, cheap(fmt.Sprintf("%s-%d", prefix, n))); !accepted && !pause(ctx, 50*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+	for {
+		switch state := c.state(ctx, id); state {
+		case "completed":
+			return nil
+		case "failed", "cancelled", "unknown":
+			return fmt.Errorf("the job that was to show the recovery is %s", state)
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+}

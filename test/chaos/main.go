@@ -1,0 +1,139 @@
+//go:build linux
+
+// Chaos breaks a running service at random and checks that it keeps its promise: nothing that it accepted is lost,
+// done twice, or failed because a part of the service was away.
+//
+// It starts the program in local mode, then as separate processes, and puts load on each: jobs, uploads and model
+// calls. Meanwhile it kills (SIGKILL) and stops (SIGSTOP, later SIGCONT) the API, the workers, the projector,
+// Temporal, PostgreSQL and all of them together. A ledger outside of the service notes what was accepted, and a
+// provider of its own counts what it was asked for; at the end the two are held against what the service says.
+//
+//	go run ./test/chaos -minutes 10 -seed 7
+//
+// The last line is "N passed, N failed": accepted things that came out right, faults that were recovered from, and
+// views that equal their rebuild, against those of which that is not true. The exit status is 1 if anything failed.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+)
+
+func main() {
+	minutes := flag.Float64("minutes", 2, "how long to break things, in all")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the order of faults and of the load")
+	mode := flag.String("mode", "both", "local, separate or both")
+	keep := flag.Bool("keep", false, "keep the data directories and logs")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	run := &run{
+		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep,
+		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), //nolint:gosec // the order of faults is no secret
+	}
+	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+// run is one execution of the program.
+type run struct {
+	out    io.Writer
+	log    *slog.Logger
+	keep   bool
+	seed   uint64
+	random *rand.Rand
+	binary string
+}
+
+// all breaks each deployment for its share of the time, reports, and says whether nothing failed.
+func (r *run) all(ctx context.Context, mode string, total time.Duration) (bool, error) {
+	dir, err := scratch.NewIn("/var/tmp", "millrace-chaos") // where the database's own user can go
+	if err != nil {
+		return false, err
+	}
+	if !r.keep {
+		defer dir.Remove() //nolint:errcheck // the next run removes it
+	}
+	if r.binary, err = r.build(ctx, dir.Path); err != nil {
+		return false, err
+	}
+	starts := map[string]func(context.Context, *run, string) (*deployment, error){"local": startLocal, "separate": startSeparate}
+	modes := []string{"local", "separate"}
+	if mode != "both" {
+		modes = []string{mode}
+	}
+	report := &report{seed: r.seed}
+	for _, name := range modes {
+		if starts[name] == nil {
+			return false, fmt.Errorf("mode %q is not local, separate or both", name)
+		}
+		began := time.Now()
+		if err := r.one(ctx, starts[name], filepath.Join(dir.Path, name), total/time.Duration(len(modes)), report); err != nil {
+			return false, fmt.Errorf("%s mode: %w", name, err)
+		}
+		r.log.Info("mode finished", "mode", name, "took", time.Since(began).Round(time.Second))
+	}
+	report.write(r.out)
+	return report.failed() == 0, nil
+}
+
+// build makes the program under test.
+func (r *run) build(ctx context.Context, dir string) (string, error) {
+	binary := filepath.Join(dir, "millrace")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/millrace")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build the program under test: %w", err)
+	}
+	return binary, nil
+}
+
+// settleWithin is how long accepted work may take to end once nothing is broken any more.
+const settleWithin = 5 * time.Minute
+
+// one breaks one deployment for a while, lets it come to rest, and adds what became of everything to the report.
+func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, lasts time.Duration, report *report) error {
+	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // the database's own user passes through
+		return err
+	}
+	d, err := start(ctx, r, dir)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := d.client.untilReady(ctx); err != nil {
+		return err
+	}
+	ledger := &ledger{mode: d.name}
+	loading, stop := context.WithCancel(ctx)
+	load := startLoad(loading, d.client, ledger, r.seed)
+	r.breakThings(ctx, d, report, time.Now().Add(lasts))
+	stop()
+	load.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	settling, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	ledger.settle(settling, d.client, d.provider)
+	report.add(ledger)
+	report.check(d.name+": views equal their rebuild", d.checkViews(ctx))
+	return nil
+}

@@ -1,0 +1,146 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// report is the outcome of a run.
+type report struct {
+	seed    uint64
+	times   map[fault][]time.Duration // of recoveries
+	stuck   map[fault][]error
+	ledgers []*ledger
+	checks  int
+	wrong   []string // checks that failed
+}
+
+// recovered notes how long the service took to run a new job after a fault, or that it did not.
+func (r *report) recovered(f fault, took time.Duration, err error) {
+	if r.times == nil {
+		r.times, r.stuck = map[fault][]time.Duration{}, map[fault][]error{}
+	}
+	if err != nil {
+		r.stuck[f] = append(r.stuck[f], err)
+		r.times[f] = r.times[f][:len(r.times[f]):len(r.times[f])] // the row is shown all the same
+		return
+	}
+	r.times[f] = append(r.times[f], took)
+}
+
+func (r *report) add(l *ledger) { r.ledgers = append(r.ledgers, l) }
+
+// check notes the outcome of a comparison at the end.
+func (r *report) check(what string, err error) {
+	r.checks++
+	if err != nil {
+		r.wrong = append(r.wrong, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+// counts returns how many entries of a kind came to each verdict.
+func (l *ledger) counts(kind string) (all, accepted int, by map[verdict]int) {
+	by = map[verdict]int{}
+	for _, e := range l.entries {
+		if e.kind != kind {
+			continue
+		}
+		all++
+		by[e.verdict]++
+		if e.accepted {
+			accepted++
+		}
+	}
+	return all, accepted, by
+}
+
+// passed counts what went as promised; what was never accepted counts for nothing.
+func (r *report) passed() int {
+	n := r.checks - len(r.wrong)
+	for _, times := range r.times {
+		n += len(times)
+	}
+	for _, l := range r.ledgers {
+		for _, e := range l.entries {
+			if e.verdict == kept || e.verdict == uncertain {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// failed counts what did not.
+func (r *report) failed() int {
+	n := len(r.wrong)
+	for _, errs := range r.stuck {
+		n += len(errs)
+	}
+	for _, l := range r.ledgers {
+		for _, e := range l.entries {
+			if e.verdict == lost || e.verdict == doubled || e.verdict == failed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (r *report) write(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	r.writeFaults(w)
+	fmt.Fprintln(w)
+	r.writeLedgers(w)
+	w.Flush() //nolint:errcheck // the terminal is gone
+	for _, l := range r.ledgers {
+		for _, e := range l.entries {
+			if e.why != "" {
+				fmt.Fprintf(out, "%s %s %s: %s\n", e.verdict, e.name, e.id, e.why)
+			}
+		}
+	}
+	for _, what := range r.wrong {
+		fmt.Fprintln(out, "wrong", what)
+	}
+	fmt.Fprintf(out, "seed %d\n%d passed, %d failed\n", r.seed, r.passed(), r.failed())
+}
+
+func (r *report) writeFaults(w io.Writer) {
+	fmt.Fprintln(w, "fault\tn\tnot recovered\tp50\tmax")
+	total := 0
+	faults := slices.SortedFunc(maps.Keys(r.times), func(a, b fault) int {
+		if a.String() < b.String() {
+			return -1
+		}
+		return 1
+	})
+	for _, f := range faults {
+		times := slices.Sorted(slices.Values(r.times[f]))
+		n := len(times) + len(r.stuck[f])
+		total += n
+		if len(times) == 0 {
+			fmt.Fprintf(w, "%s\t%d\t%d\t-\t-\n", f, n, len(r.stuck[f]))
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", f, n, len(r.stuck[f]), seconds(times[len(times)/2]), seconds(times[len(times)-1]))
+	}
+	fmt.Fprintf(w, "all\t%d\n", total)
+}
+
+func (r *report) writeLedgers(w io.Writer) {
+	fmt.Fprintln(w, "ledger\tasked\taccepted\tright\tuncertain\tlost\tdoubled\tfailed for our reasons")
+	for _, l := range r.ledgers {
+		for _, kind := range []string{"jobs", "uploads", "calls"} {
+			all, accepted, by := l.counts(kind)
+			fmt.Fprintf(w, "%s: %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", l.mode, kind, all, accepted, by[kept], by[uncertain], by[lost], by[doubled], by[failed])
+		}
+	}
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
