@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -203,7 +204,7 @@ func TestAKeyIsGivenBackUnlessAnAssetMayExist(t *testing.T) { // A-48
 		h := startWith(t, api.Options{}, func(d *api.Deps) {
 			blobs, records := mem.New(), failing{err: err}
 			d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(records, blobs, asset.Options{})
-			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, struct{ api.Grants }{}
+			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, struct{ media.Grants }{}
 		})
 		f := fileHarness{url: h.url, client: http.DefaultClient}
 		require.GreaterOrEqual(t, f.postKeyed(t, "k", "", upload("1")...).status, 400)

@@ -8,19 +8,33 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api/about"
+	"github.com/millrace-dev/millrace/api/assets"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/editor"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/jobs"
+	"github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/router"
+	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
 // Table lists method and path of every route of a service that has all parts, parameters in braces.
 func Table(t *testing.T) []string {
 	t.Helper()
-	whole, alone := whole(), whole()
+	alone := whole()
 	alone.Editor = nil // whose files lie where some routes do
 	parameter := regexp.MustCompile(`[:*]([a-z_]+)`)
 	var all []string
-	for _, r := range append(whole.routes(), alone.routes()...) {
+	for _, r := range append(routesOf(t, whole()), routesOf(t, alone)...) {
 		path := parameter.ReplaceAllString(r.Path, "{$1}")
 		all = append(all, r.Method+" "+path)
 		if r.Method == "POST" && strings.HasSuffix(path, "/userdata/{file}") { // one route of the router serves both
@@ -34,7 +48,7 @@ func Table(t *testing.T) []string {
 func OpenChanges(t *testing.T) []string {
 	t.Helper()
 	var open []string
-	for _, r := range whole().routes() {
+	for _, r := range routesOf(t, whole()) {
 		if r.Access == edge.Public && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			open = append(open, r.Method+" "+r.Path)
 		}
@@ -43,15 +57,28 @@ func OpenChanges(t *testing.T) []string {
 	return open
 }
 
-// whole is a service that has all parts.
-func whole() *server {
-	s := &server{Deps: Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}}
-	s.Classes, s.Files, s.Assets = &node.Registry{}, struct{ Files }{}, struct{ Assets }{}
-	s.Logs, s.Router = struct{ Logs }{}, &ModelRouter{}
-	s.Userdata, s.History, s.Exports = struct{ Userdata }{}, struct{ History }{}, struct{ Exports }{}
-	s.Webhooks = &Webhooks{Endpoints: struct{ WebhookEndpoints }{}, Deliveries: struct{ WebhookDeliveries }{}}
-	s.Console = &Console{}
-	s.Editor = &Editor{Files: struct{ EditorFiles }{}, Sealer: struct{ edge.Sealer }{}}
-	s.opts.setDefaults()
-	return s
+func routesOf(t *testing.T, deps Deps) []edge.Route {
+	t.Helper()
+	classes, err := node.NewRegistry()
+	require.NoError(t, err)
+	deps.Classes = classes
+	s, err := assemble(deps, Options{})
+	require.NoError(t, err)
+	return s.routes
+}
+
+// whole are the parts of a service that has all of them; none is ever called.
+func whole() Deps {
+	return Deps{
+		Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler), Readiness: struct{ about.Readiness }{},
+		Jobs: struct{ cloud.Commands }{}, Reader: struct{ JobReader }{}, Sources: struct{ cloud.Sources }{}, Links: struct{ jobio.Links }{},
+		Live: struct{ live.Source }{}, Logs: struct{ jobs.Logs }{}, History: struct{ cloud.History }{},
+		NodeFiles: struct{ editor.NodeFiles }{}, Userdata: struct{ editor.Userdata }{},
+		Files: struct{ Files }{}, Grants: struct{ media.Grants }{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},
+		Keys: struct{ assets.IdempotencyKeys }{}, Exports: struct{ assets.Exports }{},
+		Router:   &ModelRouter{Models: struct{ router.Models }{}, Calls: struct{ router.Calls }{}, Cursors: &catalog.Cursors{}},
+		Console:  &Console{},
+		Editor:   &Editor{Files: struct{ console.EditorFiles }{}, Sealer: struct{ edge.Sealer }{}},
+		Webhooks: &webhooks.Deps{Endpoints: struct{ webhooks.Commands }{}, Deliveries: struct{ webhooks.DeliveryReader }{}},
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/about"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -229,9 +230,9 @@ func (plainLinks) Sign(asset, _, filename, _ string) (string, time.Time) {
 	return "/files/" + asset + "/" + filename + "?sig=x", then.Add(time.Hour)
 }
 
-type parts []api.Part
+type parts []about.Part
 
-func (p parts) Check(context.Context) []api.Part { return p }
+func (p parts) Check(context.Context) []about.Part { return p }
 
 // twoKeys accepts the keys of two accounts, and one that may only read.
 type twoKeys struct{}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -345,7 +346,7 @@ func TestTheLibraryLeavesTheEditorItsFiles(t *testing.T) {
 		d.Editor = &api.Editor{Files: editorFiles(t), Sealer: testSealer(t)}
 		blobs := mem.New()
 		d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(recordsOnly{}, blobs, asset.Options{})
-		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, struct{ api.Grants }{}
+		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, struct{ media.Grants }{}
 	})
 	for target, want := range map[string]int{"/assets/index-B2rHQ9Sn.js": 200, "/assets": 404, "/assets/none.js": 404, "/api/assets": 401, "/tags": 401} {
 		require.Equal(t, want, h.do(t, "GET", target, "").status, target)

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
 // holding keeps every call until it is let go, and its body as well unless it is told that it is stored.
 type holding struct {
-	api.Calls
+	apirouter.Calls
 	stores bool
 	begun  chan string // accounts, as their calls begin
 	gate   chan struct{}
@@ -118,7 +119,7 @@ func TestInputsArriveWhole(t *testing.T) {
 
 // echoing keeps the body of the last call.
 type echoing struct {
-	api.Calls
+	apirouter.Calls
 	body string
 }
 

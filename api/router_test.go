@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -21,7 +22,7 @@ import (
 
 // refusing answers every call with one refusal.
 type refusing struct {
-	api.Calls
+	apirouter.Calls
 	refusal *call.Refusal
 }
 
@@ -31,7 +32,7 @@ func (r refusing) Enqueue(context.Context, call.Invocation) (call.Enqueued, erro
 	return call.Enqueued{}, r.refusal
 }
 
-func startRouter(t *testing.T, opts api.Options, calls api.Calls) *harness {
+func startRouter(t *testing.T, opts api.Options, calls apirouter.Calls) *harness {
 	models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
 	require.NoError(t, err)
 	return startWith(t, opts, func(d *api.Deps) {
@@ -120,7 +121,7 @@ func TestAddressOfASchema(t *testing.T) {
 }
 
 // panicking fails as no call should.
-type panicking struct{ api.Calls }
+type panicking struct{ apirouter.Calls }
 
 func (panicking) Run(context.Context, call.Invocation) (*call.Result, error) { panic("a bug") }
 
@@ -183,7 +184,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 
 // ailing is away until it is well.
 type ailing struct {
-	api.Calls
+	apirouter.Calls
 	well *atomic.Bool
 }
 

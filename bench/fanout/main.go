@@ -24,6 +24,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/about"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -108,13 +111,13 @@ type millrace struct {
 }
 
 type nothing struct {
-	api.Jobs
+	cloud.Commands
 	api.JobReader
-	api.Sources
-	api.Links
+	cloud.Sources
+	jobio.Links
 }
 
-func (nothing) Check(context.Context) []api.Part { return nil }
+func (nothing) Check(context.Context) []about.Part { return nil }
 
 type hubLive struct{ hub *stream.Hub }
 

@@ -12,7 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/about"
+	apiconsole "github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -31,19 +34,19 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// past implements api.History of its three parts.
+// past implements cloud.History of its three parts.
 type past struct {
 	pasthistory.Service
 	marks *hidden.Reader
 	jobs  *jobs.Reader
 }
 
-// Hiding implements api.History.
+// Hiding implements cloud.History.
 func (p past) Hiding(ctx context.Context, account string) (*hidden.Hiding, error) {
 	return p.marks.Hiding(ctx, account)
 }
 
-// Hides implements api.History.
+// Hides implements cloud.History.
 func (p past) Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error) {
 	return p.jobs.Hides(ctx, account, h, id)
 }
@@ -92,10 +95,10 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage:   in.storage,
 		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: api.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
 		Editor:    page,
 		Router:    models,
-		Webhooks:  &api.Webhooks{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
+		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
 		Readiness: readiness{in}, Space: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(), AllowedOrigins: in.cfg.Origins,
@@ -182,11 +185,11 @@ const (
 	roomRetry = time.Minute
 )
 
-// Check implements api.Readiness.
-func (r readiness) Check(ctx context.Context) []api.Part {
+// Check implements about.Readiness.
+func (r readiness) Check(ctx context.Context) []about.Part {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	return []api.Part{
+	return []about.Part{
 		part("postgresql", true, r.writable(ctx)),
 		part("disk", true, r.CheckSpace()),
 		part("temporal", false, r.temporal(ctx)),
@@ -194,8 +197,8 @@ func (r readiness) Check(ctx context.Context) []api.Part {
 	}
 }
 
-func part(name string, required bool, err error) api.Part {
-	p := api.Part{Name: name, OK: err == nil, Required: required, Detail: "ok"}
+func part(name string, required bool, err error) about.Part {
+	p := about.Part{Name: name, OK: err == nil, Required: required, Detail: "ok"}
 	if err != nil {
 		p.Detail = "not available"
 	}

@@ -13,6 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/about"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
@@ -35,8 +39,8 @@ func (c *client) later(ahead time.Duration) *client {
 	require.NoError(c.t, err)
 	offers := router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}
 	handler, err := api.New(api.Deps{
-		Auth: account.NewKeys(postgres.NewAccounts(pool)), Jobs: struct{ api.Jobs }{}, Reader: struct{ api.JobReader }{}, Sources: struct{ api.Sources }{},
-		Links: struct{ api.Links }{}, Live: struct{ api.Live }{}, Readiness: struct{ api.Readiness }{}, Logger: slog.New(slog.DiscardHandler),
+		Auth: account.NewKeys(postgres.NewAccounts(pool)), Jobs: struct{ cloud.Commands }{}, Reader: struct{ api.JobReader }{}, Sources: struct{ cloud.Sources }{},
+		Links: struct{ jobio.Links }{}, Live: struct{ live.Source }{}, Readiness: struct{ about.Readiness }{}, Logger: slog.New(slog.DiscardHandler),
 		Router: &api.ModelRouter{
 			Models: offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 			Calls: call.NewService(call.Deps{

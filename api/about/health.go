@@ -1,0 +1,84 @@
+// Package about serves what the service says of itself: whether it lives and is ready, and the OpenAPI document of its
+// surfaces. It asks for no credential and promises to name no address and no secret.
+package about
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+)
+
+// Readiness knows the state of the parts that a submission depends on.
+type Readiness interface {
+	Check(ctx context.Context) []Part
+}
+
+// Part is the state of one part.
+type Part struct {
+	Name     string
+	OK       bool
+	Required bool   // without it a submission could not be accepted and kept
+	Detail   string // shown to everybody: no addresses, no secrets
+}
+
+// Surface serves the routes of this package.
+type Surface struct {
+	edge      *edge.Edge
+	readiness Readiness
+	documents func() (documents, error) // rendered once, when first asked for
+}
+
+// New returns the surface.
+func New(e *edge.Edge, r Readiness) *Surface {
+	s := &Surface{edge: e, readiness: r}
+	s.documents = sync.OnceValues(s.renderDocuments)
+	return s
+}
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route { return append(s.healthRoutes(), s.documentRoutes()...) }
+
+func (s *Surface) healthRoutes() []edge.Route {
+	return []edge.Route{
+		{Method: http.MethodGet, Path: "/healthz", Access: edge.Public, Handle: s.healthz},
+		{Method: http.MethodHead, Path: "/healthz", Access: edge.Public, Handle: s.healthz},
+		{Method: http.MethodGet, Path: "/readyz", Access: edge.Public, Handle: s.readyz},
+		{Method: http.MethodHead, Path: "/readyz", Access: edge.Public, Handle: s.readyz},
+	}
+}
+
+// healthz says that the process lives: GET /healthz.
+func (s *Surface) healthz(c *gin.Context) error {
+	c.PureJSON(http.StatusOK, gin.H{"status": "alive"})
+	return nil
+}
+
+type partState struct {
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+}
+
+type readyResponse struct {
+	Status string               `json:"status"`
+	Parts  map[string]partState `json:"parts"`
+}
+
+// readyz is 200 when a submission would be accepted and kept: GET /readyz. The
+// parts that only delay work (the workflow engine, the workers) are named in the
+// body and do not make it fail.
+func (s *Surface) readyz(c *gin.Context) error {
+	body := readyResponse{Status: "ready", Parts: map[string]partState{}}
+	status := http.StatusOK
+	for _, p := range s.readiness.Check(c.Request.Context()) {
+		body.Parts[p.Name] = partState{OK: p.OK, Detail: p.Detail}
+		if p.Required && !p.OK {
+			body.Status, status = "not_ready", http.StatusServiceUnavailable
+		}
+	}
+	c.PureJSON(status, body)
+	return nil
+}

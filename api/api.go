@@ -1,0 +1,224 @@
+// Package api assembles the HTTP API: it gives every surface the parts that it needs and mounts its routes. What all
+// surfaces share is in package edge, and each surface is a package of its own beside it. It promises that a surface
+// whose parts are not given has no routes. Rules about jobs, files and accounts are behind the interfaces of the surfaces.
+package api
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/about"
+	"github.com/millrace-dev/millrace/api/assets"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/editor"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobs"
+	"github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/router"
+	"github.com/millrace-dev/millrace/api/webhooks"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+)
+
+// Default limits of a request; each has a field in Options.
+const (
+	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
+	defaultMaxUpload = 100 << 20
+	defaultMaxImage  = 50 << 20 // cloud contract, limits
+	defaultMaxModel  = 64 << 20 // router facts, limits
+	defaultSockets   = 2000
+	defaultStreams   = 64
+	defaultRetention = 30 * 24 * time.Hour
+	defaultIdle      = 30 * time.Second
+)
+
+// Options are the tunables of the API. The zero value serves mode none.
+type Options struct {
+	Mode           account.Mode   // default none
+	PublicURL      string         // of absolute links, may carry a path prefix; "" = from the request
+	AllowedHosts   []string       // further Host names in mode none, beside loopback ones; "*" = any
+	AllowedOrigins []string       // of web pages elsewhere that may call, such as https://app.example; "*" = all (not in mode none)
+	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
+	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
+	MaxPrompt      int64          // bytes of a submission, default 16 MiB
+	MaxUpload      int64          // bytes of an uploaded file, default 100 MiB
+	MaxImage       int64          // bytes of an image uploaded by the cloud routes, default 50 MiB
+	MaxModelBody   int64          // bytes of a model's input, default 64 MiB
+	ModelBodies    int64          // bytes of all models' inputs that are read at once, default 8 times MaxModelBody
+	UploadIdle     time.Duration  // how long a client may stop in the middle of an upload, default 30 seconds
+	JobRetention   time.Duration  // from submission to expires_at, default 30 days
+	MaxSockets     int            // WebSockets of one account on this process, default 2,000
+	MaxStreams     int            // event streams of one account on this process, default 64
+	RouteByClient  bool           // WebSocket messages of a job go to the client that submitted it only
+	RuntimeNames   bool           // exception types in the names of the self-hosted runtime
+	Recheck        time.Duration  // between two looks whether the key of a socket or stream is still good, default 15 seconds
+	RawStatus      bool           // GET /job/{id}/status says success and error as newer clients expect
+	Version        string         // shown in system_stats
+}
+
+// New returns the handler of all surfaces.
+func New(deps Deps, opts Options) (http.Handler, error) {
+	opts.setDefaults()
+	s, err := assemble(deps, opts)
+	if err != nil {
+		return nil, err
+	}
+	return s.edge.Handler(s.routes, s.unknownPath)
+}
+
+// service is the assembly of all surfaces.
+type service struct {
+	edge   *edge.Edge
+	router *router.Surface
+	editor *console.Editor // nil without an editor
+	routes []edge.Route
+}
+
+// assemble builds every surface that has its parts.
+func assemble(deps Deps, opts Options) (*service, error) {
+	e, err := edge.New(deps.edge(), opts.edge())
+	if err == nil {
+		err = deps.validate()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &service{edge: e}
+	c := s.addJobs(deps, opts)
+	s.add(live.New(live.Deps{
+		Edge: e, Source: deps.Live, Reader: deps.Reader, Steps: deps.Steps, Links: deps.Links, Features: c.Features,
+	}, opts.live()))
+	s.addFiles(deps, opts)
+	s.add(editor.New(editor.Deps{Edge: e, Classes: deps.Classes, NodeFiles: deps.NodeFiles, Userdata: deps.Userdata}))
+	s.addPages(deps)
+	s.addRouter(deps.Router, opts)
+	if deps.Webhooks != nil {
+		s.add(webhooks.New(*deps.Webhooks))
+	}
+	s.add(about.New(e, deps.Readiness))
+	return s, nil
+}
+
+// surface is a part of the API.
+type surface interface{ Routes() []edge.Route }
+
+func (s *service) add(part surface) { s.routes = append(s.routes, part.Routes()...) }
+
+func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
+	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, History: deps.History}, cloud.Options{
+		MaxPrompt: opts.MaxPrompt, MaxUpload: opts.MaxUpload, Assets: deps.Assets != nil,
+		RuntimeNames: opts.RuntimeNames, RawStatus: opts.RawStatus, Version: opts.Version,
+	})
+	s.add(c)
+	s.add(jobs.New(jobs.Deps{
+		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
+		Keys: deps.Keys, Logs: deps.Logs,
+	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention}))
+	return c
+}
+
+func (s *service) addFiles(deps Deps, opts Options) {
+	if deps.Files == nil {
+		return
+	}
+	s.add(media.New(media.Deps{Edge: s.edge, Files: deps.Files, Grants: deps.Grants, Links: deps.Links}, media.Options{
+		MaxImage: opts.MaxImage, UploadIdle: opts.UploadIdle,
+	}))
+	if deps.Assets == nil {
+		return
+	}
+	s.add(assets.New(assets.Deps{
+		Edge: s.edge, Files: deps.Files, Assets: deps.Assets, View: deps.AssetView, Keys: deps.Keys, Links: deps.Links,
+		Internet: deps.Internet, Exports: deps.Exports,
+	}, assets.Options{MaxUpload: opts.MaxUpload, UploadIdle: opts.UploadIdle, Editor: deps.Editor != nil}))
+}
+
+func (s *service) addPages(deps Deps) {
+	if deps.Console != nil {
+		s.add(console.New(console.Deps{
+			Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Links: deps.Links,
+			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Sealer: deps.Console.Sealer,
+		}))
+	}
+	if deps.Editor != nil {
+		s.editor = console.NewEditor(s.edge, deps.Editor.Files)
+		s.add(s.editor)
+	}
+}
+
+// addRouter adds the model router. Without one, its paths still answer in its words.
+func (s *service) addRouter(parts *ModelRouter, opts Options) {
+	deps, o := router.Deps{Edge: s.edge}, router.Options{MaxModelBody: opts.MaxModelBody, ModelBodies: opts.ModelBodies, UploadIdle: opts.UploadIdle}
+	if parts != nil {
+		deps.Models, deps.Calls, deps.Tokens, deps.Cursors, o.Off = parts.Models, parts.Calls, parts.Tokens, parts.Cursors, parts.Off
+	}
+	s.router = router.New(deps, o)
+	s.add(s.router)
+}
+
+// unknownPath answers where no route is: in the words of the router, or with a file of the editor.
+func (s *service) unknownPath(c *gin.Context) error {
+	switch {
+	case s.router.Speaks(c.Request.URL.Path):
+		return s.router.Unrouted(c)
+	case s.editor != nil:
+		return s.editor.File(c)
+	}
+	return httperr.Nowhere()
+}
+
+// edge returns the parts behind what all surfaces share.
+func (d Deps) edge() edge.Deps {
+	shared := edge.Deps{Auth: d.Auth, Space: d.Space, Storage: d.Storage, Logger: d.Logger}
+	if d.Editor != nil {
+		shared.Cookies = d.Editor.Sealer
+	}
+	return shared
+}
+
+// edge returns the options of what all surfaces share.
+func (o Options) edge() edge.Options {
+	return edge.Options{
+		Mode: o.Mode, PublicURL: o.PublicURL, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins,
+		TrustedProxies: o.TrustedProxies, MaxBody: o.MaxBody, Recheck: o.Recheck,
+	}
+}
+
+func (o Options) live() live.Options {
+	return live.Options{MaxSockets: o.MaxSockets, MaxStreams: o.MaxStreams, RouteByClient: o.RouteByClient}
+}
+
+func (o *Options) setDefaults() {
+	if o.MaxPrompt == 0 {
+		o.MaxPrompt = defaultMaxPrompt
+	}
+	if o.MaxUpload == 0 {
+		o.MaxUpload = defaultMaxUpload
+	}
+	if o.MaxImage == 0 {
+		o.MaxImage = defaultMaxImage
+	}
+	if o.MaxModelBody == 0 {
+		o.MaxModelBody = defaultMaxModel
+	}
+	if o.ModelBodies == 0 {
+		o.ModelBodies = 8 * o.MaxModelBody
+	}
+	if o.MaxSockets == 0 {
+		o.MaxSockets = defaultSockets
+	}
+	if o.MaxStreams == 0 {
+		o.MaxStreams = defaultStreams
+	}
+	if o.UploadIdle == 0 {
+		o.UploadIdle = defaultIdle
+	}
+	if o.JobRetention == 0 {
+		o.JobRetention = defaultRetention
+	}
+}

@@ -1,0 +1,142 @@
+// Package assets serves the assets of an account on both surfaces that have them: the operations of the v2 contract, and
+// the library, the first asset API of the hosted service, which editors use. It promises that an upload which fails
+// leaves no asset, and that what the library shows and what v2 shows are the same assets. Bytes and names are kept by
+// packages asset and files.
+package assets
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/projections/assets"
+)
+
+// Assets accepts commands on assets; asset.Service is it.
+type Assets interface {
+	// Receive begins an upload; see asset.Service.
+	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
+	// Create turns received bytes into an asset.
+	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Made, error)
+	// Reference makes an asset over bytes the account holds, or returns the same one again.
+	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
+	// Holds reports whether the account can reference these bytes.
+	Holds(ctx context.Context, account string, ref blob.Ref) (bool, error)
+	// Change changes what the owner says about an asset; the facts are what that came to.
+	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error)
+	// Delete ends an asset.
+	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
+}
+
+// AssetReader reads assets; what it says is never behind the log.
+type AssetReader interface {
+	// Asset returns an asset of the account; what is not there is NotFound.
+	Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error)
+	// List returns the assets that the query selects, newest first.
+	List(ctx context.Context, account string, q assets.Query) (assets.Page, error)
+	// Browse is List by labels, names, content and metadata, in several orders.
+	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
+	// Labels returns a page of the labels of the account's assets, and how many there are.
+	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
+	// Refine counts the labels of the assets that a filter selects.
+	Refine(ctx context.Context, account string, f assets.Filter, limit int) ([]assets.LabelCount, error)
+}
+
+// IdempotencyKeys keeps single-use keys.
+type IdempotencyKeys interface {
+	// Claim takes a key for a request, which holder names; one in use is Conflict, idempotency_key_reuse.
+	Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error
+	// Check is Conflict, idempotency_key_reuse, for a key in use.
+	Check(ctx context.Context, account, operation, key string) error
+	// Release gives back the key that holder has claimed, after a definite failure.
+	Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error
+}
+
+// Files reads the files of accounts; files.Service is it.
+type Files interface {
+	content.Store
+	// Known returns those of the account's files that are there.
+	Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error)
+}
+
+// Deps are the parts behind the surface.
+type Deps struct {
+	Edge     *edge.Edge
+	Files    Files
+	Assets   Assets
+	View     AssetReader
+	Keys     IdempotencyKeys
+	Links    jobio.Links
+	Internet Internet // nil = no asset is made from an address
+	Exports  Exports  // nil = no routes for archives of files
+}
+
+// Options are the tunables of the surface.
+type Options struct {
+	MaxUpload  int64         // bytes of an uploaded file
+	UploadIdle time.Duration // how long a client may stop in the middle of an upload
+	Editor     bool          // an editor's files are served below /assets: the library has only its routes below /api
+}
+
+// Surface serves the routes of this package.
+type Surface struct {
+	v2      *v2
+	library *library
+}
+
+// New returns the surface.
+func New(deps Deps, opts Options) *Surface {
+	return &Surface{v2: &v2{deps, opts}, library: newLibrary(deps, opts)}
+}
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route { return append(s.v2.routes(), s.library.routes()...) }
+
+// serve answers with the content of an asset, unless a scan rejected it.
+func (d Deps) serve(c *gin.Context, a asset.Asset, filename string, save bool) error {
+	if a.State == asset.Rejected {
+		return fault.New(fault.NotFound, "output_unavailable", "the content was rejected when it was scanned")
+	}
+	e := files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
+	return content.Serve(c, d.Files, content.File{Entry: e, Name: filename, Save: save})
+}
+
+// delete deletes an asset and answers 204.
+func (d Deps) delete(c *gin.Context, id asset.ID) error {
+	if err := d.Assets.Delete(c.Request.Context(), edge.Caller(c).Account, id, edge.RequestID(c)); err != nil {
+		return err
+	}
+	edge.NoContent(c)
+	return nil
+}
+
+// answerHeld answers whether the caller holds bytes; known is false for a hash by which nothing is stored.
+func (d Deps) answerHeld(c *gin.Context, ref blob.Ref, known bool) error {
+	held := false
+	if known {
+		var err error
+		if held, err = d.Assets.Holds(c.Request.Context(), edge.Caller(c).Account, ref); err != nil {
+			return err
+		}
+	}
+	if !held {
+		return notHeld()
+	}
+	c.Status(http.StatusOK)
+	c.Writer.WriteHeaderNow()
+	return nil
+}
+
+func notHeld() error {
+	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+}

@@ -1,0 +1,227 @@
+package assets
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// library serves the first asset API of the hosted service: the same assets as under /api/v2/assets, listed by what
+// editors know them by, renamed, tagged, described and made again.
+type library struct {
+	Deps
+	opts     Options
+	remotes  *limit.Semaphore // exchanges with servers that clients name
+	listings *limit.Semaphore // listings, whose filters may take seconds of a connection
+}
+
+// Bounds of what takes long at once, in all and of one account. Listings leave most of a process's connections
+// to the database to everything else.
+const (
+	maxRemotes, remotesOfOne   = 8, 4
+	maxListings, listingsOfOne = 8, 4
+)
+
+func newLibrary(deps Deps, opts Options) *library {
+	return &library{
+		Deps: deps, opts: opts, remotes: limit.NewSemaphore(maxRemotes, remotesOfOne), listings: limit.NewSemaphore(maxListings, listingsOfOne),
+	}
+}
+
+// routes returns the routes of the library. Of what the hosted service does in tasks of its own, downloads in the
+// background and imports of published files are not offered.
+func (s *library) routes() []edge.Route {
+	all := edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/assets", Handle: s.inTurn(s.list)},
+		edge.Route{Method: http.MethodPost, Path: "/assets", Access: edge.Store, Limit: -1, Handle: s.post},
+		edge.Route{Method: http.MethodPost, Path: "/assets/from-hash", Access: edge.Store, Handle: s.postFromHash},
+		edge.Route{Method: http.MethodHead, Path: "/assets/hash/:hash", Handle: s.headByHash},
+		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Handle: s.inTurn(s.refine)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/remote-metadata", Access: edge.Write, Handle: s.getRemote},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: s.get},
+		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: s.put},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: s.deleteAsset},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: s.getContent},
+		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.getContent},
+		edge.Route{Method: http.MethodPost, Path: "/assets/:id/tags", Access: edge.Write, Handle: s.addTags},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id/tags", Access: edge.Write, Handle: s.removeTags},
+		edge.Route{Method: http.MethodGet, Path: "/tags", Handle: s.inTurn(s.listTags)},
+	)
+	all = append(all, s.exportRoutes()...)
+	if !s.opts.Editor {
+		return all
+	}
+	return slices.DeleteFunc(all, func(r edge.Route) bool { return strings.HasPrefix(r.Path, "/assets") }) // its files lie there
+}
+
+// inTurn lets a listing wait for its turn.
+func (s *library) inTurn(list func(*gin.Context) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		release, err := s.listings.Acquire(c.Request.Context(), edge.Caller(c).Account)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return list(c)
+	}
+}
+
+// id reads the asset that the path names, in either case.
+func (s *library) id(c *gin.Context) (asset.ID, error) {
+	id, err := asset.ParseID(strings.ToLower(c.Param("id")))
+	if err != nil {
+		return "", fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+	}
+	return id, nil
+}
+
+// read returns the asset that the path names.
+func (s *library) read(c *gin.Context) (asset.Asset, error) {
+	id, err := s.id(c)
+	if err != nil {
+		return asset.Asset{}, err
+	}
+	return s.View.Asset(c.Request.Context(), edge.Caller(c).Account, id)
+}
+
+// get: GET /assets/{id}.
+func (s *library) get(c *gin.Context) error {
+	a, err := s.read(c)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, http.StatusOK, a, nil)
+}
+
+// deleteAsset: DELETE /assets/{id}.
+func (s *library) deleteAsset(c *gin.Context) error {
+	id, err := s.id(c)
+	if err != nil {
+		return err
+	}
+	return s.delete(c, id)
+}
+
+// getContent: GET /assets/{id}/content?disposition=. A file is saved unless it is asked for in place.
+func (s *library) getContent(c *gin.Context) error {
+	a, err := s.read(c)
+	if err != nil {
+		return err
+	}
+	return s.serve(c, a, a.Title(), !strings.EqualFold(c.Query("disposition"), "inline"))
+}
+
+// headByHash: HEAD /assets/hash/{hash}. Bytes of others and unknown ones look the same; content is known by its
+// blake3 hash, so no other one names any.
+func (s *library) headByHash(c *gin.Context) error {
+	ref, known, err := libraryHash(c.Param("hash"))
+	if err != nil {
+		return err
+	}
+	return s.answerHeld(c, ref, known)
+}
+
+// libraryHash reads a hash as this surface writes it, blake3 or sha256; known is false for the latter, by which
+// nothing is found.
+func libraryHash(text string) (ref blob.Ref, known bool, err error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if hex, ok := strings.CutPrefix(text, "sha256:"); ok {
+		if _, err := blob.ParseRef("blake3:" + hex); err != nil {
+			return blob.Ref{}, false, httperr.Invalidf("the hash must be blake3 or sha256 with 64 hexadecimal digits")
+		}
+		return blob.Ref{}, false, nil
+	}
+	ref, err = blob.ParseRef(text)
+	if err != nil {
+		return blob.Ref{}, false, fault.Wrap(err, fault.Invalid, "invalid_request", "the hash must be blake3 or sha256 with 64 hexadecimal digits")
+	}
+	return ref, true, nil
+}
+
+// changeRequest is the body of PUT /assets/{id}. What it does not name stays.
+type changeRequest struct {
+	Name         *string       `json:"name"`
+	MIMEType     *string       `json:"mime_type"`
+	UserMetadata *jsonValue    `json:"user_metadata"`
+	PreviewID    *previewValue `json:"preview_id"`
+	Tags         *[]string     `json:"tags"`
+}
+
+// put changes what an asset is called, its type, metadata, preview and tags: PUT /assets/{id}.
+func (s *library) put(c *gin.Context) error {
+	id, err := s.id(c)
+	if err != nil {
+		return err
+	}
+	var req changeRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	change, err := req.change()
+	if err != nil {
+		return err
+	}
+	if req.Tags != nil {
+		if err := s.replaceTags(c, *req.Tags, &change); err != nil {
+			return err
+		}
+	}
+	a, _, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, id, change, edge.RequestID(c))
+	if err != nil {
+		return err
+	}
+	return s.answer(c, http.StatusOK, a, nil)
+}
+
+func (r changeRequest) change() (asset.Change, error) {
+	change := asset.Change{ContentType: r.MIMEType}
+	if r.Name == nil && r.MIMEType == nil && r.UserMetadata == nil && r.PreviewID == nil && r.Tags == nil {
+		return change, httperr.Invalidf("give at least one of name, mime_type, user_metadata, preview_id and tags")
+	}
+	if r.Name != nil {
+		name, err := libraryName(*r.Name)
+		if err != nil {
+			return change, err
+		}
+		change.Name = &name
+	}
+	if r.MIMEType != nil {
+		if err := checkContentType(*r.MIMEType); err != nil {
+			return change, fault.Wrap(err, fault.Invalid, "invalid_request", "mime_type must be a media type of the form type/subtype")
+		}
+	}
+	if r.UserMetadata != nil {
+		m, err := asset.ParseMetadata(*r.UserMetadata)
+		if err != nil {
+			return change, err
+		}
+		change.Metadata = &m
+	}
+	if r.PreviewID != nil {
+		preview, err := previewID(r.PreviewID.text)
+		if err != nil {
+			return change, err
+		}
+		change.Preview = &preview
+	}
+	return change, nil
+}
+
+// checkText bounds a text of a query.
+func checkText(name, text string) error {
+	if len(text) > maxTagLength || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return httperr.Invalidf("%s has at most %d bytes of UTF-8 and no NUL characters", name, maxTagLength)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package assets
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+)
+
+// libraryAsset is an asset as the hosted surface shows it. Tags begin with where the file belongs, by which
+// editors tell inputs from outputs.
+type libraryAsset struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Hash         string          `json:"hash"`
+	AssetHash    string          `json:"asset_hash"`
+	LoaderPath   *string         `json:"loader_path"` // what a node loads it by, null when no name leads to it
+	Size         int64           `json:"size"`
+	MIMEType     string          `json:"mime_type"`
+	Tags         []string        `json:"tags"`
+	UserMetadata json.RawMessage `json:"user_metadata"`
+	PreviewURL   string          `json:"preview_url,omitempty"`
+	PreviewID    *string         `json:"preview_id"`
+	JobID        string          `json:"job_id,omitempty"`
+	PromptID     string          `json:"prompt_id,omitempty"` // the same, as older clients know it
+	CreatedAt    string          `json:"created_at"`
+	UpdatedAt    string          `json:"updated_at"`
+	IsImmutable  bool            `json:"is_immutable"` // false: every file here is its owner's to change
+	CreatedNew   *bool           `json:"created_new,omitempty"`
+}
+
+// answer renders one asset; fresh, on create answers, says whether it was made by this request.
+func (s *library) answer(c *gin.Context, status int, a asset.Asset, fresh *bool) error {
+	bodies, err := s.bodies(c, []asset.Asset{a})
+	if err != nil {
+		return err
+	}
+	bodies[0].CreatedNew = fresh
+	c.PureJSON(status, bodies[0])
+	return nil
+}
+
+// bodies renders a page. One query says which names still lead to their files, and what shows them.
+func (s *library) bodies(c *gin.Context, page []asset.Asset) ([]libraryAsset, error) {
+	ids := make([]asset.ID, 0, len(page))
+	for _, a := range page {
+		ids = append(ids, a.ID)
+		if a.Preview != "" {
+			ids = append(ids, a.Preview)
+		}
+	}
+	known, err := s.Files.Known(c.Request.Context(), edge.Caller(c).Account, ids)
+	if err != nil {
+		return nil, err
+	}
+	bodies := make([]libraryAsset, len(page))
+	for i, a := range page {
+		bodies[i] = s.body(a, known)
+	}
+	return bodies, nil
+}
+
+func (s *library) body(a asset.Asset, known map[asset.ID]files.Entry) libraryAsset {
+	body := libraryAsset{
+		ID: string(a.ID), Name: a.Title(), Hash: a.Hash.String(), AssetHash: a.Hash.String(), Size: a.Size, MIMEType: a.ContentType,
+		Tags: a.Labels(), UserMetadata: json.RawMessage(`{}`), PreviewURL: s.previewURL(a, known),
+		CreatedAt: edge.Timestamp(a.CreatedAt), UpdatedAt: edge.Timestamp(changedAt(a)),
+	}
+	if a.Metadata != nil {
+		body.UserMetadata = a.Metadata
+	}
+	if a.Preview != "" {
+		preview := string(a.Preview)
+		body.PreviewID = &preview
+	}
+	if a.Producer != nil {
+		body.JobID, body.PromptID = a.Producer.Job, a.Producer.Job
+	}
+	if e, ok := known[a.ID]; ok && e.Named {
+		loaded := loaderPath(e.Place)
+		body.LoaderPath = &loaded
+	}
+	return body
+}
+
+func changedAt(a asset.Asset) time.Time {
+	if a.UpdatedAt != nil {
+		return *a.UpdatedAt
+	}
+	return a.CreatedAt
+}
+
+// loaderPath is what nodes call a file: its path below its folder, or below the folder of its category.
+func loaderPath(p asset.Place) string {
+	if _, name, ok := p.ModelPath(); ok {
+		return name
+	}
+	return files.Join(p)
+}
+
+// previewURL links to what shows an asset: the asset that its owner chose, else a thumbnail, else the file itself
+// where a browser shows it. The link begins at the root of the server, since editors put their own address before
+// it, and needs no credential.
+func (s *library) previewURL(a asset.Asset, known map[asset.ID]files.Entry) string {
+	e, ok := known[a.Preview]
+	if !ok || e.Rejected {
+		e, ok = known[a.ID]
+	}
+	if !ok || e.Rejected {
+		return ""
+	}
+	hash, name, kind := e.Hash, files.Join(e.Place), e.ContentType
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	switch {
+	case !e.Thumbnail.IsZero():
+		hash, name, kind = e.Thumbnail, thumbnailName, "image/jpeg"
+	case !shown(kind):
+		return ""
+	case name == "":
+		name = string(e.Asset)
+	}
+	link, _ := s.Links.Sign(string(e.Asset), hash.String(), name, kind)
+	return "/api" + link
+}
+
+// shown reports a media type that editors show in place.
+func shown(contentType string) bool {
+	family, _, _ := strings.Cut(contentType, "/")
+	return family == "image" || family == "video" || family == "audio" || family == "text"
+}
+
+// made answers a create request: 201 for a new asset, 200 for the one that says all of it already.
+func (s *library) made(c *gin.Context, a asset.Asset, fresh bool) error {
+	status := http.StatusOK
+	if fresh {
+		status = http.StatusCreated
+	}
+	return s.answer(c, status, a, &fresh)
+}

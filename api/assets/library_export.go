@@ -1,0 +1,145 @@
+package assets
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Exports packs files of accounts into archives; export.Service is it.
+type Exports interface {
+	// Create accepts an export, or returns the one under way that is the same.
+	Create(ctx context.Context, account string, r export.Request, requestID string) (export.Export, error)
+	// Get returns an export of the account, else NotFound.
+	Get(ctx context.Context, account string, id export.ID) (export.Export, error)
+	// Named returns the export of the account whose archive has that name, else NotFound.
+	Named(ctx context.Context, account, name string) (export.Export, error)
+}
+
+// exportBody is the largest request of an export: two thousand ids, and as many names.
+const exportBody = 1 << 20
+
+// exportRoutes are those of archives (cloud facts, section 9). Their only tasks are exports.
+func (s *library) exportRoutes() []edge.Route {
+	if s.Exports == nil {
+		return nil
+	}
+	return edge.Cloud(
+		edge.Route{Method: http.MethodPost, Path: "/assets/export", Access: edge.Store, Limit: exportBody, Handle: s.inTurn(s.postExport)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/exports/:name", Handle: s.getExport},
+		edge.Route{Method: http.MethodGet, Path: "/tasks/:id", Handle: s.getTask},
+	)
+}
+
+// postExport accepts an export: POST /assets/export.
+func (s *library) postExport(c *gin.Context) error {
+	var req export.Request
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	e, err := s.Exports.Create(c.Request.Context(), edge.Caller(c).Account, req, edge.RequestID(c))
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusAccepted, taskBody{TaskID: e.ID, Status: e.State, Message: "The files are being packed; the task tells how far it is."})
+	return nil
+}
+
+// taskBody is the answer to a request that begins a task.
+type taskBody struct {
+	TaskID  export.ID    `json:"task_id"`
+	Status  export.State `json:"status"`
+	Message string       `json:"message"`
+}
+
+// getExport links to an archive: GET /assets/exports/{name}. The link needs no credential and ends soon.
+func (s *library) getExport(c *gin.Context) error {
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
+	e, err := s.Exports.Named(ctx, account, c.Param("name"))
+	if err != nil {
+		return err
+	}
+	if e.Done == nil {
+		return fault.New(fault.NotFound, "not_found", "this export is not ready, or has failed")
+	}
+	a, err := s.View.Asset(ctx, account, e.Done.Asset)
+	if err != nil {
+		return err
+	}
+	link, _ := s.Links.Sign(string(a.ID), a.Hash.String(), e.Name, a.ContentType)
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusOK, map[string]string{"url": s.Edge.BaseURL(c.Request) + "/api" + link})
+	return nil
+}
+
+// taskDetail is a task as the hosted service shows it.
+type taskDetail struct {
+	ID             export.ID      `json:"id"`
+	IdempotencyKey string         `json:"idempotency_key"` // our name for the task's workflow: equal requests join it
+	TaskName       string         `json:"task_name"`
+	Payload        export.Request `json:"payload"`
+	Status         export.State   `json:"status"`
+	Result         *exportResult  `json:"result,omitempty"` // of one that is over
+	ErrorMessage   string         `json:"error_message,omitempty"`
+	CreateTime     string         `json:"create_time"`
+	UpdateTime     string         `json:"update_time"`
+	StartedAt      *string        `json:"started_at,omitempty"`
+	CompletedAt    *string        `json:"completed_at,omitempty"`
+}
+
+// exportResult is what became of an export. Files that are missing are named up to a bound, and counted beyond.
+type exportResult struct {
+	Success          bool             `json:"success"`
+	ExportName       string           `json:"export_name,omitempty"`
+	ExportSize       int64            `json:"export_size,omitempty"`
+	UncompressedSize int64            `json:"uncompressed_size,omitempty"`
+	AssetsTotal      int              `json:"assets_total"`
+	AssetsAttempted  int              `json:"assets_attempted"`
+	AssetsSucceeded  int              `json:"assets_succeeded"`
+	AssetsFailed     int              `json:"assets_failed"`
+	FailedAssets     []export.Missing `json:"failed_assets,omitempty"`
+	ExpiresAt        *string          `json:"expires_at,omitempty"` // of the archive; an addition of ours
+	Error            string           `json:"error,omitempty"`
+}
+
+// getTask tells how far an export is: GET /tasks/{id}.
+func (s *library) getTask(c *gin.Context) error {
+	id, err := export.ParseID(strings.ToLower(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	e, err := s.Exports.Get(c.Request.Context(), edge.Caller(c).Account, id)
+	if err != nil {
+		return err
+	}
+	body := taskDetail{
+		ID: e.ID, IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: e.State,
+		CreateTime: edge.Timestamp(e.CreatedAt), UpdateTime: edge.Timestamp(e.UpdatedAt), StartedAt: edge.TimestampOrNil(e.StartedAt), CompletedAt: edge.TimestampOrNil(e.EndedAt),
+	}
+	switch {
+	case e.Done != nil:
+		body.Result = completed(*e.Done)
+	case e.Failure != nil:
+		body.ErrorMessage, body.Result = e.Failure.Message, failed(*e.Failure)
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+func completed(d export.CompletedV1) *exportResult {
+	return &exportResult{
+		Success: true, ExportName: d.Name, ExportSize: d.Size, UncompressedSize: d.Bytes, AssetsTotal: d.Files, AssetsAttempted: d.Files,
+		AssetsSucceeded: d.Packed, AssetsFailed: d.Files - d.Packed, FailedAssets: d.Missing, ExpiresAt: edge.TimestampOrNil(d.ExpiresAt),
+	}
+}
+
+func failed(f export.FailedV1) *exportResult {
+	return &exportResult{AssetsTotal: f.Files, AssetsAttempted: f.Files, AssetsFailed: f.Files, FailedAssets: f.Missing, Error: f.Message}
+}

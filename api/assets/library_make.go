@@ -1,0 +1,379 @@
+package assets
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// maxLibraryName bounds what a file is called.
+const maxLibraryName = 512
+
+// libraryName checks what a file is to be called.
+func libraryName(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > maxLibraryName || !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
+		return "", httperr.Invalidf("a name has 1 to %d bytes and no control characters", maxLibraryName)
+	}
+	return text, nil
+}
+
+// previewValue is an id that may also be null.
+type previewValue struct{ text string }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *previewValue) UnmarshalJSON(raw []byte) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	return json.Unmarshal(raw, &v.text)
+}
+
+// jsonValue keeps a value as it was sent, null included.
+type jsonValue []byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *jsonValue) UnmarshalJSON(raw []byte) error {
+	*v = append((*v)[:0], raw...)
+	return nil
+}
+
+func previewID(text string) (asset.ID, error) {
+	if text == "" {
+		return "", nil
+	}
+	id, err := asset.ParseID(strings.ToLower(text))
+	if err != nil {
+		return "", fault.Wrap(err, fault.Invalid, "invalid_preview", "preview_id must be the id of a file")
+	}
+	return id, nil
+}
+
+// wish is what a client says about a file that it brings, in any of the three ways.
+type wish struct {
+	id, name, filename, mimeType, preview string
+	tags                                  []string
+	metadata                              []byte
+}
+
+// libraryFields are the parts of an upload beside the file.
+var libraryFields = map[string]request.Occurrence{
+	"tags": request.Repeated, "id": request.Once, "preview_id": request.Once, "name": request.Once, "mime_type": request.Once, "user_metadata": request.Once, "hash": request.Once,
+}
+
+// post makes an asset of a file, or of what an address holds: POST /assets.
+func (s *library) post(c *gin.Context) error {
+	kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	switch {
+	case err == nil && kind == "multipart/form-data":
+		return s.postFile(c)
+	case err == nil && kind == "application/json":
+		return s.postURL(c)
+	}
+	return fault.New(fault.Invalid, httperr.CodeMediaType, "send multipart/form-data with a file, or JSON with a url")
+}
+
+// postFile streams the file of a form into an asset.
+func (s *library) postFile(c *gin.Context) error {
+	if err := (request.FormReader{Limit: s.opts.MaxUpload}).CheckLength(c.Request); err != nil {
+		return err
+	}
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
+	var in *asset.Incoming
+	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: libraryFields}
+	fr.Open = func(fields map[string][]string) (io.Writer, error) {
+		expected, err := fieldHash(fields)
+		if err != nil {
+			return io.Discard, nil //nolint:nilerr // told when the request is read
+		}
+		in, err = s.Assets.Receive(ctx, account, expected)
+		return in, err
+	}
+	f, err := fr.Read(c)
+	if in != nil {
+		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
+	}
+	if err != nil {
+		return err
+	}
+	w, err := wishOf(f)
+	if err != nil {
+		return err
+	}
+	expected, err := fieldHash(f.Fields)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.HasFile:
+		return s.keepFile(c, in, expected, w)
+	case expected != nil:
+		return s.reference(c, *expected, w)
+	default:
+		return httperr.Invalidf("the part file is required")
+	}
+}
+
+// fieldHash reads what the bytes are to hash to. By a sha256 nothing can be compared.
+func fieldHash(fields map[string][]string) (*blob.Ref, error) {
+	v, ok := fields["hash"]
+	if !ok {
+		return nil, nil
+	}
+	ref, known, err := libraryHash(v[0])
+	if err == nil && !known {
+		err = httperr.Invalidf("bytes are checked against a blake3 hash only")
+	}
+	return &ref, err
+}
+
+// wishOf reads the fields of a form.
+func wishOf(f *request.Form) (wish, error) {
+	w := wish{filename: f.Filename, metadata: []byte(`{}`)}
+	w.id, _ = f.Get("id")
+	w.name, _ = f.Get("name")
+	w.mimeType, _ = f.Get("mime_type")
+	w.preview, _ = f.Get("preview_id")
+	if text, ok := f.Get("user_metadata"); ok && strings.TrimSpace(text) != "" {
+		w.metadata = []byte(text)
+	}
+	for _, text := range f.Fields["tags"] {
+		var list []string
+		if strings.HasPrefix(strings.TrimSpace(text), "[") {
+			if err := json.Unmarshal([]byte(text), &list); err != nil {
+				return w, httperr.Invalidf("tags must be a JSON list of texts, a comma list, or one part each")
+			}
+		} else {
+			list = strings.Split(text, ",")
+		}
+		w.tags = append(w.tags, trimmed(list)...)
+	}
+	return w, nil
+}
+
+// keepFile makes received bytes an asset, or finds the one that says all of this already.
+func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Ref, w wish) error {
+	spec, done, err := s.spec(c, w)
+	if err != nil || done {
+		return err
+	}
+	ref, size := in.Sum()
+	if expected == nil || ref == *expected {
+		made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
+		if err == nil {
+			return s.made(c, made.Asset, !same)
+		}
+		if fault.CodeOf(err) != "blob_not_found" {
+			return err
+		}
+	}
+	if size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
+		if err := s.Edge.CheckQuota(c, size); err != nil {
+			return err
+		}
+	}
+	made, err := s.Assets.Create(c.Request.Context(), in, expected, spec)
+	if err != nil {
+		return err
+	}
+	return s.made(c, made.Asset, true)
+}
+
+// reference makes an asset over bytes the caller holds.
+func (s *library) reference(c *gin.Context, ref blob.Ref, w wish) error {
+	typed := w.mimeType != ""
+	spec, done, err := s.spec(c, w)
+	if err != nil || done {
+		return err
+	}
+	if !typed {
+		spec.ContentType = "" // that of the bytes, as they were declared
+	}
+	made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
+	if err != nil {
+		return err
+	}
+	return s.made(c, made.Asset, !same)
+}
+
+// libraryFromHash is the body of POST /assets/from-hash.
+type libraryFromHash struct {
+	Hash         string       `json:"hash"`
+	Name         string       `json:"name"`
+	Tags         []string     `json:"tags"`
+	MIMEType     string       `json:"mime_type"`
+	PreviewID    previewValue `json:"preview_id"`
+	UserMetadata jsonValue    `json:"user_metadata"`
+}
+
+// postFromHash: POST /assets/from-hash.
+func (s *library) postFromHash(c *gin.Context) error {
+	var req libraryFromHash
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	ref, known, err := libraryHash(req.Hash)
+	if err != nil {
+		return err
+	}
+	tags := trimmed(req.Tags)
+	if len(tags) == 0 {
+		return httperr.Invalidf("tags must name at least one tag")
+	}
+	if !known {
+		return notHeld()
+	}
+	w := wish{name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: tags, metadata: req.UserMetadata}
+	return s.reference(c, ref, w)
+}
+
+// spec is what is to be recorded. An asset of the caller's with the id that is asked for answers the request
+// instead; then done is true.
+func (s *library) spec(c *gin.Context, w wish) (spec asset.Spec, done bool, err error) {
+	spec = asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c), About: asset.About{Strict: true}}
+	if w.id != "" {
+		if done, err = s.again(c, w.id, &spec); err != nil || done {
+			return spec, done, err
+		}
+	}
+	if err := w.place(&spec); err != nil {
+		return spec, false, err
+	}
+	if spec.ContentType, err = w.contentType(); err != nil {
+		return spec, false, err
+	}
+	if len(w.metadata) > 0 {
+		if spec.Metadata, err = asset.ParseMetadata(w.metadata); err != nil {
+			return spec, false, err
+		}
+	}
+	if spec.Preview, err = previewID(w.preview); err == nil && spec.Preview != "" {
+		if _, err = s.View.Asset(c.Request.Context(), spec.Account, spec.Preview); fault.Is(err, fault.NotFound) {
+			err = fault.New(fault.Invalid, "invalid_preview", "preview_id names no file of this account")
+		}
+	}
+	return spec, false, err
+}
+
+// again takes an id that the client chose, so that it can repeat its request. Ids of this service's own
+// making, which are derived from what makes them, cannot be taken ahead.
+func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done bool, err error) {
+	id, err := asset.ParseID(strings.ToLower(text))
+	if err != nil || uuid.MustParse(string(id)).Version() != 4 && uuid.MustParse(string(id)).Version() != 7 {
+		return false, httperr.Invalidf("id must be a random UUID, of version 4 or 7")
+	}
+	spec.ID = id
+	a, err := s.View.Asset(c.Request.Context(), spec.Account, id)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, s.made(c, a, false)
+}
+
+// place reads from the tags where a file belongs and gives it the path by which graphs find it: inputs by their
+// names, models below their category. What is an output or temporary has no path, since only nodes name those.
+func (w wish) place(spec *asset.Spec) error {
+	named := w.name
+	if named != "" {
+		var err error
+		if named, err = libraryName(named); err != nil {
+			return err
+		}
+	}
+	file := path.Base(strings.ReplaceAll(w.filename, `\`, "/"))
+	if w.filename == "" || file == "/" || file == "." {
+		file = path.Base(strings.ReplaceAll(named, `\`, "/"))
+	}
+	words, own := split(w.tags)
+	category := ""
+	if slices.Contains(words, asset.LabelModels) {
+		if len(own) == 0 || strings.ContainsAny(own[0], `/\`) {
+			return httperr.Invalidf("a model needs its category as the tag behind %q", asset.LabelModels)
+		}
+		category, own = own[0], own[1:]
+	}
+	if len(words) > 1 {
+		return httperr.Invalidf("a file belongs to one of input, output, temp and models")
+	}
+	if file == "." || slices.Contains(words, asset.LabelOutput) || slices.Contains(words, asset.LabelTemp) {
+		own = append(own, words...)
+		if category != "" {
+			own = append(own, category)
+		}
+	} else if err := placeAt(spec, category, file); err != nil {
+		return err
+	}
+	if named != file || spec.Place == nil {
+		spec.Name = named
+	}
+	if spec.Name == "" && spec.Place == nil && file != "." {
+		spec.Name = file
+	}
+	var err error
+	spec.Tags, err = cleanTags(own)
+	return err
+}
+
+func placeAt(spec *asset.Spec, category, file string) error {
+	at := file
+	if category != "" {
+		at = asset.ModelFile(category, file)
+	}
+	place, err := files.NewPlace(node.FolderInput, at)
+	if err != nil {
+		return err
+	}
+	spec.FilePath, spec.Place = &at, &place
+	return nil
+}
+
+// split parts the words that say where a file belongs from the owner's tags, each once, in their order.
+func split(tags []string) (words, own []string) {
+	for _, tag := range others(tags, nil) {
+		if asset.IsPlaceLabel(tag) {
+			words = append(words, tag)
+		} else {
+			own = append(own, tag)
+		}
+	}
+	return words, own
+}
+
+// contentType is what the client declares, else what the name's ending stands for.
+func (w wish) contentType() (string, error) {
+	if w.mimeType != "" {
+		if checkContentType(w.mimeType) != nil {
+			return "", httperr.Invalidf("mime_type must be a media type of the form type/subtype")
+		}
+		return w.mimeType, nil
+	}
+	for _, name := range []string{w.filename, w.name} {
+		if kind, ok := node.MediaType(name); ok {
+			return kind, nil
+		}
+		if kind := mime.TypeByExtension(strings.ToLower(path.Ext(name))); kind != "" {
+			return kind, nil
+		}
+	}
+	return content.OctetStream, nil
+}

@@ -1,0 +1,244 @@
+package assets
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// Internet reaches addresses that clients name, public ones only; outbound.Client is it.
+type Internet interface {
+	// Fetch gets what an address holds, within bounds.
+	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
+	// Stat asks what an address holds.
+	Stat(ctx context.Context, address string, allow []string) (outbound.About, error)
+}
+
+// Bounds of fetching a file that a client names, whose request waits for it.
+const (
+	fetchTotal = 5 * time.Minute
+	fetchStall = 30 * time.Second
+)
+
+// The codes of what is wrong with an address, in the words that editors show texts for.
+const (
+	codeNoURL        = "INVALID_URL"
+	codeURLFormat    = "INVALID_URL_FORMAT"
+	codeSource       = "UNSUPPORTED_SOURCE"
+	codeSourceAuth   = "UNAUTHORIZED_SOURCE"
+	codeSourceDenies = "ACCESS_FORBIDDEN"
+	codeSourceGone   = "RESOURCE_NOT_FOUND"
+	codeSourceBusy   = "RATE_LIMITED"
+	codeSourceFails  = "SOURCE_SERVER_ERROR"
+	codeSourceSlow   = "NETWORK_TIMEOUT"
+	codeSourceAway   = "NETWORK_ERROR"
+	codeSourceOther  = "HTTP_ERROR"
+)
+
+// urlRequest is the JSON body of POST /assets.
+type urlRequest struct {
+	URL          string       `json:"url"`
+	SourceURL    string       `json:"source_url"` // as some clients spell it
+	ID           string       `json:"id"`
+	Name         string       `json:"name"`
+	Tags         []string     `json:"tags"`
+	MIMEType     string       `json:"mime_type"`
+	PreviewID    previewValue `json:"preview_id"`
+	UserMetadata jsonValue    `json:"user_metadata"`
+}
+
+// postURL makes an asset of what an address holds: POST /assets with JSON.
+func (s *library) postURL(c *gin.Context) error {
+	if err := request.Bound(c, s.Edge.MaxBody()); err != nil {
+		return err
+	}
+	var req urlRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	if req.URL == "" {
+		req.URL = req.SourceURL
+	}
+	u, err := s.remote(req.URL)
+	if err != nil {
+		return err
+	}
+	w := wish{id: req.ID, name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
+	if w.name == "" {
+		w.name = path.Base(u.Path)
+		if w.name == "/" || w.name == "." {
+			w.name = u.Hostname()
+		}
+	}
+	if _, done, err := s.spec(c, w); err != nil || done { // what is wrong is told before a byte is fetched
+		return err
+	}
+	release, err := s.remotes.Acquire(c.Request.Context(), edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.fetch(c, req.URL, w)
+}
+
+// remote checks an address before anything is sent to it.
+func (s *library) remote(address string) (*url.URL, error) {
+	if s.Internet == nil {
+		return nil, fault.New(fault.Invalid, codeSource, "this service fetches no files")
+	}
+	if address == "" {
+		return nil, fault.New(fault.Invalid, codeNoURL, "a url is required")
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return nil, fault.New(fault.Invalid, codeURLFormat, "the url must be absolute and hold no credentials")
+	}
+	return u, nil
+}
+
+// fetch streams what the address holds into an asset.
+func (s *library) fetch(c *gin.Context, address string, w wish) error {
+	ctx := c.Request.Context()
+	source, err := s.Internet.Fetch(ctx, address, outbound.Bounds{Bytes: s.opts.MaxUpload, Total: fetchTotal, Stall: fetchStall}, nil)
+	if err != nil {
+		return s.remoteFault(ctx, err)
+	}
+	defer source.Close()
+	if source.Size > 0 {
+		if err := s.Edge.CheckQuota(c, source.Size); err != nil {
+			return err
+		}
+	}
+	if kind, _, err := mime.ParseMediaType(source.ContentType); err == nil && w.mimeType == "" && kind != content.OctetStream && checkContentType(kind) == nil {
+		w.mimeType = kind
+	}
+	in, err := s.Assets.Receive(ctx, edge.Caller(c).Account, nil)
+	if err != nil {
+		return err
+	}
+	defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
+	read := &sourceReader{Reader: source}
+	if _, err := io.Copy(in, read); err != nil {
+		if read.err != nil {
+			return s.remoteFault(ctx, read.err)
+		}
+		return err
+	}
+	return s.keepFile(c, in, nil, w)
+}
+
+// sourceReader tells failures of the source from those of the store.
+type sourceReader struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (r *sourceReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// remoteFault says why an address could not be fetched, which is the client's concern.
+func (s *library) remoteFault(ctx context.Context, err error) error {
+	var status outbound.StatusError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, outbound.ErrTooLarge):
+		return request.FileTooLarge(s.opts.MaxUpload)
+	case fault.CodeOf(err) == outbound.CodeAddress:
+		return fault.Wrap(err, fault.Invalid, codeSource, "this address is not fetched: only public https addresses are")
+	case errors.As(err, &status):
+		return statusFault(int(status), err)
+	case errors.Is(err, outbound.ErrSlow), errors.Is(err, outbound.ErrStalled), errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(err, fault.Invalid, codeSourceSlow, "the source took too long")
+	}
+	return fault.Wrap(err, fault.Invalid, codeSourceAway, "the source cannot be reached")
+}
+
+func statusFault(status int, err error) error {
+	code := codeSourceOther
+	switch {
+	case status == http.StatusUnauthorized:
+		code = codeSourceAuth
+	case status == http.StatusForbidden:
+		code = codeSourceDenies
+	case status == http.StatusNotFound, status == http.StatusGone:
+		code = codeSourceGone
+	case status == http.StatusTooManyRequests:
+		code = codeSourceBusy
+	case status >= http.StatusInternalServerError:
+		code = codeSourceFails
+	}
+	return fault.Wrap(err, fault.Invalid, code, "the source answered %d", status)
+}
+
+// remoteMetadata is what an address holds, before it is fetched.
+type remoteMetadata struct {
+	ContentLength int64            `json:"content_length"` // 0 = the source does not say
+	FinalURL      string           `json:"final_url"`
+	ContentType   string           `json:"content_type,omitempty"`
+	Filename      string           `json:"filename,omitempty"`
+	Name          string           `json:"name,omitempty"`
+	Tags          []string         `json:"tags"` // none: a source says nothing of them
+	Validation    remoteValidation `json:"validation"`
+}
+
+type remoteValidation struct {
+	IsValid  bool            `json:"is_valid"`
+	Errors   []remoteProblem `json:"errors"`
+	Warnings []remoteProblem `json:"warnings"`
+}
+
+type remoteProblem struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Field   string `json:"field"`
+}
+
+// getRemote asks what an address holds: GET /assets/remote-metadata?url=.
+func (s *library) getRemote(c *gin.Context) error {
+	address := c.Query("url")
+	if _, err := s.remote(address); err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	defer release()
+	about, err := s.Internet.Stat(ctx, address, nil)
+	if err != nil {
+		return s.remoteFault(ctx, err)
+	}
+	body := remoteMetadata{
+		ContentLength: max(about.Size, 0), FinalURL: about.URL, ContentType: about.ContentType, Filename: about.Filename, Name: about.Filename,
+		Tags: []string{}, Validation: remoteValidation{IsValid: true, Errors: []remoteProblem{}, Warnings: []remoteProblem{}},
+	}
+	if about.Size > s.opts.MaxUpload {
+		body.Validation.IsValid = false
+		body.Validation.Errors = append(body.Validation.Errors, remoteProblem{
+			Code: "FILE_TOO_LARGE", Message: request.FileTooLarge(s.opts.MaxUpload).Error(), Field: "content_length",
+		})
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}

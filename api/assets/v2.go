@@ -1,0 +1,169 @@
+package assets
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/cursor"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/projections/assets"
+)
+
+// v2 serves the asset operations of the v2 contract.
+type v2 struct {
+	Deps
+	opts Options
+}
+
+func (s *v2) routes() []edge.Route {
+	return edge.V2(
+		edge.Route{Method: http.MethodPost, Path: "/assets", Access: edge.Store, Limit: -1, Handle: s.postAsset},
+		edge.Route{Method: http.MethodGet, Path: "/assets", Handle: s.listAssets},
+		edge.Route{Method: http.MethodPost, Path: "/assets/from-hash", Access: edge.Store, Handle: s.postFromHash},
+		edge.Route{Method: http.MethodHead, Path: "/assets/by-hash/:hash", Handle: s.headByHash},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: s.getAsset},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: s.deleteAsset},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: s.getContent},
+		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.getContent},
+	)
+}
+
+// asset reads the asset that the path names.
+func (s *v2) asset(c *gin.Context) (asset.Asset, error) {
+	id, err := asset.ParseID(c.Param("id"))
+	if err != nil {
+		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+	}
+	return s.View.Asset(c.Request.Context(), edge.Caller(c).Account, id)
+}
+
+// getAsset: GET /api/v2/assets/{id}.
+func (s *v2) getAsset(c *gin.Context) error {
+	a, err := s.asset(c)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, s.assetBody(c, a))
+	return nil
+}
+
+// getContent: GET /api/v2/assets/{id}/content.
+func (s *v2) getContent(c *gin.Context) error {
+	a, err := s.asset(c)
+	if err != nil {
+		return err
+	}
+	return s.serve(c, a, filename(a), false)
+}
+
+// deleteAsset: DELETE /api/v2/assets/{id}.
+func (s *v2) deleteAsset(c *gin.Context) error {
+	id, err := asset.ParseID(c.Param("id"))
+	if err != nil {
+		return fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+	}
+	return s.delete(c, id)
+}
+
+// headByHash: HEAD /api/v2/assets/by-hash/{hash}. Bytes of others, unknown ones and what is no hash
+// look the same.
+func (s *v2) headByHash(c *gin.Context) error {
+	ref, err := blob.ParseRef(c.Param("hash"))
+	return s.answerHeld(c, ref, err == nil)
+}
+
+// fromHashRequest is the body of POST /api/v2/assets/from-hash.
+type fromHashRequest struct {
+	Hash      string   `json:"hash"`
+	FilePath  *string  `json:"file_path"`
+	Tags      []string `json:"tags"`
+	ExpiresIn *int64   `json:"expires_in"`
+}
+
+// postFromHash makes an asset over bytes the caller holds: POST /api/v2/assets/from-hash.
+func (s *v2) postFromHash(c *gin.Context) error {
+	var req fromHashRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	ref, err := blob.ParseRef(req.Hash)
+	if err != nil {
+		return err
+	}
+	spec := asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
+	if err := fillSpec(&spec, req.FilePath, req.Tags, req.ExpiresIn); err != nil {
+		return err
+	}
+	made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
+	if err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if same {
+		status = http.StatusOK
+	}
+	s.created(c, status, made)
+	return nil
+}
+
+// created answers with an asset that was made. created_new says whether bytes were stored.
+func (s *v2) created(c *gin.Context, status int, made asset.Made) {
+	body := s.assetBody(c, made.Asset)
+	fresh := !made.Held
+	body.CreatedNew = &fresh
+	c.PureJSON(status, body)
+}
+
+// listing makes the cursors of this listing: positions in the order of creation.
+var listing = cursor.Listing[int64]{Kind: "a"}
+
+// listResponse is a page of GET /api/v2/assets.
+type listResponse struct {
+	Assets     []listedAsset `json:"assets"`
+	NextCursor string        `json:"next_cursor,omitempty"`
+}
+
+// listedAsset is an asset with its tags, which the Asset object itself does not have (A-10).
+type listedAsset struct {
+	assetBody
+	Tags []string `json:"tags"`
+}
+
+// listAssets lists the caller's assets, newest first: GET /api/v2/assets?limit&cursor&tag&name.
+// It is an addition of ours; the published API has no listing.
+func (s *v2) listAssets(c *gin.Context) error {
+	q := assets.Query{Tags: c.QueryArray("tag"), Name: c.Query("name")}
+	var err error
+	if q.Limit, err = request.Number(c, "limit", 0, 1, assets.MaxLimit); err != nil {
+		return err
+	}
+	if q.Before, err = listing.Read(c, "cursor"); err != nil {
+		return err
+	}
+	if strings.ContainsRune(q.Name, 0) {
+		return httperr.Invalidf("name must not hold NUL characters")
+	}
+	if _, err := cleanTags(q.Tags); err != nil {
+		return err
+	}
+	page, err := s.View.List(c.Request.Context(), edge.Caller(c).Account, q)
+	if err != nil {
+		return err
+	}
+	body := listResponse{Assets: make([]listedAsset, len(page.Assets))}
+	for i, a := range page.Assets {
+		body.Assets[i] = listedAsset{assetBody: s.assetBody(c, a), Tags: append([]string{}, a.Tags...)}
+	}
+	if page.Next > 0 {
+		body.NextCursor = listing.Format(page.Next)
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}

@@ -1,0 +1,78 @@
+package assets
+
+import (
+	"path"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+)
+
+// assetBody is the Asset object of the asset contract. What stands below JobID is an addition of ours.
+type assetBody struct {
+	ID           string  `json:"id"`
+	Hash         string  `json:"hash"`
+	SizeBytes    int64   `json:"size_bytes"`
+	ContentType  string  `json:"content_type"`
+	FilePath     *string `json:"file_path"`
+	CreatedNew   *bool   `json:"created_new,omitempty"` // on create responses only (A-30)
+	CreatedAt    string  `json:"created_at"`
+	URL          string  `json:"url"`
+	URLExpiresAt string  `json:"url_expires_at"`
+	ExpiresAt    *string `json:"expires_at"`
+	JobID        string  `json:"job_id,omitempty"` // of what a job made (A-35)
+
+	State      string    `json:"state"` // live or rejected
+	Width      int       `json:"width,omitempty"`
+	Height     int       `json:"height,omitempty"`
+	VerifiedAt *string   `json:"verified_at,omitempty"`
+	Damaged    bool      `json:"damaged,omitempty"`
+	Scan       *scanBody `json:"scan,omitempty"`
+}
+
+// scanBody is what scanning found.
+type scanBody struct {
+	Verdict      string `json:"verdict"`
+	Reason       string `json:"reason,omitempty"`
+	SniffedType  string `json:"sniffed_type,omitempty"`
+	ThumbnailURL string `json:"thumbnail_url,omitempty"`
+}
+
+// assetBody renders an asset with a fresh link to its content.
+func (s *v2) assetBody(c *gin.Context, a asset.Asset) assetBody {
+	link, until := s.Links.Sign(string(a.ID), a.Hash.String(), filename(a), a.ContentType)
+	body := assetBody{
+		ID: string(a.ID), Hash: a.Hash.String(), SizeBytes: a.Size, ContentType: a.ContentType, FilePath: a.FilePath,
+		CreatedAt: edge.Timestamp(a.CreatedAt), URL: s.Edge.BaseURL(c.Request) + link, URLExpiresAt: edge.Timestamp(until),
+		ExpiresAt: edge.TimestampOrNil(a.ExpiresAt), State: string(a.State), Width: a.Width, Height: a.Height,
+		VerifiedAt: edge.TimestampOrNil(a.VerifiedAt), Damaged: a.Damaged,
+	}
+	if a.Producer != nil {
+		body.JobID = a.Producer.Job
+	}
+	if a.Scan != nil {
+		body.Scan = s.scanBody(c, a)
+	}
+	return body
+}
+
+func (s *v2) scanBody(c *gin.Context, a asset.Asset) *scanBody {
+	body := &scanBody{Verdict: string(a.Scan.Verdict), Reason: a.Scan.Reason, SniffedType: a.Scan.SniffedType}
+	if !a.Scan.Thumbnail.IsZero() && a.State == asset.Live {
+		link, _ := s.Links.Sign(string(a.ID), a.Scan.Thumbnail.String(), thumbnailName, "image/jpeg")
+		body.ThumbnailURL = s.Edge.BaseURL(c.Request) + link
+	}
+	return body
+}
+
+// thumbnailName is the file name in links to thumbnails.
+const thumbnailName = "thumbnail.jpg"
+
+// filename is what the content of an asset is called when it is saved.
+func filename(a asset.Asset) string {
+	if a.FilePath == nil {
+		return string(a.ID)
+	}
+	return path.Base(*a.FilePath)
+}

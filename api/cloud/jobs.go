@@ -1,0 +1,282 @@
+package cloud
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/projections/fanout"
+)
+
+// maxBatchCancel bounds the ids of one batch cancel.
+const maxBatchCancel = 1000
+
+func (s *Surface) jobRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/cancel", Access: edge.Write, Handle: s.cancelJobs},
+	)
+}
+
+// jobEntry is a JobEntry of the cloud facts (section 3), as the self-hosted runtime renders
+// it: times in milliseconds, what is unknown left out.
+type jobEntry struct {
+	ID           job.ID          `json:"id"`
+	Status       string          `json:"status"`
+	Priority     float64         `json:"priority"`
+	CreateTime   int64           `json:"create_time"`
+	StartTime    *int64          `json:"execution_start_time,omitempty"`
+	EndTime      *int64          `json:"execution_end_time,omitempty"`
+	Error        *executionError `json:"execution_error,omitempty"`
+	Preview      *previewOutput  `json:"preview_output,omitempty"`
+	OutputsCount int             `json:"outputs_count"`
+	WorkflowID   string          `json:"workflow_id,omitempty"` // of the editor's workflow
+}
+
+type executionError struct {
+	NodeID           string          `json:"node_id"`
+	NodeType         string          `json:"node_type"`
+	ExceptionMessage string          `json:"exception_message"`
+	ExceptionType    string          `json:"exception_type"`
+	Traceback        []string        `json:"traceback"`
+	CurrentInputs    json.RawMessage `json:"current_inputs"`
+	CurrentOutputs   struct{}        `json:"current_outputs"`
+}
+
+type previewOutput struct {
+	Filename  string  `json:"filename,omitempty"`
+	Subfolder *string `json:"subfolder,omitempty"`
+	Folder    string  `json:"type,omitempty"`
+	Content   string  `json:"content,omitempty"` // of text
+	Truncated bool    `json:"truncated,omitempty"`
+	NodeID    string  `json:"nodeId"`
+	MediaType string  `json:"mediaType"`
+}
+
+// worded returns a job with its failure in the words that this deployment has for exceptions.
+func (s *Surface) worded(j job.Job) job.Job {
+	if s.opts.RuntimeNames {
+		j.Error = j.Error.InRuntimeNames()
+	}
+	return j
+}
+
+func entryOf(j job.Job) jobEntry {
+	e := jobEntry{
+		ID: j.ID, Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
+		StartTime: millisOf(j.StartedAt), EndTime: millisOf(j.EndedAt), Preview: previewOf(j), OutputsCount: outputsCount(j),
+		WorkflowID: j.WorkflowID,
+	}
+	if f := j.Error; f != nil {
+		e.Error = &executionError{
+			NodeID: f.Node, NodeType: f.Class, ExceptionMessage: f.Message + "\n", ExceptionType: f.ExceptionType,
+			Traceback: append([]string{}, f.Traceback...), CurrentInputs: f.Inputs,
+		}
+		if len(f.Inputs) == 0 {
+			e.Error.CurrentInputs = json.RawMessage("{}")
+		}
+	}
+	return e
+}
+
+func millisOf(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	ms := t.UnixMilli()
+	return &ms
+}
+
+// outputsCount counts what the nodes showed: files, and texts.
+func outputsCount(j job.Job) int {
+	n := 0
+	for _, out := range j.Outputs {
+		n += len(out.Files) + len(textsOf(out))
+	}
+	return n
+}
+
+func textsOf(out job.NodeOutput) []string {
+	var ui struct {
+		Text []string `json:"text"`
+	}
+	if json.Unmarshal(out.UI, &ui) != nil {
+		return nil // a text key of another shape is no text
+	}
+	return ui.Text
+}
+
+// previewOf picks what stands for a job in a list: a saved picture, film or sound, else a
+// temporary one, else a text file, else a text.
+func previewOf(j job.Job) *previewOutput {
+	best, rank := (*previewOutput)(nil), 0
+	offer := func(r int, p previewOutput) {
+		if best == nil || r < rank {
+			best, rank = &p, r
+		}
+	}
+	for _, o := range jobio.Outputs(j) {
+		kind := jobio.OutputType(o.File)
+		r := 1
+		switch {
+		case kind == "text":
+			r = 3
+		case kind == "file" || kind == "latent":
+			continue
+		case o.File.Folder != "output":
+			r = 2
+		}
+		offer(r, previewOutput{
+			Filename: o.File.Filename, Subfolder: &o.File.Subfolder, Folder: o.File.Folder, NodeID: o.Node, MediaType: mediaKey(kind),
+		})
+	}
+	for _, out := range j.Outputs {
+		for _, text := range textsOf(out) {
+			offer(4, textPreview(out.Node, text))
+		}
+	}
+	return best
+}
+
+// mediaKey is the key under which descriptors of a kind stand in an output object.
+func mediaKey(kind string) string {
+	if kind == "image" {
+		return "images"
+	}
+	return kind
+}
+
+func textPreview(node, text string) previewOutput {
+	const most = 1024 // characters
+	runes := []rune(text)
+	p := previewOutput{Content: text, NodeID: node, MediaType: "text"}
+	if len(runes) > most {
+		p.Content, p.Truncated = string(runes[:most]), true
+	}
+	return p
+}
+
+// jobDetail is a JobDetail of the cloud facts.
+type jobDetail struct {
+	jobEntry
+	Workflow        job.Source                 `json:"workflow"`
+	Outputs         map[string]json.RawMessage `json:"outputs"`
+	UpdateTime      int64                      `json:"update_time"`
+	ExecutionStatus *executionStatus           `json:"execution_status,omitempty"` // of a job that has ended
+	ExecutionMeta   map[string]nodeMeta        `json:"execution_meta"`
+}
+
+type executionStatus struct {
+	Status    string         `json:"status_str"`
+	Completed bool           `json:"completed"`
+	Messages  []fanout.Entry `json:"messages"`
+}
+
+type nodeMeta struct {
+	NodeID      string  `json:"node_id"`
+	DisplayNode string  `json:"display_node"`
+	ParentNode  *string `json:"parent_node"`
+	RealNodeID  string  `json:"real_node_id"`
+}
+
+// getJob: GET /jobs/{id}.
+func (s *Surface) getJob(c *gin.Context) error {
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil {
+		return err
+	}
+	if err := s.requireShown(c, j); err != nil {
+		return err
+	}
+	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
+	if err != nil {
+		return err
+	}
+	j = s.worded(j)
+	detail := jobDetail{
+		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(), ExecutionMeta: metaOf(j),
+	}
+	if j.State.Final() {
+		ended := statusOf(j)
+		detail.ExecutionStatus = &ended
+	}
+	c.PureJSON(http.StatusOK, detail)
+	return nil
+}
+
+// outputMap maps node ids to what they showed (W-31).
+func outputMap(j job.Job) map[string]json.RawMessage {
+	outputs := make(map[string]json.RawMessage, len(j.Outputs))
+	for _, out := range j.Outputs {
+		outputs[out.Node] = out.UI
+	}
+	return outputs
+}
+
+// statusOf is how a job ended.
+func statusOf(j job.Job) executionStatus {
+	s := executionStatus{Status: "error", Messages: fanout.History(j)}
+	if j.State == job.Succeeded {
+		s.Status, s.Completed = "success", true
+	}
+	return s
+}
+
+func metaOf(j job.Job) map[string]nodeMeta {
+	meta := make(map[string]nodeMeta, len(j.Outputs))
+	for _, out := range j.Outputs {
+		parent, display, root := out.Within.Places(out.Node)
+		meta[out.Node] = nodeMeta{NodeID: out.Node, DisplayNode: display, ParentNode: parent, RealNodeID: root}
+	}
+	return meta
+}
+
+// cancelJob cancels one job; one that is unknown or over is no error: POST /jobs/{id}/cancel.
+func (s *Surface) cancelJob(c *gin.Context) error {
+	return s.cancelListed(c, []string{c.Param("id")})
+}
+
+// cancelJobs: POST /jobs/cancel.
+func (s *Surface) cancelJobs(c *gin.Context) error {
+	var req struct {
+		IDs []string `json:"job_ids"`
+	}
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParseID(id); return err == nil })
+	switch {
+	case len(req.IDs) == 0 || len(req.IDs) > maxBatchCancel:
+		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"})
+		return nil
+	case len(invalid) > 0:
+		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must be UUIDs", "invalid_ids": invalid})
+		return nil
+	}
+	return s.cancelListed(c, req.IDs)
+}
+
+func (s *Surface) cancelListed(c *gin.Context, ids []string) error {
+	canceled, err := s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, parseIDs(ids), edge.RequestID(c))
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, gin.H{"cancelled": len(canceled) > 0})
+	return nil
+}
+
+// historyOrder sorts finished jobs oldest first.
+func historyOrder(a, b job.Job) int {
+	return cmp.Or(a.SubmittedAt.Compare(b.SubmittedAt), strings.Compare(string(a.ID), string(b.ID)))
+}

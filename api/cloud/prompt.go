@@ -1,0 +1,147 @@
+package cloud
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func (s *Surface) promptRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodPost, Path: "/prompt", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postPrompt},
+		edge.Route{Method: http.MethodGet, Path: "/prompt", Handle: s.getPrompt},
+	)
+}
+
+// promptRequest is the body of POST /prompt. The fields behind ExtraData are not in the
+// cloud contract but every real client sends some of them (cloud facts, section 2).
+type promptRequest struct {
+	Prompt    json.RawMessage            `json:"prompt"`
+	ExtraData map[string]json.RawMessage `json:"extra_data"`
+	ClientID  string                     `json:"client_id"`
+	PromptID  json.RawMessage            `json:"prompt_id"`
+	Number    json.RawMessage            `json:"number"`
+	Front     bool                       `json:"front"`
+	Targets   []string                   `json:"partial_execution_targets"`
+}
+
+// maxTargets bounds the outputs that a client picks; each output of the graph is looked for among them.
+const maxTargets = 10_000
+
+type promptResponse struct {
+	PromptID   job.ID           `json:"prompt_id"`
+	Number     float64          `json:"number"`
+	NodeErrors graph.NodeErrors `json:"node_errors"`
+}
+
+// postPrompt accepts a workflow: POST /prompt.
+func (s *Surface) postPrompt(c *gin.Context) error {
+	var req promptRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	sub, err := req.submission()
+	if err != nil {
+		return err
+	}
+	req.label(sub.ExtraData, c.GetHeader("Comfy-Usage-Source"))
+	done, err := jobio.Submit(c, s.Edge, s.Jobs, sub)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, promptResponse{PromptID: done.Job.ID, Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
+	return nil
+}
+
+func (r promptRequest) submission() (job.Submission, error) {
+	if jobio.IsNull(r.Prompt) {
+		return job.Submission{}, httperr.NoPrompt()
+	}
+	id, err := r.id()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	number, err := r.number()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	switch {
+	case len(r.ClientID) > jobio.MaxClientID:
+		return job.Submission{}, httperr.Invalidf("client_id is longer than %d bytes", jobio.MaxClientID)
+	case len(r.Targets) > maxTargets:
+		return job.Submission{}, httperr.Invalidf("partial_execution_targets names more than %d nodes", maxTargets)
+	}
+	credential, extra := jobio.SplitCredential(r.ExtraData)
+	return job.Submission{
+		ID: id, Surface: job.SurfaceCloud, ClientID: r.ClientID, Prompt: r.Prompt, ExtraData: extra,
+		Credential: credential, Number: number, Front: r.Front, Targets: r.Targets,
+	}, nil
+}
+
+func (r promptRequest) id() (job.ID, error) {
+	if jobio.IsNull(r.PromptID) {
+		return "", nil
+	}
+	var text string
+	if err := json.Unmarshal(r.PromptID, &text); err == nil {
+		if id, err := job.ParseID(text); err == nil {
+			return id, nil
+		}
+	}
+	return "", httperr.BadPromptID()
+}
+
+// number takes what the self-hosted runtime takes: a JSON number or its text.
+func (r promptRequest) number() (*float64, error) {
+	if jobio.IsNull(r.Number) {
+		return nil, nil
+	}
+	text := string(r.Number)
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != n || n > 1e300 || n < -1e300 {
+		return nil, fault.New(fault.Invalid, "invalid_request", "number must be a finite number")
+	}
+	return &n, nil
+}
+
+// label adds to extra_data what the self-hosted runtime adds to it.
+func (r promptRequest) label(extra map[string]json.RawMessage, usageSource string) {
+	extra["create_time"] = json.RawMessage(strconv.FormatInt(time.Now().UnixMilli(), 10))
+	for name, value := range map[string]string{"client_id": r.ClientID, "comfy_usage_source": usageSource} {
+		if raw, err := json.Marshal(value); err == nil && value != "" {
+			extra[name] = raw
+		}
+	}
+}
+
+// nodeErrors returns what is wrong with the outputs of an accepted graph that do not run, empty when all run.
+func nodeErrors(a *graph.Accepted) graph.NodeErrors {
+	if a == nil {
+		return nil
+	}
+	return a.NodeErrors
+}
+
+// getPrompt says how many jobs wait or run: GET /prompt.
+func (s *Surface) getPrompt(c *gin.Context) error {
+	remaining, err := s.Reader.Remaining(c.Request.Context(), edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": remaining}})
+	return nil
+}

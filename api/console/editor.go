@@ -1,0 +1,149 @@
+package console
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// EditorFiles serves the files of an editor; editor.Dir is it. What is not there is NotFound.
+type EditorFiles interface {
+	ServeIndex(w http.ResponseWriter, r *http.Request) error
+	Serve(w http.ResponseWriter, r *http.Request, name string) error
+}
+
+const (
+	editorPath = "/editor"
+	maxCookie  = 3800 // bytes of its value; browsers drop larger ones without a word
+)
+
+// Editor serves a web editor beside the API, and the pages on which people sign in to it. A browser that signed in with
+// a key may use the cloud surface without showing the key again: a cookie that only pages of this origin can use stands
+// for it (see edge.Edge.FromOurPage).
+type Editor struct {
+	edge  *edge.Edge
+	files EditorFiles
+	pages *pages
+}
+
+// NewEditor returns the editor whose files are given.
+func NewEditor(e *edge.Edge, files EditorFiles) *Editor {
+	return &Editor{edge: e, files: files, pages: &pages{edge: e, base: editorPath, templates: console.New()}}
+}
+
+// Routes returns the routes of the pages around the editor. They do not answer with an API's errors.
+func (s *Editor) Routes() []edge.Route {
+	page := func(handle func(*gin.Context) error) func(*gin.Context) error {
+		return func(c *gin.Context) error {
+			if err := handle(c); err != nil {
+				s.pages.problem(c, err)
+			}
+			return nil
+		}
+	}
+	return []edge.Route{
+		{Method: http.MethodGet, Path: "/", Access: edge.Public, Handle: page(s.index)},
+		{Method: http.MethodHead, Path: "/", Access: edge.Public, Handle: page(s.index)},
+		{Method: http.MethodGet, Path: editorPath, Access: edge.Public, Handle: page(s.who)},
+		{Method: http.MethodPost, Path: editorPath + "/signin", Access: edge.Public, Limit: maxForm, Handle: page(s.signIn)},
+		{Method: http.MethodPost, Path: editorPath + "/signout", Access: edge.Public, Limit: maxForm, Handle: page(s.signOut)},
+	}
+}
+
+// index starts the editor for whoever has signed in, and sends others to do so: GET /.
+func (s *Editor) index(c *gin.Context) error {
+	if _, err := s.edge.SignedIn(c.Request); fault.Is(err, fault.Unauthenticated) {
+		c.Header("Cache-Control", "no-store")
+		c.Redirect(http.StatusSeeOther, s.pages.prefix(c)+editorPath)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return s.files.ServeIndex(c.Writer, c.Request)
+}
+
+// who asks for a key, or shows whose was given: GET /editor.
+func (s *Editor) who(c *gin.Context) error {
+	id, err := s.edge.SignedIn(c.Request)
+	if fault.Is(err, fault.Unauthenticated) {
+		s.pages.ask(c, http.StatusOK, false)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.pages.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
+		f.Title, f.SignIn = "Editor", s.edge.Mode() != account.ModeNone
+		return s.pages.templates.Editor(b, console.EditorPage{Frame: f, Account: id.Account})
+	})
+	return nil
+}
+
+// signIn keeps a key in the browser: POST /editor/signin.
+func (s *Editor) signIn(c *gin.Context) error {
+	if err := s.ownForm(c.Request); err != nil {
+		return err
+	}
+	key := strings.TrimSpace(c.PostForm("key"))
+	if _, err := s.edge.Auth.Authenticate(c.Request.Context(), key); fault.Is(err, fault.Unauthenticated) {
+		s.pages.ask(c, http.StatusUnauthorized, true)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	cookie := s.edge.EditorCookie(c.Request, key)
+	if len(cookie.Value) > maxCookie {
+		return fault.New(fault.Invalid, "invalid_request", "This credential is too long for a browser to keep. Use an API key.")
+	}
+	http.SetCookie(c.Writer, cookie)
+	c.Redirect(http.StatusSeeOther, s.pages.prefix(c)+"/")
+	return nil
+}
+
+// signOut takes the key from the browser: POST /editor/signout.
+func (s *Editor) signOut(c *gin.Context) error {
+	if err := s.ownForm(c.Request); err != nil {
+		return err
+	}
+	http.SetCookie(c.Writer, s.edge.EditorCookie(c.Request, ""))
+	c.Redirect(http.StatusSeeOther, s.pages.prefix(c)+editorPath)
+	return nil
+}
+
+// ownForm refuses what is not sent by a form of ours.
+func (s *Editor) ownForm(r *http.Request) error {
+	if !s.edge.FromOurPage(r) {
+		return fault.New(fault.Denied, "forbidden", "This form was sent by another site, or to another address than this service answers under.")
+	}
+	return nil
+}
+
+// File serves a file of the editor where no route has the path.
+func (s *Editor) File(c *gin.Context) error {
+	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead || reserved(c.Request.URL.Path) {
+		return httperr.Nowhere()
+	}
+	if c.Request.URL.Path == "" { // the bare prefix of the public URL: relative links need its slash
+		c.Redirect(http.StatusPermanentRedirect, s.edge.Mount()+"/")
+		return nil
+	}
+	return s.files.Serve(c.Writer, c.Request, strings.TrimPrefix(c.Request.URL.Path, "/"))
+}
+
+// reserved are paths that stay the API's whatever lies in the editor's directory.
+func reserved(path string) bool {
+	for _, own := range []string{"/api", "/v1", "/v2", "/files", "/internal", "/admin", consolePath, editorPath} {
+		if path == own || strings.HasPrefix(path, own+"/") {
+			return true
+		}
+	}
+	return false
+}

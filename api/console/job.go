@@ -1,0 +1,192 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+func (s *Surface) job(c *gin.Context, id account.Identity) error {
+	key, err := consoleJobID(c)
+	if err != nil {
+		return err
+	}
+	history, err := s.Histories.History(c.Request.Context(), id.Account, key)
+	if err != nil {
+		return err
+	}
+	j := history.Fold()
+	timeline := history.Timeline(time.Now())
+	drawing, err := s.drawing(c.Request.Context(), id.Account, key, &timeline)
+	if err != nil {
+		return err
+	}
+	page := console.JobPage{
+		Job: j, Timeline: timeline, Drawing: drawing, Facts: history.Facts, Outputs: s.outputs(c, j),
+		CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
+	}
+	if j.Origin != nil {
+		page.Origin = j.Origin.Job
+	}
+	if len(page.Facts) > maxEvents {
+		page.Omitted, page.Facts = len(page.Facts)-maxEvents, page.Facts[:maxEvents]
+	}
+	if j.Error != nil && len(j.Error.Inputs) > 0 {
+		page.Inputs = indented(j.Error.Inputs)
+	}
+	s.pages.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
+		f.Title, f.Live = "Job "+string(key), !j.State.Final()
+		page.Frame = f
+		return s.pages.templates.Job(b, page)
+	})
+	return nil
+}
+
+// notices are what an action's redirect may have said; anything else in the query is not shown.
+var notices = map[string]string{
+	"canceling": "The job was asked to stop.",
+	"over":      "The job had ended before it could be canceled.",
+	"again":     "This is the new run.",
+}
+
+func consoleJobID(c *gin.Context) (job.ID, error) {
+	id, err := job.ParseID(c.Param("id"))
+	if err != nil {
+		return "", fault.New(fault.NotFound, "job_not_found", "There is no such job.")
+	}
+	return id, nil
+}
+
+// drawing lays the submitted graph out and names the classes of the timeline's nodes by it; a submission
+// that is no longer kept has none.
+func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (console.Drawing, error) {
+	source, err := s.Sources.Load(ctx, owner, id)
+	if fault.Is(err, fault.NotFound) {
+		return console.Drawing{}, nil
+	}
+	if err != nil {
+		return console.Drawing{}, err
+	}
+	g, err := graph.Parse(source.Prompt, graph.Limits{MaxNodes: 1 << 20, MaxInputs: 1 << 24, MaxBytes: 1 << 30})
+	if err != nil {
+		return console.Drawing{}, err
+	}
+	if err := t.NameClasses(&source); err != nil {
+		return console.Drawing{}, err
+	}
+	return console.Draw(g, *t), nil
+}
+
+// outputs are the files and texts of a job, in order.
+func (s *Surface) outputs(c *gin.Context, j job.Job) []console.Output {
+	base := s.Edge.BaseURL(c.Request)
+	var shown []console.Output
+	for _, o := range j.Outputs {
+		for _, file := range o.Files {
+			body := jobio.RenderOutput(s.Links, base, j.ID, jobio.Output{Node: o.Node, File: file})
+			shown = append(shown, console.Output{
+				Node: o.Node, Class: o.Class, Name: body.Name, Kind: body.Type, Size: body.SizeBytes,
+				URL: template.URL(body.URL), //nolint:gosec // ours, signed
+			})
+		}
+		if len(o.Files) > 0 {
+			continue
+		}
+		var ui struct{ Text []any }
+		if json.Unmarshal(o.UI, &ui) != nil {
+			continue
+		}
+		for _, text := range ui.Text {
+			if text, ok := text.(string); ok {
+				shown = append(shown, console.Output{Node: o.Node, Class: o.Class, Kind: "text", Text: text})
+			}
+		}
+	}
+	return shown
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func (s *Surface) cancel(c *gin.Context, id account.Identity) error {
+	key, err := consoleJobID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Reader.Job(c.Request.Context(), id.Account, key); err != nil {
+		return err
+	}
+	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{key}, edge.RequestID(c))
+	if err != nil {
+		return err
+	}
+	notice := "canceling"
+	if len(stopped) == 0 {
+		notice = "over"
+	}
+	s.redirect(c, "/jobs/"+string(key)+"?notice="+notice)
+	return nil
+}
+
+func (s *Surface) retry(c *gin.Context, id account.Identity) error {
+	key, err := consoleJobID(c)
+	if err != nil {
+		return err
+	}
+	if s.Retry == nil {
+		return fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
+	}
+	if err := s.Edge.CheckSpace(c, id.Account); err != nil {
+		return err
+	}
+	made, err := s.Retry.Retry(c.Request.Context(), job.Retry{
+		Of: key, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
+		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: edge.RequestID(c),
+	})
+	if err != nil {
+		return err
+	}
+	s.redirect(c, "/jobs/"+string(made.Job.ID)+"?notice=again")
+	return nil
+}
+
+// LogHistories reads histories from the log. It implements Histories.
+type LogHistories struct {
+	Events eventlog.Store
+	Types  *eventlog.Registry
+}
+
+// historyLimit is how many facts a page reads at most: a graph of the largest size has about ten thousand.
+const historyLimit = 20_000
+
+// History implements Histories.
+func (h LogHistories) History(ctx context.Context, owner string, id job.ID) (inspect.History, error) {
+	recorded, err := h.Events.ReadStream(ctx, id.Stream(), 0, historyLimit)
+	if err != nil {
+		return inspect.History{}, err
+	}
+	if len(recorded) == 0 || recorded[0].Account != owner {
+		return inspect.History{}, fault.New(fault.NotFound, "job_not_found", "There is no such job.")
+	}
+	return inspect.Read(h.Types, recorded)
+}

@@ -1,0 +1,202 @@
+// Package content answers with the bytes of stored files: ranges, conditions, names, and headers that keep a browser
+// from running what a user stored. It promises that a damaged file is an error and not a body that breaks off. Who may
+// read a file is checked by the callers.
+package content
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// maxChecked is the size up to which a blob is verified before its first byte is sent, so that a
+// damaged one is an error and not a body that breaks off. At this size it takes a quarter of a second.
+const maxChecked = 1 << 30
+
+// Store holds the bytes of files; files.Service is it.
+type Store interface {
+	// Open returns the bytes of a file.
+	Open(ctx context.Context, e files.Entry) (blob.Reader, error)
+	// Presign returns a link to the backend that serves the file, "" where there is none.
+	Presign(ctx context.Context, e files.Entry, h blob.Headers, ttl time.Duration) (string, error)
+}
+
+// File is a file to answer with.
+type File struct {
+	files.Entry
+	Name string // that the client saves it under
+	Save bool   // a browser saves it instead of showing it
+}
+
+// Serve answers with the bytes of a file: ranges, conditions and HEAD as net/http has them, with
+// the hash as ETag.
+func Serve(c *gin.Context, store Store, f File) error {
+	if done, err := redirect(c, store, f); done || err != nil {
+		return Unavailable(err)
+	}
+	r, err := store.Open(c.Request.Context(), f.Entry)
+	if err != nil {
+		return Unavailable(err)
+	}
+	defer r.Close()
+	if r.Size() <= maxChecked {
+		if err := r.Check(); err != nil {
+			return Unavailable(err)
+		}
+	}
+	SetHeaders(c.Writer.Header(), f)
+	return ServeReader(c, time.Time{}, source(r))
+}
+
+// ServeReader answers with what r reads, as Serve does. The caller has set the headers that describe the content.
+func ServeReader(c *gin.Context, modified time.Time, r io.ReadSeeker) error {
+	if !strings.HasPrefix(c.Request.Header.Get("Range"), "bytes=") { // RFC 9110, section 14.2: an unknown unit is ignored
+		c.Request.Header.Del("Range")
+	}
+	w := &writer{ResponseWriter: c.Writer}
+	http.ServeContent(w, c.Request, "", modified, r)
+	if w.unsatisfiable {
+		return unsatisfiable(c)
+	}
+	return nil
+}
+
+// presignedFor is how long a link to the backend lives; the client follows it at once.
+const presignedFor = 15 * time.Minute
+
+// redirect sends the client to the backend where that can serve the file.
+func redirect(c *gin.Context, store Store, f File) (bool, error) {
+	contentType, disposition := presentation(f.ContentType, f.Save)
+	h := blob.Headers{ContentType: contentType, ContentDisposition: Disposition(disposition, f.Name)}
+	link, err := store.Presign(c.Request.Context(), f.Entry, h, presignedFor)
+	if err != nil || link == "" {
+		return false, err
+	}
+	edge.Redirect(c, link)
+	return true, nil
+}
+
+// Unavailable is err, or output_unavailable where a file that the client may read has lost its bytes.
+func Unavailable(err error) error {
+	if err != nil && (fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt)) {
+		return fault.Wrap(err, fault.NotFound, "output_unavailable", "the content of this file is not available")
+	}
+	return err
+}
+
+func unsatisfiable(c *gin.Context) error {
+	for _, name := range []string{"Content-Type", "Content-Disposition", "ETag"} {
+		c.Writer.Header().Del(name)
+	}
+	return fault.New(fault.Invalid, "range_not_satisfiable", "the range lies outside the file")
+}
+
+// source returns what ServeContent reads: the file itself where its bytes are verified, so that
+// the kernel sends it.
+func source(r blob.Reader) io.ReadSeeker {
+	if f, ok := r.(blob.Filer); ok {
+		if file := f.File(); file != nil {
+			return file
+		}
+	}
+	return r
+}
+
+// SetHeaders describes a file so that no browser runs what a user stored.
+func SetHeaders(h http.Header, f File) {
+	contentType, disposition := presentation(f.ContentType, f.Save)
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Disposition", Disposition(disposition, f.Name))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "private, no-cache") // checked each time: a deleted file is gone at once
+	h.Set("ETag", `"`+f.Hash.String()+`"`)
+}
+
+// OctetStream is the type of bytes that no browser shows.
+const OctetStream = "application/octet-stream"
+
+// presentation decides how a declared type is shown. Pictures, sound, film, plain text and JSON
+// may be shown in place; what a browser would run is sent as bytes to save; everything else is saved.
+func presentation(declared string, save bool) (contentType, disposition string) {
+	kind, _, err := mime.ParseMediaType(declared)
+	family, sub, ok := strings.Cut(kind, "/")
+	switch {
+	case err != nil || !ok:
+		return OctetStream, "attachment"
+	case active(sub):
+		return OctetStream, "attachment"
+	case save:
+		return declared, "attachment"
+	case family == "image", family == "video", family == "audio", kind == "text/plain", kind == "application/json":
+		return declared, "inline"
+	default:
+		return declared, "attachment"
+	}
+}
+
+// active reports media subtypes that browsers execute or that can carry script.
+func active(subtype string) bool {
+	for _, word := range []string{"html", "svg", "xml", "script", "css", "wasm", "xslt", "rdf"} {
+		if strings.Contains(subtype, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Disposition names the file in both forms of RFC 6266.
+func Disposition(disposition, filename string) string {
+	if v := mime.FormatMediaType(disposition, map[string]string{"filename": filename}); v != "" {
+		return v
+	}
+	return disposition
+}
+
+// writer lets the kernel copy files past gin's writer, and holds back ServeContent's own
+// answer to a range that cannot be satisfied.
+type writer struct {
+	gin.ResponseWriter
+	unsatisfiable bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *writer) WriteHeader(status int) {
+	if status == http.StatusRequestedRangeNotSatisfiable {
+		w.unsatisfiable = true
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+	w.ResponseWriter.WriteHeaderNow()
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.unsatisfiable {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom implements io.ReaderFrom with that of net/http's writer, which uses sendfile.
+func (w *writer) ReadFrom(r io.Reader) (int64, error) {
+	if raw, ok := w.ResponseWriter.(interface{ Unwrap() http.ResponseWriter }); ok {
+		if to, ok := raw.Unwrap().(io.ReaderFrom); ok {
+			return to.ReadFrom(r)
+		}
+	}
+	return io.Copy(w.ResponseWriter, r)
+}
+
+var _ io.ReaderFrom = (*writer)(nil)

@@ -1,0 +1,40 @@
+// Package editor serves what a graph editor asks for beside jobs and files: the definitions of all classes, the models and
+// files of the account, its settings, and the files that the editor keeps for its user. It promises the shapes that
+// editors of the self-hosted runtime expect. The pages around an editor are in package console.
+package editor
+
+import (
+	"slices"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// NodeFiles returns the view of an account's files that definitions offer; files.Service is it.
+type NodeFiles interface {
+	ForAccount(account string) node.Files
+}
+
+// Deps are the parts behind the surface.
+type Deps struct {
+	Edge      *edge.Edge
+	Classes   *node.Registry // nil = no object_info
+	NodeFiles NodeFiles      // nil = accounts have no models; required with Classes
+	Userdata  Userdata       // nil = no routes for the files of editors
+}
+
+// Surface serves the routes of this package.
+type Surface struct {
+	Deps
+	definitions *definitions
+}
+
+// New returns the surface.
+func New(deps Deps) *Surface {
+	return &Surface{Deps: deps, definitions: newDefinitions(deps.Classes)}
+}
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route {
+	return slices.Concat(s.definitionRoutes(), s.userdataRoutes(), s.settingRoutes(), s.modelRoutes())
+}

@@ -1,0 +1,226 @@
+package editor
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// modelRoutes answer what an editor asks for when it opens (cloud facts, section 1). They ask for
+// no credential; what is the account's own is shown to it only.
+func (s *Surface) modelRoutes() []edge.Route {
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/models", Access: edge.Public, Handle: s.getModelFolders},
+		edge.Route{Method: http.MethodGet, Path: "/models/:folder", Access: edge.Public, Handle: s.getModels},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models", Access: edge.Public, Handle: s.getExperimentFolders},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models/:folder", Access: edge.Public, Handle: s.getExperimentModels},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models/preview/:folder/:index/:name", Access: edge.Public, Handle: noPreview},
+		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: s.getEmbeddings},
+		edge.Route{Method: http.MethodGet, Path: "/users", Access: edge.Public, Handle: always(userConfig{Storage: "server", Migrated: true})},
+		edge.Route{Method: http.MethodGet, Path: "/i18n", Access: edge.Public, Handle: always(struct{}{})},
+		edge.Route{Method: http.MethodGet, Path: "/internal/files/:folder", Handle: s.getFolderFiles},
+		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: s.getFolderPaths},
+		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: always([]string{})},
+		edge.Route{Method: http.MethodGet, Path: "/workflow_templates", Access: edge.Public, Handle: always(struct{}{})},
+		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs", Access: edge.Public, Handle: always(struct{}{})},
+		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs/:id", Access: edge.Public, Handle: noSubgraph},
+	)
+}
+
+// userConfig tells an editor that its settings are kept here and not in the browser, for the one user that
+// the credential stands for.
+type userConfig struct {
+	Storage  string `json:"storage"`
+	Migrated bool   `json:"migrated"`
+}
+
+// always answers with the same body: an editor's extensions, of which there are none here.
+func always(body any) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		c.PureJSON(http.StatusOK, body)
+		return nil
+	}
+}
+
+func noPreview(*gin.Context) error {
+	return fault.New(fault.NotFound, "not_found", "there is no picture of this model")
+}
+
+func noSubgraph(*gin.Context) error {
+	return fault.New(fault.NotFound, "not_found", "there is no such subgraph")
+}
+
+// modelsPrefix begins the paths of uploaded model files: models/<folder>/<name> (v2 facts, section 2).
+const modelsPrefix = "models/"
+
+// maxModels bounds the files that are looked through for models.
+const maxModels = 10_000
+
+// models returns the caller's model files by folder; none without a credential that is good.
+func (s *Surface) models(c *gin.Context) (map[string][]string, error) {
+	folders := map[string][]string{}
+	if s.NodeFiles == nil {
+		return folders, nil
+	}
+	secret, err := s.Edge.Presented(c)
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.Edge.Auth.Authenticate(c.Request.Context(), secret)
+	if fault.Is(err, fault.Unauthenticated) {
+		return folders, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return folders, s.collectModels(c.Request.Context(), who.Account, folders)
+}
+
+func (s *Surface) collectModels(ctx context.Context, account string, folders map[string][]string) error {
+	names, err := s.NodeFiles.ForAccount(account).List(ctx, node.FolderInput, maxModels)
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, modelsPrefix)
+		if folder, file, deep := strings.Cut(rest, "/"); ok && deep {
+			folders[folder] = append(folders[folder], file)
+		}
+	}
+	return err
+}
+
+// maxFolderFiles bounds how many files of a folder are listed.
+const maxFolderFiles = 10_000
+
+// getFolderFiles lists the files that stand directly in a folder: GET /internal/files/{folder}.
+func (s *Surface) getFolderFiles(c *gin.Context) error {
+	folder := node.Folder(c.Param("folder"))
+	if folder != node.FolderInput && folder != node.FolderOutput && folder != node.FolderTemp {
+		return httperr.Invalidf("the folders are input, output and temp")
+	}
+	found := []string{}
+	if s.NodeFiles != nil {
+		names, err := s.NodeFiles.ForAccount(edge.Caller(c).Account).List(c.Request.Context(), folder, maxFolderFiles)
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(append(found, names...), func(name string) bool { return strings.Contains(name, "/") })
+	}
+	c.PureJSON(http.StatusOK, found)
+	return nil
+}
+
+// getFolderPaths tells where the model files of each folder stand: GET /internal/folder_paths.
+func (s *Surface) getFolderPaths(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	paths := map[string][]string{}
+	for name := range models {
+		paths[name] = []string{modelsPrefix + name}
+	}
+	c.PureJSON(http.StatusOK, paths)
+	return nil
+}
+
+func foldersOf(models map[string][]string) []string {
+	names := []string{}
+	for name := range models {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// folder returns the files of the folder that the path names; one without files is not there.
+func (s *Surface) folder(c *gin.Context) ([]string, error) {
+	models, err := s.models(c)
+	if err != nil {
+		return nil, err
+	}
+	files, there := models[c.Param("folder")]
+	if !there {
+		return nil, fault.New(fault.NotFound, "not_found", "there is no such folder of models")
+	}
+	return files, nil
+}
+
+// getModelFolders: GET /models.
+func (s *Surface) getModelFolders(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, foldersOf(models))
+	return nil
+}
+
+// getModels: GET /models/{folder}.
+func (s *Surface) getModels(c *gin.Context) error {
+	files, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, files)
+	return nil
+}
+
+type modelFolder struct {
+	Name    string   `json:"name"`
+	Folders []string `json:"folders"`
+}
+
+// getExperimentFolders: GET /experiment/models.
+func (s *Surface) getExperimentFolders(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	body := []modelFolder{}
+	for _, name := range foldersOf(models) {
+		body = append(body, modelFolder{Name: name, Folders: []string{modelsPrefix + name}})
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+type modelFile struct {
+	Name      string `json:"name"`
+	PathIndex int    `json:"pathIndex"` // of the folder in modelFolder.Folders
+}
+
+// getExperimentModels: GET /experiment/models/{folder}.
+func (s *Surface) getExperimentModels(c *gin.Context) error {
+	files, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	body := make([]modelFile, len(files))
+	for i, name := range files {
+		body[i].Name = name
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+// getEmbeddings lists embeddings by their names without extension: GET /embeddings.
+func (s *Surface) getEmbeddings(c *gin.Context) error {
+	models, err := s.models(c)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for _, file := range models["embeddings"] {
+		names = append(names, strings.TrimSuffix(file, path.Ext(file)))
+	}
+	c.PureJSON(http.StatusOK, names)
+	return nil
+}

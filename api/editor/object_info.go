@@ -1,0 +1,208 @@
+package editor
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// maxOffered bounds the file names that one input offers.
+const maxOffered = 1000
+
+// maxRendered bounds the renderings of all definitions that are kept; accounts with the
+// same files share one.
+const maxRendered = 64
+
+func (s *Surface) definitionRoutes() []edge.Route {
+	if s.Classes == nil {
+		return nil
+	}
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/object_info", Handle: s.getObjectInfo},
+		edge.Route{Method: http.MethodGet, Path: "/object_info/:class", Handle: s.getClassInfo},
+	)
+}
+
+// getObjectInfo defines every class: GET /object_info. Only the choices of file inputs
+// differ between accounts, so the answer is rendered once for each set of files.
+func (s *Surface) getObjectInfo(c *gin.Context) error {
+	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	r, err := s.definitions.get(offered)
+	if err != nil {
+		return err
+	}
+	h := c.Writer.Header()
+	h.Set("ETag", r.etag)
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Vary", "Accept-Encoding, Authorization, X-API-Key")
+	if edge.Unchanged(c, r.etag) {
+		return nil
+	}
+	body := r.plain
+	if acceptsGzip(c.GetHeader("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		body = r.zipped
+	}
+	c.Data(http.StatusOK, "application/json; charset=utf-8", body)
+	return nil
+}
+
+// getClassInfo defines one class; an unknown one is {}: GET /object_info/{class}.
+func (s *Surface) getClassInfo(c *gin.Context) error {
+	if _, known := s.Classes.Lookup(c.Param("class")); !known {
+		c.PureJSON(http.StatusOK, struct{}{})
+		return nil
+	}
+	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	body, err := s.Classes.Definitions(c.Request.Context(), offered, c.Param("class"))
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+// offered reads the names of the account's files that file inputs offer.
+func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, error) {
+	names := offeredFiles{}
+	for _, folder := range s.definitions.folders {
+		list, err := s.NodeFiles.ForAccount(owner).List(ctx, folder, maxOffered)
+		if err != nil {
+			return nil, fmt.Errorf("list the files of folder %s: %w", folder, err)
+		}
+		names[folder] = list
+	}
+	return names, nil
+}
+
+func acceptsGzip(header string) bool {
+	return slices.ContainsFunc(strings.Split(header, ","), func(coding string) bool {
+		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
+		return name == "gzip" && strings.ReplaceAll(quality, " ", "") != "q=0"
+	})
+}
+
+// offeredFiles is the part of node.Files that definitions need, already read.
+type offeredFiles map[node.Folder][]string
+
+var _ node.Files = offeredFiles{}
+
+// List implements node.Files.
+func (o offeredFiles) List(_ context.Context, folder node.Folder, limit int) ([]string, error) {
+	names := o[folder]
+	return names[:min(limit, len(names))], nil
+}
+
+// Open, Stat and Save implement node.Files; a definition does none of them.
+func (offeredFiles) Open(context.Context, string) (node.Content, error) { return nil, namesOnly() }
+
+// Stat implements node.Files.
+func (offeredFiles) Stat(context.Context, string) (node.Info, error) { return node.Info{}, namesOnly() }
+
+// Save implements node.Files.
+func (offeredFiles) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
+	return node.File{}, namesOnly()
+}
+
+func namesOnly() error { return fault.New(fault.Internal, "", "definitions list file names only") }
+
+// definitions renders all classes, once for each set of file names.
+type definitions struct {
+	classes *node.Registry
+	folders []node.Folder // that inputs offer the files of
+
+	mu       sync.Mutex // guards rendered and order
+	rendered map[[sha256.Size]byte]*rendering
+	order    [][sha256.Size]byte // oldest first
+}
+
+type rendering struct {
+	plain, zipped []byte
+	etag          string
+}
+
+func newDefinitions(classes *node.Registry) *definitions {
+	d := &definitions{classes: classes, rendered: map[[sha256.Size]byte]*rendering{}}
+	if classes == nil {
+		return d
+	}
+	for _, class := range classes.Classes() {
+		for _, in := range class.Inputs {
+			if in.Folder != "" && !slices.Contains(d.folders, in.Folder) {
+				d.folders = append(d.folders, in.Folder)
+			}
+		}
+	}
+	return d
+}
+
+func (d *definitions) get(offered offeredFiles) (*rendering, error) {
+	key, err := d.key(offered)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.rendered[key]; r != nil {
+		return r, nil
+	}
+	r, err := d.render(offered)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.order) == maxRendered {
+		delete(d.rendered, d.order[0])
+		d.order = d.order[1:]
+	}
+	d.rendered[key], d.order = r, append(d.order, key)
+	return r, nil
+}
+
+func (d *definitions) key(offered offeredFiles) (key [sha256.Size]byte, err error) {
+	generation := d.classes.Generation()                                                   // read before the classes: a rendering may be newer than its key, never older
+	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation}) // maps are rendered in the order of their keys
+	if err != nil {
+		return key, err
+	}
+	return sha256.Sum256(raw), nil
+}
+
+func (d *definitions) render(offered offeredFiles) (*rendering, error) {
+	all, err := d.classes.Definitions(context.Background(), offered)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(plain); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return &rendering{plain: plain, zipped: b.Bytes(), etag: edge.ETag(plain)}, nil
+}

@@ -1,0 +1,220 @@
+package editor
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/userdata"
+)
+
+// Userdata keeps the files of editors; userdata.Service is it.
+type Userdata interface {
+	// List returns the files below a directory, or those directly in it.
+	List(ctx context.Context, account string, dir userdata.Path, recurse bool) ([]userdata.File, error)
+	// Open returns a file and its bytes, which the caller closes.
+	Open(ctx context.Context, account string, p userdata.Path) (userdata.File, blob.Reader, error)
+	// Save keeps data under a path; one in use is Conflict unless it may be overwritten.
+	Save(ctx context.Context, account string, p userdata.Path, data []byte, overwrite bool) (userdata.File, error)
+	// Delete ends a file.
+	Delete(ctx context.Context, account string, p userdata.Path) error
+	// Settings returns the settings of the account's editor; ChangeSettings keeps values beside them.
+	Settings(ctx context.Context, account string) (userdata.Settings, error)
+	ChangeSettings(ctx context.Context, account string, values userdata.Settings) error
+	// Move renames a file.
+	Move(ctx context.Context, account string, from, to userdata.Path, overwrite bool) (userdata.File, error)
+}
+
+// maxUserdata bounds one file: workflows with pictures inside stay below.
+const maxUserdata = 16 << 20
+
+// userdataRoutes are mounted where the deployment keeps files of editors. The path of a file is one
+// segment, its slashes escaped, as the self-hosted runtime has it.
+func (s *Surface) userdataRoutes() []edge.Route {
+	if s.Userdata == nil {
+		return nil
+	}
+	const file = "/userdata/*file"
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/userdata", Handle: plainly(s.listUserdata)},
+		edge.Route{Method: http.MethodGet, Path: file, Handle: plainly(s.getUserdata)},
+		edge.Route{Method: http.MethodPost, Path: file, Access: edge.Store, Limit: maxUserdata, Handle: plainly(s.postUserdata)},
+		edge.Route{Method: http.MethodDelete, Path: file, Access: edge.Write, Handle: plainly(s.deleteUserdata)},
+	)
+}
+
+// plainly answers what is wrong with a request in plain text, as these routes do (cloud facts, section 1).
+func plainly(handle func(*gin.Context) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		err := handle(c)
+		status := 0
+		switch fault.KindOf(err) {
+		case fault.Invalid:
+			status = http.StatusBadRequest
+		case fault.NotFound:
+			status = http.StatusNotFound
+		case fault.Conflict:
+			status = http.StatusConflict
+		case fault.Exhausted, fault.Unavailable, fault.Unauthenticated, fault.Denied, fault.Canceled, fault.Internal:
+		}
+		if err == nil || status == 0 || c.Writer.Written() {
+			return err
+		}
+		message, _ := httperr.PublicText(status, err)
+		c.String(status, "%s", message)
+		return nil
+	}
+}
+
+// userPath reads the file that the path names, and behind /move/ where it is to go.
+func userPath(c *gin.Context) (file, dest userdata.Path, moving bool, err error) {
+	_, rest, _ := strings.Cut(c.Request.URL.EscapedPath(), "/userdata/")
+	from, to, moving := strings.Cut(rest, "/move/")
+	if strings.Contains(from+to, "/") {
+		return "", "", false, fault.New(fault.NotFound, "not_found", "there is nothing at this path; slashes within a file's path are escaped")
+	}
+	if file, err = unescaped(from); err == nil && moving {
+		dest, err = unescaped(to)
+	}
+	return file, dest, moving, err
+}
+
+func unescaped(segment string) (userdata.Path, error) {
+	text, err := url.PathUnescape(segment)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Invalid, "invalid_path", "the path is not escaped as URLs are")
+	}
+	return userdata.ParsePath(text)
+}
+
+// userFile is what full_info tells of a file. Times are milliseconds.
+type userFile struct {
+	Path     string `json:"path"`
+	Size     int64  `json:"size"`
+	Modified int64  `json:"modified"`
+	Created  int64  `json:"created"`
+}
+
+func infoOf(f userdata.File, path string) userFile {
+	return userFile{Path: path, Size: f.Size, Modified: f.Modified.UnixMilli(), Created: f.Created.UnixMilli()}
+}
+
+// listUserdata: GET /userdata?dir=&recurse=&split=&full_info=. Names are relative to the directory.
+func (s *Surface) listUserdata(c *gin.Context) error {
+	if _, given := c.GetQuery("dir"); !given {
+		return httperr.Invalidf("the parameter dir is required")
+	}
+	dir, err := userdata.ParseDir(c.Query("dir"))
+	if err != nil {
+		return err
+	}
+	found, err := s.Userdata.List(c.Request.Context(), edge.Caller(c).Account, dir, isTrue(c.Query("recurse")))
+	if err != nil {
+		return err
+	}
+	list := []any{}
+	for _, f := range found {
+		name := strings.TrimPrefix(strings.TrimPrefix(string(f.Path), string(dir)), "/")
+		switch {
+		case isTrue(c.Query("full_info")):
+			list = append(list, infoOf(f, name))
+		case isTrue(c.Query("split")):
+			list = append(list, append([]string{name}, strings.Split(name, "/")...))
+		default:
+			list = append(list, name)
+		}
+	}
+	c.PureJSON(http.StatusOK, list)
+	return nil
+}
+
+func isTrue(text string) bool { return strings.EqualFold(text, "true") || text == "1" }
+
+// getUserdata: GET /userdata/{file}.
+func (s *Surface) getUserdata(c *gin.Context) error {
+	file, _, moving, err := userPath(c)
+	if moving {
+		return httperr.MethodNotAllowed(c.Request.Method)
+	}
+	if err != nil {
+		return err
+	}
+	f, r, err := s.Userdata.Open(c.Request.Context(), edge.Caller(c).Account, file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h := c.Writer.Header()
+	contentType, disposition := userdataPresentation(c.Request, f)
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Disposition", content.Disposition(disposition, f.Base()))
+	h.Set("Vary", "Sec-Fetch-Dest")
+	h.Set("ETag", `"`+f.Hash.Hex()+`"`)
+	h.Set("Cache-Control", "private, no-cache")
+	return content.ServeReader(c, f.Modified, r)
+}
+
+// userdataPresentation shows nothing of a user's in place (X-41) but a style sheet to the page that applies
+// it: editors load user.css so. A browser that opens it as a page saves it.
+func userdataPresentation(r *http.Request, f userdata.File) (contentType, disposition string) {
+	if r.Header.Get("Sec-Fetch-Dest") == "style" && path.Ext(f.Base()) == ".css" {
+		return "text/css; charset=utf-8", "inline"
+	}
+	return content.OctetStream, "attachment"
+}
+
+// postUserdata keeps the body, or renames a file: POST /userdata/{file}[/move/{dest}].
+func (s *Surface) postUserdata(c *gin.Context) error {
+	path, dest, moving, err := userPath(c)
+	if err != nil {
+		return err
+	}
+	overwrite := !strings.EqualFold(c.Query("overwrite"), "false")
+	var kept userdata.File
+	if moving {
+		kept, err = s.Userdata.Move(c.Request.Context(), edge.Caller(c).Account, path, dest, overwrite)
+	} else {
+		var data []byte
+		if data, err = request.Read(c); err == nil {
+			err = s.Edge.CheckQuota(c, int64(len(data)))
+		}
+		if err == nil {
+			kept, err = s.Userdata.Save(c.Request.Context(), edge.Caller(c).Account, path, data, overwrite)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if isTrue(c.Query("full_info")) {
+		c.PureJSON(http.StatusOK, infoOf(kept, string(kept.Path)))
+	} else {
+		c.PureJSON(http.StatusOK, kept.Path)
+	}
+	return nil
+}
+
+// deleteUserdata: DELETE /userdata/{file}.
+func (s *Surface) deleteUserdata(c *gin.Context) error {
+	path, _, moving, err := userPath(c)
+	if moving {
+		return httperr.MethodNotAllowed(c.Request.Method)
+	}
+	if err == nil {
+		err = s.Userdata.Delete(c.Request.Context(), edge.Caller(c).Account, path)
+	}
+	if err != nil {
+		return err
+	}
+	edge.NoContent(c)
+	return nil
+}

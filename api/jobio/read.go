@@ -1,0 +1,62 @@
+package jobio
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// Reader reads jobs; what it returns is never behind the log.
+type Reader interface {
+	// Job returns a job of the account. Another's and an unknown one are NotFound.
+	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
+}
+
+// Find returns the job that the path names. An id that cannot be one is unknown, and so is another account's.
+func Find(c *gin.Context, jobs Reader) (job.Job, error) {
+	id, err := job.ParseID(c.Param("id"))
+	if err != nil {
+		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+	}
+	return jobs.Job(c.Request.Context(), edge.Caller(c).Account, id)
+}
+
+// AllStates returns every state of a job.
+func AllStates() []job.State {
+	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Canceled, job.Failed, job.Expired}
+}
+
+// Queue knows the order in which queued jobs run.
+type Queue interface {
+	// QueuePosition returns how many queued jobs run before id; ok is false when the job is not queued.
+	QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error)
+}
+
+// QueuePosition returns how many queued jobs run before j: 0 = next, nil = j is no longer queued.
+func QueuePosition(ctx context.Context, queue Queue, j job.Job) (*int64, error) {
+	ahead, queued, err := queue.QueuePosition(ctx, j.Account, j.ID)
+	if err != nil || !queued {
+		return nil, err
+	}
+	return &ahead, nil
+}
+
+// Steps knows how far running nodes are within themselves; postgres.Progress is it.
+type Steps interface {
+	Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error)
+}
+
+// Progress returns the progress of j, that of its running nodes included. steps may be nil: progress is then counted by
+// whole nodes.
+func Progress(ctx context.Context, steps Steps, j job.Job) (*stream.Progress, error) {
+	if len(j.Running) == 0 || steps == nil {
+		return stream.ProgressOf(j, "", nil), nil
+	}
+	known, err := steps.Steps(ctx, j.ID, j.Run)
+	return stream.ProgressOf(j, "", known), err
+}

@@ -1,0 +1,92 @@
+// Package jobio is what the surfaces share about jobs: how a submission is handed over, how the job of a path is found,
+// and how the files of a job are ordered and linked. It promises that no surface records a credential of the caller.
+// What a job looks like is decided by each surface.
+package jobio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Submitter accepts submissions; job.Service is it.
+type Submitter interface {
+	// Submit records a validated graph as a job; see job.Service.
+	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
+}
+
+// MaxClientID bounds the id by which a client names itself, in bytes: events, views and messages repeat it.
+const MaxClientID = 128
+
+// Submit runs the checks that all surfaces share and hands the submission over in the caller's name.
+func Submit(c *gin.Context, e *edge.Edge, jobs Submitter, sub job.Submission) (job.Submitted, error) {
+	caller := edge.Caller(c)
+	if !caller.Active || caller.Tier == account.TierFree {
+		return job.Submitted{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
+	}
+	sub.Account, sub.RequestID = caller.Account, edge.RequestID(c)
+	secret, err := e.Presented(c)
+	if err != nil {
+		return job.Submitted{}, err
+	}
+	withhold(&sub, sub.Credential, secret)
+	return jobs.Submit(c.Request.Context(), sub)
+}
+
+// credentialFields are the names under which clients put a service key into extra_data.
+// The first two are the contract's name and its public alias.
+func credentialFields() []string {
+	return []string{"api_key_service", "api_key_comfy_org", "auth_token_comfy_org"}
+}
+
+// SplitCredential takes the credential out of extra_data and returns the rest, never nil.
+func SplitCredential(extra map[string]json.RawMessage) (credential string, rest map[string]json.RawMessage) {
+	rest = make(map[string]json.RawMessage, len(extra))
+	for name, value := range extra {
+		rest[name] = value
+	}
+	for _, name := range credentialFields() {
+		var text string
+		if json.Unmarshal(rest[name], &text) == nil && credential == "" {
+			credential = text
+		}
+		delete(rest, name)
+	}
+	return credential, rest
+}
+
+// minWithheld is the length from which a secret is replaced wherever it occurs: shorter ones, such as a token chosen
+// for a trial, may be words.
+const minWithheld = 16
+
+// withhold replaces the caller's secrets in what is recorded: editors copy the key that they call with into the graph's
+// settings, and the event log is never rewritten.
+func withhold(sub *job.Submission, secrets ...string) {
+	for _, secret := range secrets {
+		quoted, err := json.Marshal(secret)
+		if err != nil || len(secret) < minWithheld {
+			continue
+		}
+		old, instead := quoted[1:len(quoted)-1], []byte("withheld")
+		if bytes.Contains(sub.Prompt, old) {
+			sub.Prompt = bytes.ReplaceAll(sub.Prompt, old, instead)
+		}
+		for name, value := range sub.ExtraData {
+			sub.ExtraData[name] = bytes.ReplaceAll(value, old, instead)
+		}
+		for name, value := range sub.Metadata {
+			sub.Metadata[name] = strings.ReplaceAll(value, secret, string(instead))
+		}
+	}
+}
+
+// IsNull reports whether a member of a JSON object is absent or null.
+func IsNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

@@ -1,0 +1,142 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// jobBody is the Job object of the v2 facts (section 3). What is unknown is null, not absent.
+type jobBody struct {
+	ID            job.ID             `json:"id"`
+	Status        job.State          `json:"status"`
+	CreatedAt     string             `json:"created_at"`
+	StartedAt     *string            `json:"started_at"`
+	CompletedAt   *string            `json:"completed_at"`
+	ExpiresAt     string             `json:"expires_at"`
+	QueuePosition *int64             `json:"queue_position"`
+	Progress      *stream.Progress   `json:"progress"`
+	Outputs       []jobio.OutputBody `json:"outputs"`
+	Error         *jobError          `json:"error"`
+	URLs          jobURLs            `json:"urls"`
+	Metrics       jobMetrics         `json:"metrics"`
+	Metadata      map[string]string  `json:"metadata"`
+	OutputsReused bool               `json:"outputs_reused"`
+	Priority      int                `json:"priority"`
+}
+
+type jobURLs struct {
+	Self   string `json:"self"`
+	Events string `json:"events"`
+	Cancel string `json:"cancel"`
+	Logs   string `json:"logs,omitempty"` // absent where there are no logs
+}
+
+type jobMetrics struct {
+	QueueMS     *int64 `json:"queue_ms"`
+	ExecutionMS *int64 `json:"execution_ms"`
+}
+
+type jobError struct {
+	Code      string  `json:"code"`
+	Message   string  `json:"message"`
+	NodeID    *string `json:"node_id"`
+	ClassType *string `json:"class_type"`
+	Traceback *string `json:"traceback"`
+}
+
+// renderJob returns the v2 object of a job in the answer to a request.
+func (s *Surface) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
+	body, err := s.renderPlaced(c, j, nil)
+	if err == nil && j.State == job.Queued {
+		body.QueuePosition, err = jobio.QueuePosition(c.Request.Context(), s.Reader, j)
+	}
+	return body, err
+}
+
+// renderPlaced is renderJob with the job's position in the queue, nil when it has none.
+func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBody, error) {
+	base := s.Edge.BaseURL(c.Request)
+	self := base + "/api/v2/jobs/" + string(j.ID)
+	body := jobBody{
+		ID: j.ID, Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(j.StartedAt),
+		CompletedAt: edge.TimestampOrNil(j.EndedAt), ExpiresAt: edge.Timestamp(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
+		Outputs: s.renderOutputs(base, j), Error: renderError(j),
+		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
+		Metadata: j.Metadata, OutputsReused: j.OutputsReused(), Priority: priorityOf(j),
+	}
+	if s.Logs != nil {
+		body.URLs.Logs = self + "/logs"
+	}
+	if body.Metadata == nil {
+		body.Metadata = map[string]string{}
+	}
+	var err error
+	body.Progress, err = jobio.Progress(c.Request.Context(), s.Steps, j)
+	return body, err
+}
+
+// queuePositions is queuePosition of all that wait among jobs of one account, at the cost of one read.
+func (s *Surface) queuePositions(ctx context.Context, owner string, list []job.Job) (map[job.ID]*int64, error) {
+	var waiting []job.ID
+	for _, j := range list {
+		if j.State == job.Queued {
+			waiting = append(waiting, j.ID)
+		}
+	}
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	ahead, err := s.Reader.QueuePositions(ctx, owner, waiting)
+	positions := make(map[job.ID]*int64, len(ahead))
+	for id, n := range ahead {
+		positions[id] = &n
+	}
+	return positions, err
+}
+
+func metrics(j job.Job) jobMetrics {
+	var m jobMetrics
+	if j.StartedAt != nil {
+		m.QueueMS = millis(j.StartedAt.Sub(j.SubmittedAt))
+	}
+	if j.StartedAt != nil && j.EndedAt != nil {
+		m.ExecutionMS = millis(j.EndedAt.Sub(*j.StartedAt))
+	}
+	return m
+}
+
+func millis(d time.Duration) *int64 {
+	ms := max(d.Milliseconds(), 0)
+	return &ms
+}
+
+func renderError(j job.Job) *jobError {
+	if j.Error == nil {
+		return nil
+	}
+	e := &jobError{Code: j.Error.Code, Message: j.Error.Message}
+	if j.Error.Node != "" {
+		e.NodeID, e.ClassType = &j.Error.Node, &j.Error.Class
+	}
+	if len(j.Error.Traceback) > 0 {
+		text := strings.Join(j.Error.Traceback, "\n")
+		e.Traceback = &text
+	}
+	return e
+}
+
+func (s *Surface) renderOutputs(base string, j job.Job) []jobio.OutputBody {
+	bodies := []jobio.OutputBody{}
+	for _, o := range jobio.Outputs(j) {
+		bodies = append(bodies, jobio.RenderOutput(s.Links, base, j.ID, o))
+	}
+	return bodies
+}

@@ -1,0 +1,243 @@
+package jobs
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Limits of the labels of a job.
+const (
+	maxLabels     = 32
+	maxLabelName  = 64
+	maxLabelValue = 512
+)
+
+// maxPriority bounds the advisory priority (v2 facts, section 4).
+const maxPriority = 1_000_000
+
+func (s *Surface) jobRoutes() []edge.Route {
+	return edge.V2(
+		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: s.getWorkflow},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
+	)
+}
+
+// jobRequest is the body of POST /api/v2/jobs.
+type jobRequest struct {
+	Workflow  json.RawMessage `json:"workflow"`
+	ExtraData json.RawMessage `json:"extra_data"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Priority  json.RawMessage `json:"priority"`
+	Webhook   json.RawMessage `json:"webhook_url"`
+	Inputs    json.RawMessage `json:"inputs"`
+}
+
+// postJob accepts a workflow: POST /api/v2/jobs. The order of the checks is that of the
+// v2 facts, section 4: shape, key, workflow, capacity.
+func (s *Surface) postJob(c *gin.Context) error {
+	var req jobRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	sub, err := req.submission()
+	if err != nil {
+		return err
+	}
+	if sub.IdempotencyKey, err = request.IdempotencyKey(c.Request); err != nil {
+		return err
+	}
+	if !jobio.IsNull(req.Webhook) || !jobio.IsNull(req.Inputs) {
+		return fault.New(fault.Invalid, "invalid_workflow", "webhook_url and inputs are reserved names")
+	}
+	done, err := jobio.Submit(c, s.Edge, s.Jobs, sub)
+	if err != nil {
+		return s.keyFirst(c, sub.IdempotencyKey, err)
+	}
+	body, err := s.renderJob(c, done.Job)
+	if err != nil {
+		return err
+	}
+	c.Header("Location", body.URLs.Self)
+	c.PureJSON(http.StatusCreated, body)
+	return nil
+}
+
+func (r jobRequest) submission() (job.Submission, error) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(r.Workflow, &object) != nil || object == nil {
+		return job.Submission{}, httperr.Invalidf("workflow must be an object")
+	}
+	extra, err := r.extraData()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	labels, err := r.labels()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	number, err := r.number()
+	if err != nil {
+		return job.Submission{}, err
+	}
+	credential, rest := jobio.SplitCredential(extra)
+	return job.Submission{
+		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, Number: number, Metadata: labels,
+	}, nil
+}
+
+// extraData is a closed object: credentials, and what saved images carry. An empty one is fine.
+func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
+	if jobio.IsNull(r.ExtraData) {
+		return nil, nil
+	}
+	var extra map[string]json.RawMessage
+	if json.Unmarshal(r.ExtraData, &extra) != nil {
+		return nil, httperr.Invalidf("extra_data must be an object")
+	}
+	for name, value := range extra {
+		switch name {
+		case "api_key_service", "api_key_comfy_org", "auth_token_comfy_org":
+			var text string
+			if json.Unmarshal(value, &text) != nil || jobio.IsNull(value) {
+				return nil, httperr.Invalidf("extra_data.%s must be a string", name)
+			}
+		case "extra_pnginfo":
+			var info map[string]json.RawMessage
+			if json.Unmarshal(value, &info) != nil {
+				return nil, httperr.Invalidf("extra_data.extra_pnginfo must be an object")
+			}
+		default:
+			return nil, httperr.Invalidf("extra_data does not take %q", name)
+		}
+	}
+	return extra, nil
+}
+
+func (r jobRequest) labels() (map[string]string, error) {
+	if jobio.IsNull(r.Metadata) {
+		return nil, nil
+	}
+	var labels map[string]string
+	if err := json.Unmarshal(r.Metadata, &labels); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "metadata_invalid", "metadata must map names to strings")
+	}
+	if len(labels) > maxLabels {
+		return nil, fault.New(fault.Invalid, "metadata_invalid", "metadata holds at most %d labels", maxLabels)
+	}
+	for name, value := range labels {
+		if name == "" || len(name) > maxLabelName || len(value) > maxLabelValue {
+			return nil, fault.New(fault.Invalid, "metadata_invalid",
+				"a label has a name of 1 to %d bytes and a value of at most %d", maxLabelName, maxLabelValue)
+		}
+	}
+	return labels, nil
+}
+
+// number turns the advisory priority into a queue number. Lower numbers run first and
+// ordinary ones count up from 1, so each step of priority outweighs ten million jobs.
+func (r jobRequest) number() (*float64, error) {
+	if jobio.IsNull(r.Priority) {
+		return nil, nil
+	}
+	var priority int
+	if json.Unmarshal(r.Priority, &priority) != nil || priority < -maxPriority || priority > maxPriority {
+		return nil, httperr.Invalidf("priority must be a whole number from %d to %d", -maxPriority, maxPriority)
+	}
+	if priority == 0 {
+		return nil, nil
+	}
+	n := -float64(priority) * priorityStep
+	return &n, nil
+}
+
+const priorityStep = 1e7
+
+// priorityOf is the priority that a job of this surface was submitted with, 0 without one.
+func priorityOf(j job.Job) int {
+	steps := -j.Number / priorityStep
+	if j.Surface != job.SurfaceV2 || steps != math.Trunc(steps) {
+		return 0
+	}
+	return int(steps)
+}
+
+// keyFirst returns what a refused submission is told: a key that is in use comes before what is wrong with
+// the workflow (v2 facts, section 4), which is looked at first, since that needs no key.
+func (s *Surface) keyFirst(c *gin.Context, key string, refusal error) error {
+	switch code := fault.CodeOf(refusal); {
+	case key == "" || s.Keys == nil, code == "workflow_format_ui", code == "subscription_inactive": // told before
+		return refusal
+	}
+	if err := s.Keys.Check(c.Request.Context(), edge.Caller(c).Account, "jobs", key); fault.Is(err, fault.Conflict) {
+		return err
+	}
+	return refusal
+}
+
+// getJob: GET /api/v2/jobs/{id}.
+func (s *Surface) getJob(c *gin.Context) error {
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil {
+		return err
+	}
+	return s.answerJob(c, j)
+}
+
+func (s *Surface) answerJob(c *gin.Context, j job.Job) error {
+	body, err := s.renderJob(c, j)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+type workflowResponse struct {
+	Workflow json.RawMessage `json:"workflow"`
+	Format   string          `json:"format"`
+}
+
+// getWorkflow returns the graph as submitted, never what came beside it: GET /api/v2/jobs/{id}/workflow.
+func (s *Surface) getWorkflow(c *gin.Context) error {
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil {
+		return err
+	}
+	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
+	return nil
+}
+
+// cancelJob asks a job to stop and answers with its state after that: POST
+// /api/v2/jobs/{id}/cancel. A finished job stays as it is.
+func (s *Surface) cancelJob(c *gin.Context) error {
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil {
+		return err
+	}
+	if !j.State.Final() {
+		if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, edge.RequestID(c)); err != nil {
+			return err
+		}
+		if j, err = jobio.Find(c, s.Reader); err != nil {
+			return err
+		}
+	}
+	return s.answerJob(c, j)
+}

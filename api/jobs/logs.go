@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+)
+
+// Logs renders what happened in jobs; job.Logs is it.
+type Logs interface {
+	// Log returns the log of a job of the account; what is not there is NotFound.
+	Log(ctx context.Context, account string, id job.ID) (job.Log, error)
+}
+
+// logRoutes are mounted where the deployment has logs; without them jobs have no link to theirs.
+func (s *Surface) logRoutes() []edge.Route {
+	if s.Logs == nil {
+		return nil
+	}
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/logs", Handle: s.getLogs})
+}
+
+type logResponse struct {
+	Text       string `json:"text"`
+	Truncated  bool   `json:"truncated"`
+	CapturedAt string `json:"captured_at"`
+	Complete   bool   `json:"complete"`
+}
+
+// getLogs tells what happened in a job, line by line; nothing yet is 204: GET /api/v2/jobs/{id}/logs.
+func (s *Surface) getLogs(c *gin.Context) error {
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil {
+		return err
+	}
+	log, err := s.Logs.Log(c.Request.Context(), j.Account, j.ID)
+	if err != nil {
+		return err
+	}
+	if log.Text == "" {
+		edge.NoContent(c)
+		return nil
+	}
+	c.PureJSON(http.StatusOK, logResponse{
+		Text: log.Text, Truncated: log.Truncated, CapturedAt: edge.Timestamp(log.At), Complete: j.State.Final(),
+	})
+	return nil
+}

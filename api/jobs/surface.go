@@ -1,0 +1,72 @@
+// Package jobs serves the jobs of the v2 contract: submissions with an idempotency key, jobs with their outputs as links,
+// lists, cancellation and logs. It promises that an accepted submission is answered with the job that was recorded. The
+// events of a job are left to package live.
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// Commands accepts commands on jobs; job.Service is it.
+type Commands interface {
+	jobio.Submitter
+	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
+	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
+}
+
+// Reader reads jobs; what it returns is never behind the log.
+type Reader interface {
+	jobio.Reader
+	jobio.Queue
+	// List returns jobs, newest first.
+	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
+	// QueuePositions is QueuePosition of several jobs; those that are not queued are absent.
+	QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error)
+}
+
+// Sources reads submissions as they were accepted, without credentials.
+type Sources interface {
+	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
+}
+
+// Keys knows the idempotency keys that are in use.
+type Keys interface {
+	// Check is Conflict, idempotency_key_reuse, for a key in use.
+	Check(ctx context.Context, account, operation, key string) error
+}
+
+// Deps are the parts behind the surface.
+type Deps struct {
+	Edge    *edge.Edge
+	Jobs    Commands
+	Reader  Reader
+	Sources Sources
+	Steps   jobio.Steps // nil = progress is counted by whole nodes
+	Links   jobio.Links
+	Keys    Keys // nil = what is wrong with a workflow is answered before a key in use
+	Logs    Logs // nil = jobs have no logs
+}
+
+// Options are the tunables of the surface.
+type Options struct {
+	MaxPrompt    int64         // bytes of a submission
+	JobRetention time.Duration // from submission to expires_at
+}
+
+// Surface serves the routes of this package.
+type Surface struct {
+	Deps
+	opts Options
+}
+
+// New returns the surface.
+func New(deps Deps, opts Options) *Surface { return &Surface{Deps: deps, opts: opts} }
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route { return append(s.jobRoutes(), s.logRoutes()...) }

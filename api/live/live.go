@@ -1,0 +1,60 @@
+// Package live streams what happens to jobs as it happens: over WebSockets, as editors expect it, and as server-sent
+// events of one job. It promises that a stream ends when its key is revoked, and that a slow client is cut off and never
+// misses a message unnoticed. The messages themselves are made by package fanout.
+package live
+
+import (
+	"context"
+	"sync"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// Source publishes what happens to an account's jobs; fanout.Fanout is it.
+type Source interface {
+	// Subscribe returns a subscription, which the caller closes, and the state that its messages continue.
+	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
+}
+
+// Reader reads jobs; what it returns is never behind the log.
+type Reader interface {
+	jobio.Reader
+	jobio.Queue
+}
+
+// Deps are the parts behind the surface.
+type Deps struct {
+	Edge     *edge.Edge
+	Source   Source
+	Reader   Reader
+	Steps    jobio.Steps // nil = progress is counted by whole nodes
+	Links    jobio.Links
+	Features func() map[string]any // that a client reads which sends its own
+}
+
+// Options are the tunables of the surface.
+type Options struct {
+	MaxSockets    int  // WebSockets of one account on this process
+	MaxStreams    int  // event streams of one account on this process
+	RouteByClient bool // WebSocket messages of a job go to the client that submitted it only
+}
+
+// Surface serves the routes of this package.
+type Surface struct {
+	Deps
+	opts    Options
+	sockets *limit.Connections
+	streams *limit.Connections
+	buffers sync.Pool // of the WebSocket library
+}
+
+// New returns the surface.
+func New(deps Deps, opts Options) *Surface {
+	return &Surface{Deps: deps, opts: opts, sockets: limit.NewConnections(opts.MaxSockets), streams: limit.NewConnections(opts.MaxStreams)}
+}
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route { return append(s.socketRoutes(), s.eventRoutes()...) }

@@ -1,0 +1,299 @@
+package live
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// Times of an event stream (v2 facts, section 5). Clients give up after 45 s of silence.
+const (
+	sseKeepAlive = 10 * time.Second
+	sseThrottle  = 500 * time.Millisecond // between two progress, preview or position events
+	sseWrite     = 10 * time.Second
+	sseMaxTime   = time.Hour // then the client reconnects
+)
+
+func (s *Surface) eventRoutes() []edge.Route {
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Handle: s.getEvents})
+}
+
+// getEvents streams what happens to a job until it is final: GET /api/v2/jobs/{id}/events.
+func (s *Surface) getEvents(c *gin.Context) error {
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil {
+		return err
+	}
+	if !s.streams.Acquire(j.Account) {
+		return httperr.RetryLater(2*time.Second, "too_many_streams", "the account has as many event streams open as it may")
+	}
+	defer s.streams.Release(j.Account)
+	sub, snap, err := s.Source.Subscribe(c.Request.Context(), j.Account)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if j, err = jobio.Find(c, s.Reader); err != nil { // again: what happened before the subscription
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), sseMaxTime)
+	defer cancel()
+	e := &eventStream{surface: s, c: c, ctx: ctx, base: s.Edge.BaseURL(c.Request), out: http.NewResponseController(c.Writer), job: j}
+	e.begin()
+	defer edge.SetWriteTimeout(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
+	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {
+		return fmt.Errorf("event stream of job %s: %w", j.ID, err) // logged; the answer has begun
+	}
+	return nil
+}
+
+// isEndOfStream reports whether err is an ordinary way for a stream to end: the client
+// left, the time is up, or the hub closed the subscription.
+func isEndOfStream(err error) bool {
+	var closed *stream.Closed
+	return errors.As(err, &closed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, errClientGone)
+}
+
+var errClientGone = errors.New("the client does not read")
+
+// eventStream is one SSE connection. One goroutine runs it.
+type eventStream struct {
+	surface *Surface
+	c       *gin.Context
+	ctx     context.Context //nolint:containedctx // the request's, bounded; the stream lives as long
+	base    string
+	out     *http.ResponseController
+
+	job      job.Job // as last told
+	outputs  []string
+	high     float64          // highest progress told
+	progress *stream.Progress // waiting for the throttle
+	preview  *stream.Message  // the same
+	moved    bool             // the queue changed, the job's position perhaps too
+	position *int64           // as last told
+}
+
+func (e *eventStream) begin() {
+	h := e.c.Writer.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	e.c.Status(http.StatusOK)
+}
+
+func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error {
+	if err := e.greet(snap); err != nil || e.job.State.Final() {
+		return err
+	}
+	keepAlive, throttle, recheck := time.NewTicker(sseKeepAlive), time.NewTicker(sseThrottle), time.NewTicker(e.surface.Edge.Recheck())
+	defer recheck.Stop()
+	defer keepAlive.Stop()
+	defer throttle.Stop()
+	for {
+		var err error
+		select {
+		case <-e.ctx.Done():
+			return e.ctx.Err()
+		case <-keepAlive.C:
+			err = e.write([]byte(": keep-alive\n\n"))
+		case <-recheck.C:
+			if !e.surface.Edge.StillValid(e.ctx, edge.Credential(e.c.Request), e.job.Account) {
+				return e.event("error", revoked())
+			}
+		case <-throttle.C:
+			err = e.flushThrottled()
+		case <-sub.Ready():
+			err = e.forward(sub)
+		}
+		if err != nil || e.job.State.Final() {
+			return err
+		}
+	}
+}
+
+// greet tells the present: status, progress, preview, outputs; of a final job the
+// outputs come first, since a final status is always last.
+func (e *eventStream) greet(snap stream.Snapshot) error {
+	if e.job.State.Final() {
+		return e.finish()
+	}
+	if err := e.status(); err != nil {
+		return err
+	}
+	var err error
+	if e.progress, err = jobio.Progress(e.ctx, e.surface.Steps, e.job); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(snap.Jobs, func(l stream.Live) bool { return l.Job.ID == e.job.ID }); i >= 0 {
+		e.preview = snap.Jobs[i].Preview
+		if p := snap.Jobs[i].Progress; p != nil && (e.progress == nil || p.Value >= e.progress.Value) {
+			e.progress = p
+		}
+	}
+	if err := e.flushThrottled(); err != nil {
+		return err
+	}
+	return e.newOutputs()
+}
+
+// forward takes over what was published about the job.
+func (e *eventStream) forward(sub *stream.Subscription) error {
+	messages, err := sub.Take()
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if m.Job == "" || m.Job != e.job.ID {
+			e.moved = e.moved || e.job.State == job.Queued
+			continue
+		}
+		if err := e.take(m); err != nil || e.job.State.Final() {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eventStream) take(m *stream.Message) error {
+	if m.Progress != nil {
+		e.progress = m.Progress
+	}
+	if m.Frame != nil && m.Frame.Kind == stream.FramePreview {
+		e.preview = m
+	}
+	if m.State == nil || m.State.Version <= e.job.Version {
+		return nil
+	}
+	before := e.job.State
+	e.job = *m.State
+	switch {
+	case e.job.State.Final():
+		return e.finish()
+	case e.job.State != before:
+		if err := e.status(); err != nil {
+			return err
+		}
+	}
+	return e.newOutputs()
+}
+
+// finish tells what is still untold, and last the final status.
+func (e *eventStream) finish() error {
+	e.preview = nil
+	if e.job.State == job.Succeeded {
+		e.progress = stream.ProgressOf(e.job, "", nil)
+	}
+	return errors.Join(e.flushThrottled(), e.newOutputs(), e.status())
+}
+
+type statusEvent struct {
+	Status        job.State `json:"status"`
+	QueuePosition *int64    `json:"queue_position,omitempty"`
+}
+
+func (e *eventStream) status() error {
+	event := statusEvent{Status: e.job.State}
+	if e.job.State == job.Queued {
+		position, err := jobio.QueuePosition(e.ctx, e.surface.Reader, e.job)
+		if err != nil {
+			return err
+		}
+		event.QueuePosition, e.position = position, position
+	}
+	return e.event("status", event)
+}
+
+type previewEvent struct {
+	NodeID      string `json:"node_id"`
+	ContentType string `json:"content_type"`
+	Data        string `json:"data_base64"`
+}
+
+// flushThrottled sends the latest progress, preview and position, as far as they are new.
+func (e *eventStream) flushThrottled() error {
+	if e.moved && e.job.State == job.Queued {
+		e.moved = false
+		if err := e.newPosition(); err != nil {
+			return err
+		}
+	}
+	if p := e.progress; p != nil {
+		e.progress = nil
+		if p.Value >= e.high {
+			e.high = p.Value
+			if err := e.event("progress", p); err != nil {
+				return err
+			}
+		}
+	}
+	if m := e.preview; m != nil {
+		e.preview = nil
+		f := m.Frame
+		return e.event("preview", previewEvent{f.Node, f.ContentType, base64.StdEncoding.EncodeToString(f.Data)})
+	}
+	return nil
+}
+
+func (e *eventStream) newPosition() error {
+	position, err := jobio.QueuePosition(e.ctx, e.surface.Reader, e.job)
+	if err != nil || position == nil || (e.position != nil && *position == *e.position) {
+		return err
+	}
+	e.position = position
+	return e.event("status", statusEvent{Status: e.job.State, QueuePosition: position})
+}
+
+// newOutputs sends the outputs that were not sent yet.
+func (e *eventStream) newOutputs() error {
+	for _, o := range jobio.Outputs(e.job) {
+		if slices.Contains(e.outputs, o.File.Asset) {
+			continue
+		}
+		e.outputs = append(e.outputs, o.File.Asset)
+		if err := e.event("output", jobio.RenderOutput(e.surface.Links, e.base, e.job.ID, o)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eventStream) event(name string, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode event %s: %w", name, err)
+	}
+	return e.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, raw))
+}
+
+// write sends a frame at once. A client that takes nothing is cut off by the deadline.
+func (e *eventStream) write(frame []byte) error {
+	if err := edge.SetWriteTimeout(e.out, sseWrite); err != nil {
+		return errors.Join(errClientGone, err)
+	}
+	if _, err := e.c.Writer.Write(frame); err != nil {
+		return errors.Join(errClientGone, err)
+	}
+	if err := e.out.Flush(); err != nil {
+		return errors.Join(errClientGone, err)
+	}
+	return nil
+}
+
+// revoked is the data of the event that ends a stream whose key was revoked.
+func revoked() httperr.V2Envelope {
+	return httperr.V2Envelope{Error: httperr.V2Error{Code: "unauthorized", Message: "the key is no longer valid"}}
+}

@@ -1,0 +1,298 @@
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/fanout"
+)
+
+// Times and sizes of a socket. A ping must come well within the pong wait.
+const (
+	socketPing      = 25 * time.Second
+	socketPongWait  = 60 * time.Second
+	socketWrite     = 10 * time.Second // a client that takes nothing for so long is gone
+	socketReadLimit = 64 << 10         // clients send feature flags and little else
+)
+
+func (s *Surface) socketRoutes() []edge.Route {
+	return edge.Cloud(edge.Route{Method: http.MethodGet, Path: "/ws", Live: true, Handle: s.getSocket})
+}
+
+// getSocket upgrades to a WebSocket: GET /ws?clientId=&token=. The credential has been
+// checked, so that a wrong one is a plain 401 (W-02).
+func (s *Surface) getSocket(c *gin.Context) error {
+	if !websocket.IsWebSocketUpgrade(c.Request) {
+		return httperr.Invalidf("this path speaks WebSocket")
+	}
+	secret, err := s.Edge.Presented(c)
+	if err != nil {
+		return err
+	}
+	owner := edge.Caller(c).Account
+	if !s.sockets.Acquire(owner) {
+		return httperr.RetryLater(time.Second, "too_many_sockets", "the account has as many sockets open as it may")
+	}
+	defer s.sockets.Release(owner)
+	sub, snap, err := s.Source.Subscribe(c.Request.Context(), owner)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	client := c.Query("clientId")
+	if len(client) > jobio.MaxClientID {
+		return httperr.Invalidf("clientId is longer than %d characters", jobio.MaxClientID)
+	}
+	hijack := &hijacker{ResponseWriter: c.Writer}
+	up := websocket.Upgrader{
+		HandshakeTimeout: socketWrite, ReadBufferSize: 1 << 10, WriteBufferPool: &s.buffers,
+		CheckOrigin: func(*http.Request) bool { return true }, // guardHost did, or presented
+		Error:       refuseUpgrade,
+	}
+	conn, err := up.Upgrade(hijack, c.Request, nil)
+	if err != nil {
+		return nil //nolint:nilerr // Upgrade has answered, through refuseUpgrade or by closing
+	}
+	so := &socket{
+		every: s.Edge.Recheck(), check: func() bool { return s.Edge.StillValid(c.Request.Context(), secret, owner) },
+		conn: conn, out: hijack.conn, sub: sub, client: client, byClient: s.opts.RouteByClient,
+		replies: make(chan []byte, 1), pongs: make(chan string, 1), gone: make(chan struct{}),
+	}
+	so.serve(snap, s.Features())
+	return nil
+}
+
+func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+	raw, err := json.Marshal(httperr.CloudEnvelope{Code: "invalid_request", Message: strings.TrimPrefix(reason.Error(), "websocket: ")})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	if _, err := w.Write(raw); err != nil {
+		return // the client is gone; there is nobody to tell
+	}
+}
+
+// socket is one WebSocket: a reader goroutine and a writer goroutine, which is the one
+// that serves. Only the writer touches out, except for gorilla's own close frames.
+type socket struct {
+	conn     *websocket.Conn
+	out      *batchConn
+	sub      *stream.Subscription
+	client   string
+	byClient bool
+	every    time.Duration // between two checks
+	check    func() bool   // the credential is still good
+
+	metadata atomic.Bool   // the client reads previews with metadata (type 4)
+	replies  chan []byte   // from the reader to the writer
+	pongs    chan string   // payloads of pings to answer
+	gone     chan struct{} // closed by the reader when the client is gone
+}
+
+// serve returns when the connection has ended, in whatever way.
+func (so *socket) serve(snap stream.Snapshot, features map[string]any) {
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(so.gone)
+		so.read(features)
+	})
+	so.write(snap)
+	_ = so.conn.Close() // ends the reader; there is nobody left to tell of a failure
+	reader.Wait()
+}
+
+type flagsMessage struct {
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// read takes feature flags from the client's first message and passes over the rest.
+func (so *socket) read(features map[string]any) {
+	so.conn.SetReadLimit(socketReadLimit)
+	so.extend()
+	so.conn.SetPongHandler(func(string) error { so.extend(); return nil })
+	so.conn.SetPingHandler(func(payload string) error {
+		so.extend()
+		select {
+		case so.pongs <- payload:
+		default: // one pong answers all pings before it
+		}
+		return nil
+	})
+	so.conn.SetCloseHandler(func(int, string) error { return nil }) // the writer says goodbye
+	for first := true; ; first = false {
+		_, raw, err := so.conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		so.extend()
+		if first {
+			so.negotiate(raw, features)
+		}
+	}
+}
+
+// extend allows the client another pong wait of silence. Setting a deadline on a closed
+// connection fails, and then the next read says so.
+func (so *socket) extend() { _ = so.conn.SetReadDeadline(time.Now().Add(socketPongWait)) }
+
+func (so *socket) negotiate(raw []byte, features map[string]any) {
+	var message flagsMessage
+	if json.Unmarshal(raw, &message) != nil || message.Type != "feature_flags" {
+		return
+	}
+	var flags struct {
+		PreviewMetadata bool `json:"supports_preview_metadata"`
+	}
+	if json.Unmarshal(message.Data, &flags) == nil {
+		so.metadata.Store(flags.PreviewMetadata)
+	}
+	reply, err := json.Marshal(map[string]any{"type": "feature_flags", "data": features})
+	if err != nil {
+		return // plain values always marshal
+	}
+	so.replies <- reply // the first message comes once, and the queue holds one
+}
+
+// write sends the greeting and then everything that is published, until either side ends.
+func (so *socket) write(snap stream.Snapshot) {
+	ping := time.NewTicker(socketPing)
+	defer ping.Stop()
+	recheck := time.NewTicker(so.every)
+	defer recheck.Stop()
+	if so.greet(snap) != nil {
+		return
+	}
+	for {
+		var err error
+		select {
+		case <-so.gone:
+			so.goodbye(websocket.CloseNormalClosure, "")
+			return
+		case reply := <-so.replies:
+			err = so.batch(func() error { return so.conn.WriteMessage(websocket.TextMessage, reply) })
+		case payload := <-so.pongs:
+			err = so.control(websocket.PongMessage, payload)
+		case <-ping.C:
+			err = so.control(websocket.PingMessage, "")
+		case <-recheck.C:
+			if !so.check() {
+				so.goodbye(websocket.ClosePolicyViolation, "unauthorized")
+				return
+			}
+		case <-so.sub.Ready():
+			err = so.forward()
+		}
+		if err != nil {
+			so.end(err)
+			return
+		}
+	}
+}
+
+// greet sends the first frame, and to a client that comes back the node that its job executes.
+func (so *socket) greet(snap stream.Snapshot) error {
+	sid := so.client
+	if sid == "" {
+		sid = strings.ReplaceAll(uuid.NewString(), "-", "")
+	}
+	return so.batch(func() error {
+		if err := so.conn.WriteMessage(websocket.TextMessage, fanout.StatusText(snap.Remaining, sid)); err != nil {
+			return err
+		}
+		for _, live := range snap.Jobs {
+			if so.client == "" || live.LastNode == "" || live.Job.ClientID != so.client {
+				continue
+			}
+			if err := so.conn.WriteMessage(websocket.TextMessage, fanout.ReconnectText(live.LastNode)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forward sends all that is queued in one write to the network: a socket that falls
+// behind catches up with fewer system calls.
+func (so *socket) forward() error {
+	messages, err := so.sub.Take()
+	if err != nil {
+		return err
+	}
+	return so.batch(func() error {
+		for _, m := range messages {
+			if err := so.send(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (so *socket) send(m *stream.Message) error {
+	if so.byClient && !m.Broadcast && m.ClientID != so.client {
+		return nil
+	}
+	w, ok := m.Rendered(renderWire).(wireForms)
+	if !ok {
+		return errors.New("message rendered for something else than sockets")
+	}
+	frame := w.plain
+	if so.metadata.Load() && w.described != nil {
+		frame = w.described
+	}
+	if frame == nil {
+		return nil
+	}
+	return so.conn.WritePreparedMessage(frame)
+}
+
+func (so *socket) batch(write func() error) error {
+	so.out.hold()
+	if err := write(); err != nil {
+		return err
+	}
+	return so.out.flush()
+}
+
+func (so *socket) control(kind int, payload string) error {
+	return so.batch(func() error { return so.conn.WriteControl(kind, []byte(payload), time.Now().Add(socketWrite)) })
+}
+
+// end says why the server ends the connection. 1013 invites the client to come back,
+// 1001 tells it that this process stops.
+func (so *socket) end(err error) {
+	var closed *stream.Closed
+	if !errors.As(err, &closed) {
+		return // the network failed: nobody listens
+	}
+	code := websocket.CloseTryAgainLater
+	switch closed.Reason {
+	case stream.CloseSlow, stream.CloseLost:
+	case stream.CloseShutdown:
+		code = websocket.CloseGoingAway
+	case stream.CloseGone:
+		code = websocket.CloseNormalClosure
+	}
+	so.goodbye(code, string(closed.Reason))
+}
+
+// goodbye sends a close frame; a client that is already gone does not get it.
+func (so *socket) goodbye(code int, reason string) {
+	_ = so.control(websocket.CloseMessage, string(websocket.FormatCloseMessage(code, reason)))
+}

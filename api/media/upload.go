@@ -1,0 +1,261 @@
+package media
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/preview"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// maxImageSide bounds the edges of an uploaded image (cloud contract, limits).
+const maxImageSide = 16384
+
+// maxFramePixels bounds the pixels of all frames of an uploaded image together.
+const maxFramePixels = 1 << 30
+
+// uploadResponse answers both upload routes. Subfolder is always empty: files of an account lie
+// flat (W-15).
+type uploadResponse struct {
+	Name      string         `json:"name"`
+	Subfolder string         `json:"subfolder"`
+	Type      string         `json:"type"`
+	Asset     uploadedAsset  `json:"asset"`
+	Metadata  map[string]any `json:"metadata,omitempty"`
+}
+
+type uploadedAsset struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Hash     string `json:"asset_hash"`
+	Size     int64  `json:"size"`
+	MIMEType string `json:"mime_type"`
+}
+
+func (s *Surface) uploaded(c *gin.Context, e files.Entry, metadata map[string]any) error {
+	c.JSON(http.StatusOK, uploadResponse{
+		Name: e.Place.Filename, Type: e.Place.Folder, Metadata: metadata,
+		Asset: uploadedAsset{
+			ID: string(e.Asset), Name: e.Place.Filename, Hash: e.Hash.String(), Size: e.Size, MIMEType: e.ContentType,
+		},
+	})
+	return nil
+}
+
+// image is an uploaded image that was spooled and looked at. Its writer is the caller's to end.
+type imageUpload struct {
+	form  *request.Form
+	w     blob.Writer
+	info  codec.Info // of an image
+	place asset.Place
+
+	contentType string
+}
+
+// postImage takes an image, a sound or a video: POST /upload/image.
+func (s *Surface) postImage(c *gin.Context) error {
+	up, err := s.receiveImage(c, true)
+	if up.w != nil {
+		defer up.w.Abort()
+	}
+	if err != nil {
+		return err
+	}
+	overwrite, _ := up.form.Get("overwrite")
+	e, err := s.keep(c, up.w, files.Upload{
+		Place: up.place, Overwrite: overwrite == "true" || overwrite == "1",
+		ContentType: up.contentType, Width: up.info.Width, Height: up.info.Height,
+	})
+	if err != nil {
+		return err
+	}
+	return s.uploaded(c, e, nil)
+}
+
+// keep commits the bytes and records the file.
+func (s *Surface) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Entry, error) {
+	if _, size := w.Sum(); size > 0 {
+		if err := s.Edge.CheckQuota(c, size); err != nil {
+			return files.Entry{}, err
+		}
+	}
+	stored, err := w.Commit(c.Request.Context())
+	if err != nil {
+		return files.Entry{}, err
+	}
+	u.Account, u.RequestID = edge.Caller(c).Account, edge.RequestID(c)
+	u.Hash, u.Size = stored.Ref, stored.Size
+	return s.Files.Upload(c.Request.Context(), u)
+}
+
+// receiveImage reads the request and checks that the file is an image within the limits (W-12) or, where media is
+// taken too, a sound or a video by its name; what is in one of these shows when a node reads it.
+func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
+	var up imageUpload
+	fields := map[string]request.Occurrence{"type": request.Once, "subfolder": request.Once, "overwrite": request.Once, "original_ref": request.Once}
+	fr := request.FormReader{File: "image", Limit: s.opts.MaxImage, Idle: s.opts.UploadIdle, Fields: fields, Open: func(map[string][]string) (io.Writer, error) {
+		var err error
+		up.w, err = s.Files.Create(c.Request.Context())
+		return up.w, err
+	}}
+	var err error
+	if up.form, err = fr.Read(c); err != nil {
+		return up, tooLargeIsInvalid(err)
+	}
+	if !up.form.HasFile {
+		return up, httperr.Invalidf("the file part image is required")
+	}
+	if up.place, err = uploadPlace(up.form); err != nil {
+		return up, err
+	}
+	if kind, ok := node.MediaType(up.form.Filename); ok && media { // clients upload sounds and videos here too
+		up.contentType = kind
+		return up, nil
+	}
+	up.info, err = s.inspect(c.Request.Context(), edge.Caller(c).Account, up.w, up.form.Size)
+	up.contentType = "image/" + string(up.info.Format)
+	return up, err
+}
+
+// tooLargeIsInvalid is the upload routes' 400 for a file over the limit (cloud facts, section 6).
+func tooLargeIsInvalid(err error) error {
+	if fault.CodeOf(err) == httperr.CodeTooLarge {
+		return fault.Wrap(err, fault.Invalid, "file_too_large", "the image file is too large")
+	}
+	return err
+}
+
+// uploadPlace reads where an upload wants to go. Its subfolder has no effect (W-15), but a hostile
+// one is refused.
+func uploadPlace(f *request.Form) (asset.Place, error) {
+	folder := node.FolderInput
+	if v, ok := f.Get("type"); ok && v != "" {
+		folder = node.Folder(v)
+	}
+	if sub, _ := f.Get("subfolder"); sub != "" {
+		if err := files.CheckPath(path.Clean(sub)); err != nil {
+			return asset.Place{}, err
+		}
+	}
+	place, err := files.NewPlace(folder, f.Filename)
+	place.Subfolder = ""
+	return place, err
+}
+
+// inspect reads an image's header, never its pixels.
+func (s *Surface) inspect(ctx context.Context, account string, r io.ReaderAt, size int64) (codec.Info, error) {
+	release, err := s.claimImage(ctx, account)
+	if err != nil {
+		return codec.Info{}, err
+	}
+	defer release()
+	info, err := codec.Stat(raster.Engine{MaxPixels: maxFramePixels}, io.NewSectionReader(r, 0, size))
+	switch {
+	case err != nil:
+		return codec.Info{}, badImage(err)
+	case info.Width > maxImageSide || info.Height > maxImageSide:
+		return codec.Info{}, fault.New(fault.Invalid, "invalid_image", "an edge of the image has more than %d pixels", maxImageSide)
+	case int64(info.Width)*int64(info.Height) > maxViewPixels:
+		return codec.Info{}, fault.New(fault.Invalid, "invalid_image", "the image has more than %d megapixels", maxViewPixels/1_000_000)
+	}
+	return info, nil
+}
+
+// originalRef names the image that a mask belongs to.
+type originalRef struct {
+	Filename  string `json:"filename"`
+	Subfolder string `json:"subfolder"`
+	Type      string `json:"type"`
+}
+
+// postMask takes a mask and stores the original with the mask's alpha: POST /upload/mask.
+func (s *Surface) postMask(c *gin.Context) error {
+	up, err := s.receiveImage(c, false)
+	if up.w != nil {
+		defer up.w.Abort()
+	}
+	if err != nil {
+		return err
+	}
+	original, err := s.original(c, up.form)
+	if err != nil {
+		return err
+	}
+	w, err := s.applyMask(c.Request.Context(), original, up)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	e, err := s.keep(c, w, files.Upload{
+		Place: up.place, ContentType: "image/png", Width: up.info.Width, Height: up.info.Height,
+	})
+	if err != nil {
+		return err
+	}
+	return s.uploaded(c, e, map[string]any{"is_mask": true, "original_hash": original.Hash.String()})
+}
+
+// original finds the image that original_ref names; whatever is wrong with it is 400 (W-16).
+func (s *Surface) original(c *gin.Context, f *request.Form) (files.Entry, error) {
+	raw, _ := f.Get("original_ref")
+	var ref originalRef
+	if err := json.Unmarshal([]byte(raw), &ref); err != nil || ref.Filename == "" {
+		return files.Entry{}, httperr.Invalidf("original_ref must be a JSON object with the filename of the original image")
+	}
+	folder := node.Folder(ref.Type)
+	if folder == "" {
+		folder = node.FolderOutput
+	}
+	name := ref.Filename
+	if ref.Subfolder != "" {
+		name = ref.Subfolder + "/" + name
+	}
+	place, err := files.NewPlace(folder, name)
+	if err != nil {
+		return files.Entry{}, err
+	}
+	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	if fault.Is(err, fault.NotFound) {
+		return files.Entry{}, httperr.Invalidf("the original image %s does not exist", ref.Filename)
+	}
+	return e, err
+}
+
+// applyMask writes the original with the mask's alpha. The writer it returns is the caller's to end.
+func (s *Surface) applyMask(ctx context.Context, original files.Entry, up imageUpload) (blob.Writer, error) {
+	release, err := s.claimImage(ctx, original.Account)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	r, err := s.Files.Open(ctx, original)
+	if err != nil {
+		return nil, fmt.Errorf("open the original of a mask: %w", err)
+	}
+	defer r.Close()
+	w, err := s.Files.Create(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mask := io.NewSectionReader(up.w, 0, up.form.Size)
+	if err := preview.ApplyMask(ctx, raster.Engine{MaxPixels: maxViewPixels}, w, r, mask); err != nil {
+		return nil, errors.Join(badImage(err), w.Abort())
+	}
+	return w, nil
+}

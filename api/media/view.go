@@ -1,0 +1,204 @@
+// Package media serves the files of the cloud contract: the view route, uploads of images and masks, and links that need
+// no credential. It promises that no image is decoded that is larger than its bounds, and that only so many are decoded
+// at once. Assets have packages of their own.
+package media
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/preview"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
+)
+
+// Files keeps the files of accounts; files.Service is it.
+type Files interface {
+	content.Store
+	// Lookup returns a live file of the account by its name.
+	Lookup(ctx context.Context, account string, place asset.Place) (files.Entry, error)
+	// Linked returns the file of a link whose signature was checked.
+	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
+	// Create begins the bytes of an upload.
+	Create(ctx context.Context) (blob.Writer, error)
+	// Upload records an upload whose bytes are committed under a free name.
+	Upload(ctx context.Context, u files.Upload) (files.Entry, error)
+}
+
+// Grants checks links that need no credential; signedurl.Signer is it.
+type Grants interface {
+	// Verify returns what the link with these path parts and query allows, else Denied.
+	Verify(asset, filename string, q url.Values) (signedurl.Grant, error)
+}
+
+var _ Grants = (*signedurl.Signer)(nil)
+
+// Deps are the parts behind the surface.
+type Deps struct {
+	Edge   *edge.Edge
+	Files  Files
+	Grants Grants
+	Links  jobio.Links
+}
+
+// Options are the tunables of the surface.
+type Options struct {
+	MaxImage   int64         // bytes of an uploaded image
+	UploadIdle time.Duration // how long a client may stop in the middle of an upload
+}
+
+// Surface serves the routes of this package. Its images bound how many are decoded at once, each of which may take some
+// hundred megabytes.
+type Surface struct {
+	Deps
+	opts   Options
+	images *limit.Semaphore
+}
+
+// New returns the surface.
+func New(deps Deps, opts Options) *Surface {
+	cores := max(2, runtime.NumCPU())
+	return &Surface{Deps: deps, opts: opts, images: limit.NewSemaphore(cores, cores)}
+}
+
+// maxViewPixels bounds what the view and upload routes decode (cloud contract, limits).
+const maxViewPixels = 64_000_000
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route {
+	signed := "/files/:asset/:filename"
+	return edge.Cloud(
+		edge.Route{Method: http.MethodGet, Path: "/view", Handle: s.getView},
+		edge.Route{Method: http.MethodHead, Path: "/view", Handle: s.getView},
+		edge.Route{Method: http.MethodGet, Path: "/files/mask-layers", Handle: s.getMaskLayers},
+		edge.Route{Method: http.MethodPost, Path: "/upload/image", Access: edge.Store, Limit: -1, Handle: s.postImage},
+		edge.Route{Method: http.MethodPost, Path: "/upload/mask", Access: edge.Store, Limit: -1, Handle: s.postMask},
+		edge.Route{Method: http.MethodGet, Path: signed, Access: edge.Public, Handle: s.getSigned},
+		edge.Route{Method: http.MethodHead, Path: signed, Access: edge.Public, Handle: s.getSigned},
+	)
+}
+
+// getSigned serves a link that needs no credential: GET /files/{asset}/{filename}.
+func (s *Surface) getSigned(c *gin.Context) error {
+	grant, err := s.Grants.Verify(c.Param("asset"), c.Param("filename"), c.Request.URL.Query())
+	if err != nil {
+		return err
+	}
+	e, err := s.Files.Linked(c.Request.Context(), asset.ID(grant.Asset), grant.Hash)
+	if err != nil {
+		return err
+	}
+	e.ContentType = grant.ContentType
+	return content.Serve(c, s.Files, content.File{Entry: e, Name: grant.Filename})
+}
+
+// getView sends the client to the file: GET /view. The answer is 302 to a link that needs no
+// credential, except where single channels or a preview are asked for: then it is the image.
+func (s *Surface) getView(c *gin.Context) error {
+	place, err := viewed(c)
+	if err != nil {
+		return err
+	}
+	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	if err != nil {
+		return err
+	}
+	if c.Query("preview") != "" || c.Query("channel") != "" && c.Query("channel") != "rgba" {
+		return s.showPreview(c, e)
+	}
+	link, _ := s.Links.Sign(string(e.Asset), e.Hash.String(), e.Place.Filename, e.ContentType)
+	edge.Redirect(c, s.Edge.BaseURL(c.Request)+link)
+	return nil
+}
+
+// find looks a file up. Uploads ignore subfolders (W-15), so one that a client repeats when it
+// asks for an input leads to the same file.
+func (s *Surface) find(ctx context.Context, who account.Identity, place asset.Place) (files.Entry, error) {
+	e, err := s.Files.Lookup(ctx, who.Account, place)
+	if fault.Is(err, fault.NotFound) && place.Folder == string(node.FolderInput) && place.Subfolder != "" {
+		place.Subfolder = ""
+		return s.Files.Lookup(ctx, who.Account, place)
+	}
+	return e, err
+}
+
+// viewed reads which file a request is about. filename may carry the folder as an annotation.
+func viewed(c *gin.Context) (asset.Place, error) {
+	name := c.Query("filename")
+	if name == "" {
+		return asset.Place{}, httperr.Invalidf("the parameter filename is required")
+	}
+	folder := node.Folder(c.DefaultQuery("type", string(node.FolderOutput)))
+	if folder == "" {
+		folder = node.FolderOutput
+	}
+	if sub := c.Query("subfolder"); sub != "" {
+		if err := files.CheckPath(path.Clean(sub)); err != nil {
+			return asset.Place{}, err
+		}
+		name = path.Clean(sub) + "/" + name
+	}
+	return files.ParseName(name, folder)
+}
+
+// showPreview answers with the image re-encoded.
+func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
+	release, err := s.claimImage(c.Request.Context(), e.Account)
+	if err != nil {
+		return err
+	}
+	defer release()
+	r, err := s.Files.Open(c.Request.Context(), e)
+	if err != nil {
+		return content.Unavailable(err)
+	}
+	defer r.Close()
+	o := preview.Parse(c.Query("preview"), c.Query("channel"))
+	var out bytes.Buffer
+	if err := preview.Render(c.Request.Context(), raster.Engine{MaxPixels: maxViewPixels}, &out, r, o); err != nil {
+		return badImage(content.Unavailable(err))
+	}
+	e.ContentType = string(o.Format)
+	content.SetHeaders(c.Writer.Header(), content.File{Entry: e, Name: e.Place.Filename})
+	c.Writer.Header().Del("ETag") // that of the file, not of this rendering
+	c.Data(http.StatusOK, string(o.Format), out.Bytes())
+	return nil
+}
+
+// claimImage waits for the right to decode an image.
+func (s *Surface) claimImage(ctx context.Context, account string) (release func(), err error) {
+	return s.images.Acquire(ctx, account)
+}
+
+// badImage turns what is wrong with an image into the contract's 400.
+func badImage(err error) error {
+	if fault.CodeOf(err) == "invalid_image" { // says what is wrong already
+		return err
+	}
+	switch fault.KindOf(err) {
+	case fault.Exhausted:
+		return fault.Wrap(err, fault.Invalid, "invalid_image", "the image has more than %d megapixels", maxViewPixels/1_000_000)
+	case fault.Invalid:
+		return fault.Wrap(err, fault.Invalid, "invalid_image", "the file is not an image that can be read")
+	case fault.Internal, fault.NotFound, fault.Conflict, fault.Unavailable, fault.Unauthenticated, fault.Denied, fault.Canceled:
+	}
+	return err
+}

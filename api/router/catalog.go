@@ -1,0 +1,177 @@
+package router
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// Page sizes of the list of models (router contract, Limits).
+const (
+	defaultModelPage = 20
+	maxModelPage     = 100
+)
+
+// maxSchemaURL bounds input_schema_url (router contract, Limits).
+const maxSchemaURL = 2048
+
+// modelEntry is a model in lists.
+type modelEntry struct {
+	ID       string       `json:"id"`
+	Provider string       `json:"provider"`
+	Model    string       `json:"model"`
+	Billing  modelBilling `json:"billing"`
+	Enabled  *bool        `json:"enabled,omitempty"` // false when the operator has given no credential for it; absent otherwise
+}
+
+type modelBilling struct {
+	ChargesOnPolicyRejection catalog.Charges `json:"charges_on_policy_rejection"`
+}
+
+type modelDetail struct {
+	modelEntry
+	InputSchemaURL string `json:"input_schema_url,omitempty"`
+}
+
+type modelList struct {
+	Data    []modelEntry `json:"data"`
+	HasMore bool         `json:"has_more"`
+	Next    string       `json:"next_cursor,omitempty"`
+	Limit   int          `json:"limit"`
+}
+
+func (s *Surface) entry(m *catalog.Model) modelEntry {
+	e := modelEntry{ID: m.ID, Provider: m.Provider, Model: m.Name, Billing: modelBilling{m.Billing.ChargesOnPolicyRejection}}
+	if !s.Models.Runnable(m) {
+		e.Enabled = new(bool)
+	}
+	return e
+}
+
+// getModels lists the models that the caller may see: GET /v2/models?cursor=&limit=.
+func (s *Surface) getModels(c *gin.Context) error {
+	limit, err := modelLimit(c)
+	if err != nil {
+		return err
+	}
+	after, err := s.after(c)
+	if err != nil {
+		return err
+	}
+	access := edge.Caller(c).Access
+	page, more := s.Models.Snapshot().After(after, limit, func(m *catalog.Model) bool { return access.Allows(m.ID) })
+	list := modelList{Data: make([]modelEntry, len(page)), HasMore: more, Limit: limit}
+	for i, m := range page {
+		list.Data[i] = s.entry(m)
+	}
+	tag, err := listTag(list, time.Now())
+	if err != nil {
+		return err
+	}
+	c.Header("ETag", "W/"+tag)
+	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
+	c.Header("Vary", "Authorization, X-API-Key")
+	if edge.Unchanged(c, tag) {
+		return nil
+	}
+	if more {
+		list.Next = s.Cursors.Make(page[len(page)-1].ID)
+	}
+	c.PureJSON(http.StatusOK, list)
+	return nil
+}
+
+// modelLimit reads the page size: absent and not positive is the default, more than the most is the most
+// (checklist R-23 to R-26).
+func modelLimit(c *gin.Context) (int, error) {
+	text, given := c.GetQuery("limit")
+	if !given {
+		return defaultModelPage, nil
+	}
+	n, err := strconv.Atoi(text)
+	if errors.Is(err, strconv.ErrRange) { // a whole number all the same, and n is the largest or smallest there is
+		err = nil
+	}
+	switch {
+	case err != nil:
+		return 0, call.Refuse(http.StatusBadRequest, call.InvalidInput, "limit is not a whole number")
+	case n <= 0:
+		return defaultModelPage, nil
+	}
+	return min(n, maxModelPage), nil
+}
+
+// after reads where the page begins: behind the model that the cursor names (checklist R-06, R-29).
+func (s *Surface) after(c *gin.Context) (string, error) {
+	cursor, given := c.GetQuery("cursor")
+	if !given {
+		return "", nil
+	}
+	id, err := s.Cursors.Read(cursor)
+	if err != nil {
+		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "the cursor is malformed or expired; start again without one")
+	}
+	return id, nil
+}
+
+// listTag names what a page shows. Cursors are made anew for every answer and are left out; so that a kept
+// page never holds one that has ended, the tag changes twice in a cursor's life.
+func listTag(list modelList, now time.Time) (string, error) {
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return "", err
+	}
+	raw = strconv.AppendInt(raw, now.Unix()/int64(catalog.CursorLifetime/time.Second/2), 10)
+	sum := sha256.Sum256(raw)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, nil
+}
+
+// getModel reads one model: GET /v2/models/{provider}/{model}.
+func (s *Surface) getModel(c *gin.Context) error {
+	m, err := s.Models.Find(modelID(c), edge.Caller(c).Access)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
+	c.PureJSON(http.StatusOK, modelDetail{s.entry(m), s.schemaURL(c, m)})
+	return nil
+}
+
+// schemaURL is the address of a model's document; the contract allows https only (checklist R-32, R-33).
+func (s *Surface) schemaURL(c *gin.Context, m *catalog.Model) string {
+	address := s.Edge.BaseURL(c.Request) + "/" + string(versionOf(c.Request.URL.Path)) + "/models/" + m.ID + "/openapi.json"
+	if !m.InputAuthored() || !strings.HasPrefix(address, "https://") || len(address) > maxSchemaURL {
+		return ""
+	}
+	return address
+}
+
+// getSchema reads a model's schemas: GET /v2/models/{provider}/{model}/openapi.json.
+func (s *Surface) getSchema(c *gin.Context) error {
+	m, err := s.Models.Find(modelID(c), edge.Caller(c).Access)
+	if err != nil {
+		return err
+	}
+	doc, err := m.Document(catalog.Version(versionOf(c.Request.URL.Path)), s.Edge.BaseURL(c.Request))
+	if err != nil {
+		return err
+	}
+	c.Header("ETag", doc.ETag)
+	c.Header("Cache-Control", "private, max-age=300, must-revalidate")
+	if edge.Unchanged(c, doc.ETag) {
+		return nil
+	}
+	c.Data(http.StatusOK, "application/json", doc.Content)
+	return nil
+}

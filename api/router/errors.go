@@ -1,0 +1,191 @@
+package router
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// isRequests reports whether a path belongs to the queued delivery, whose errors have four types more.
+func isRequests(path string) bool {
+	parts := strings.Split(path, "/") // "", v2, models, provider, model, requests
+	return len(parts) > 5 && parts[1] == "v2" && parts[5] == "requests"
+}
+
+// routerError is the body of every failure but a 422.
+type routerError struct {
+	Detail         string `json:"detail"`
+	Type           string `json:"error_type"`
+	UpstreamDetail string `json:"upstream_detail,omitempty"`
+	RefusalSubject string `json:"refusal_subject,omitempty"`
+}
+
+// routerValidation is the body of a 422; its type is in the header only (checklist R-54).
+type routerValidation struct {
+	Detail json.RawMessage `json:"detail"`
+}
+
+// Fail implements edge.Dialect: it answers with err in the router's envelope.
+func (s *Surface) Fail(c *gin.Context, err error) {
+	r := routerRefusal(c.Request.URL.Path, err)
+	level := slog.LevelDebug
+	if r.Type == call.InternalError && r.UpstreamStatus == 0 {
+		level = slog.LevelError
+	}
+	if s.Edge.LogFailure(c, level, r.Status, r.Type, err) {
+		return
+	}
+	setRefusalHeaders(c, r)
+	c.Abort()
+	if len(r.Validation) > 0 {
+		c.PureJSON(r.Status, routerValidation{r.Validation})
+		return
+	}
+	c.PureJSON(r.Status, routerError{Detail: r.Detail, Type: r.Type, UpstreamDetail: r.UpstreamDetail, RefusalSubject: r.RefusalSubject})
+}
+
+// routerRefusal is err in the words of the router contract.
+func routerRefusal(path string, err error) call.Refusal {
+	r := *refusalOf(path, httperr.Classify(err))
+	if !sendable(r.Type, isRequests(path)) {
+		r = *call.RefusalOf(fault.New(fault.Internal, "", "error type %q at %s: %s", r.Type, path, r.Detail))
+	}
+	if versionOf(path) == call.V1 && r.Type == call.RateLimited {
+		r.Type = call.ConcurrencyLimit // v1 knows no other 429 (checklist R-98)
+	}
+	return r
+}
+
+// sendable reports whether a type may be sent: the contract's fifteen everywhere, and below …/requests the
+// four of the queued delivery (checklist R-57, R-58). A client takes any other for internal_error.
+func sendable(errorType string, queued bool) bool {
+	switch errorType {
+	case call.InvalidInput, call.PolicyViolation, call.ProviderError, call.ProviderTimeout, call.InsufficientCredits,
+		call.ModelNotFound, call.Unauthorized, call.Forbidden, call.ConcurrencyLimit, call.ClientDisconnected, call.InternalError,
+		call.DeadlineExceeded, call.NotEnabled, call.ServiceUnavailable, call.RateLimited:
+		return true
+	case call.CancelledType, call.QueueTimeout, call.RequestNotFound, call.QueueBacklogFull:
+		return queued
+	}
+	return false
+}
+
+// refusalOf gives what this package itself refuses its type; everything else is call.RefusalOf's.
+func refusalOf(path string, err error) *call.Refusal {
+	var r *call.Refusal
+	var f *fault.Error
+	if errors.As(err, &r) || !errors.As(err, &f) {
+		return call.RefusalOf(err)
+	}
+	switch f.Kind {
+	case fault.Unauthenticated:
+		return call.Refuse(http.StatusUnauthorized, call.Unauthorized, "%s", f.Message)
+	case fault.Denied:
+		return call.Refuse(http.StatusForbidden, call.Forbidden, "%s", f.Message)
+	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unavailable, fault.Canceled:
+	}
+	switch f.Code {
+	case httperr.CodeTooLarge:
+		return call.Refuse(http.StatusRequestEntityTooLarge, call.InvalidInput, "%s", f.Message)
+	case httperr.CodeMethod:
+		return call.Refuse(http.StatusMethodNotAllowed, call.InvalidInput, "%s", f.Message)
+	case httperr.CodeInvalidBody:
+		return call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s", f.Message)
+	case httperr.CodeNowhere:
+		return nowhere(path)
+	}
+	return call.RefusalOf(err)
+}
+
+// nowhere is the refusal of a path that no route has.
+func nowhere(path string) *call.Refusal {
+	if isRequests(path) {
+		return call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is nothing at this path")
+	}
+	return call.Refuse(http.StatusNotFound, call.ModelNotFound, "there is no model and nothing else at this path")
+}
+
+func setRefusalHeaders(c *gin.Context, r call.Refusal) {
+	for name, value := range map[string]string{
+		"X-Service-Error-Type": r.Type, "X-Comfy-Error-Type": r.Type,
+		"X-Comfy-Upstream-Status": upstreamStatus(r), "X-Comfy-Upstream-Detail": upstreamDetail(r),
+		"X-Comfy-Refusal-Subject": headerText(r.RefusalSubject), "Retry-After": positive(r.RetryAfter),
+		"Cache-Control": "no-store",
+	} {
+		if value != "" {
+			c.Header(name, value)
+		}
+	}
+	if r.Status == http.StatusUnauthorized {
+		c.Header("WWW-Authenticate", "Bearer")
+	}
+	setReplayed(c, r.Replayed)
+	setSpend(c, r.Spend)
+}
+
+// upstreamStatus is what the provider answered with, on the three statuses that tell it (router facts,
+// section 0).
+func upstreamStatus(r call.Refusal) string {
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return positive(r.UpstreamStatus)
+	}
+	return ""
+}
+
+// upstreamDetail is the provider's own words, on a 400 only (router facts, section 0).
+func upstreamDetail(r call.Refusal) string {
+	if r.Status != http.StatusBadRequest {
+		return ""
+	}
+	return headerText(r.UpstreamDetail)
+}
+
+// setReplayed marks an answer of an idempotency record; v1 has no such header (checklist R-18, R-99).
+func setReplayed(c *gin.Context, replayed bool) {
+	if replayed && versionOf(c.Request.URL.Path) == call.V2 {
+		c.Header("Idempotent-Replayed", "true")
+	}
+}
+
+func setSpend(c *gin.Context, spend *call.Spend) {
+	if spend == nil {
+		return
+	}
+	c.Header("X-Committed-Spend-Limit", strconv.FormatInt(spend.Limit, 10))
+	c.Header("X-Committed-Spend-Current", strconv.FormatInt(spend.Current, 10))
+	c.Header("X-Committed-Spend-Remaining", strconv.FormatInt(spend.Remaining, 10))
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// maxHeaderText bounds a provider's words in a header.
+const maxHeaderText = 1024
+
+// headerText makes a provider's words fit for a header: visible ASCII and spaces.
+func headerText(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return ' '
+		case r < ' ' || r > '~':
+			return '?'
+		}
+		return r
+	}, text)
+	return strings.TrimSpace(clean[:min(len(clean), maxHeaderText)])
+}

@@ -1,0 +1,63 @@
+package router
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// estimate is what a call would cost in US dollars (router facts, section 4).
+type estimate struct {
+	Source    catalog.Source `json:"source"`
+	Currency  string         `json:"currency"`
+	Amount    json.Number    `json:"amount,omitempty"`
+	MinAmount json.Number    `json:"min_amount,omitempty"`
+	MaxAmount json.Number    `json:"max_amount,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	AsOf      string         `json:"pricing_as_of,omitempty"`
+}
+
+// postEstimate prices a call without running it: POST /v2/models/{provider}/{model}/estimate. The body is
+// checked as a run's, nothing is charged and no price is promised.
+func (s *Surface) postEstimate(c *gin.Context) error {
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Models.Offer(c.Request.Context(), inv); err != nil {
+		return err
+	}
+	m, err := s.Models.Find(inv.Model, inv.Access)
+	if err != nil {
+		return err
+	}
+	body := inv.Body
+	if catalog.IsForm(inv.ContentType) {
+		if body, err = m.FormInput(inv.ContentType, body); err != nil {
+			return err
+		}
+	}
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusOK, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, body)))
+	return nil
+}
+
+func estimateOf(e catalog.Estimate) estimate {
+	out := estimate{Source: e.Source, Currency: "USD", AsOf: e.AsOf}
+	switch e.Source {
+	case catalog.PriceExact:
+		out.Amount = json.Number(credit.Dollars(e.Min))
+	case catalog.PriceEstimated:
+		out.MinAmount, out.MaxAmount = json.Number(credit.Dollars(e.Min)), json.Number(credit.Dollars(e.Max))
+	case catalog.PriceUnknown:
+		out.Reason = e.Reason
+	}
+	return out
+}

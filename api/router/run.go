@@ -1,0 +1,197 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// postRun runs a model and waits for its answer: POST /v2/models/{provider}/{model}.
+func (s *Surface) postRun(c *gin.Context) error {
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
+	if err != nil {
+		return err
+	}
+	res, err := s.Calls.Run(c.Request.Context(), inv)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, res)
+}
+
+// invocation reads a request to run a model. What the model and its schema say is left to the service,
+// which asks first whether the account can pay (checklist R-45). The body takes memory, which is freed as
+// soon as the service has stored it.
+func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.Invocation, error) {
+	r := c.Request
+	key, err := callKey(r)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	options, err := callOptions(c)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	body, err := s.modelBody(c, memory)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	who := edge.Caller(c)
+	return call.Invocation{
+		Account: who.Account, Access: who.Access, RequestID: edge.RequestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.Edge.BaseURL(r), ContentType: kindOf(r), Body: body, Kept: memory.Release,
+	}, nil
+}
+
+// maxFormType bounds the content type of a form, whose boundary has 70 characters at most.
+const maxFormType = 256
+
+// kindOf is the body's content type: a form's as it came, since its boundary is needed to read it. Anything
+// else is read as JSON, whatever it is called.
+func kindOf(r *http.Request) string {
+	if kind := r.Header.Get("Content-Type"); len(kind) <= maxFormType && catalog.IsForm(kind) {
+		return kind
+	}
+	return "application/json"
+}
+
+// maxKeyBytes bounds an Idempotency-Key before it is read as text; 255 characters are no more.
+const maxKeyBytes = 255 * utf8.UTFMax
+
+// callKey reads the header: one value of 1 to 255 characters, or none (checklist R-63).
+func callKey(r *http.Request) (string, error) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	if key := keys[0]; len(keys) > 1 || key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) || utf8.RuneCountInString(key) > 255 {
+		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "an Idempotency-Key has 1 to 255 characters")
+	}
+	return keys[0], nil
+}
+
+// callOptions reads the query parameters of a run (router facts, section 2). What strict_mode forwards is
+// not looked at, so reject_unknown_fields says nothing beside it.
+func callOptions(c *gin.Context) (call.Options, error) {
+	strict, err := boolean(c, "strict_mode")
+	if err != nil {
+		return call.Options{}, err
+	}
+	reject, err := boolean(c, "reject_unknown_fields")
+	if err != nil {
+		return call.Options{}, err
+	}
+	fallback, given := c.GetQuery("fallback_provider")
+	return call.Options{
+		ModelProvider: c.Query("model_provider"), Strict: strict, Fallback: given && fallback != "false" && !strict, RejectUnknown: reject && !strict,
+	}, nil
+}
+
+func boolean(c *gin.Context, name string) (bool, error) {
+	text, given := c.GetQuery(name)
+	switch {
+	case !given || text == "false":
+		return false, nil
+	case text == "true":
+		return true, nil
+	}
+	return false, call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s is true or false", name)
+}
+
+// modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.
+func (s *Surface) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, error) {
+	conn, r := http.NewResponseController(c.Writer), c.Request
+	body, err := memory.ReadAll(r.Context(), request.IdleReader{Reader: r.Body, Conn: conn, Idle: s.opts.UploadIdle}, r.ContentLength, s.opts.MaxModelBody)
+	if err != nil {
+		return nil, memoryRefusal(err)
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	return body, nil
+}
+
+// memoryRefusal refuses an input for which there is no memory; other errors stay as they are.
+func memoryRefusal(err error) error {
+	switch {
+	case errors.Is(err, limit.ErrOwnBudget):
+		return call.Refuse(http.StatusTooManyRequests, call.ConcurrencyLimit,
+			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been accepted")
+	case errors.Is(err, limit.ErrBudget):
+		r := call.Refuse(http.StatusServiceUnavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the same request again")
+		r.RetryAfter = 1
+		return r
+	}
+	return err
+}
+
+// deliveredWithin bounds the recording of a delivery.
+const deliveredWithin = 5 * time.Second
+
+// answer streams a model's answer as its provider gave it (checklist ). It may be any
+// bytes, a page included, which a browser must not take for one of ours.
+func (s *Surface) answer(c *gin.Context, res *call.Result) error {
+	body, err := res.Open(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	h := c.Writer.Header()
+	h.Set("Content-Type", res.ContentType)
+	if res.ContentType == "" {
+		h.Set("Content-Type", "application/octet-stream")
+	}
+	h.Set("Content-Length", strconv.FormatInt(res.Size, 10))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "no-store")
+	setResultHeaders(c, res)
+	c.Status(res.Status)
+	if _, err := io.Copy(c.Writer, body); err != nil {
+		return err // the length promised more: net/http ends the connection
+	}
+	if err := http.NewResponseController(c.Writer).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), deliveredWithin)
+	defer cancel()
+	if err := res.Delivered(ctx); err != nil {
+		s.Edge.Logger.Warn("a delivery is not recorded; its key answers once more", "call_id", res.Call, "error", err)
+	}
+	return nil
+}
+
+// setResultHeaders says what the answer cost and how it came about; v1 says neither (checklist R-97). A
+// replay cost nothing, so it names no cost.
+func setResultHeaders(c *gin.Context, res *call.Result) {
+	if versionOf(c.Request.URL.Path) == call.V1 {
+		return
+	}
+	setReplayed(c, res.Replayed)
+	setSpend(c, res.Spend)
+	if res.Fallback != "" {
+		c.Header("X-Comfy-Router-Fallback-Provider", res.Fallback)
+	}
+	if dropped := call.DroppedParams(res.Dropped); dropped != "" {
+		c.Header("X-Comfy-Router-Dropped-Params", dropped)
+	}
+	if res.Charged != nil && !res.Replayed {
+		c.Header("X-Comfy-Credits-Used", credit.Credits(*res.Charged))
+		c.Header("X-Litellm-Response-Cost", credit.Dollars(*res.Charged))
+		c.Header("X-Litellm-Total-Tokens", "0")
+	}
+}

@@ -1,0 +1,242 @@
+// Package webhooks serves the endpoints of an account and the deliveries to them, an addition of this service to the v2
+// surface. It promises that the secret of an endpoint is shown once. Messages are made and sent by package webhook.
+package webhooks
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+)
+
+// Commands registers, changes and tests endpoints; webhook.Service is it.
+type Commands interface {
+	Register(ctx context.Context, account string, w webhook.Wish, by webhook.By) (webhook.Shown, string, error)
+	Endpoints(ctx context.Context, account string) ([]webhook.Shown, error)
+	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.Shown, error)
+	Change(ctx context.Context, account string, id webhook.ID, w webhook.Wish, by webhook.By) (webhook.Shown, error)
+	Rotate(ctx context.Context, account string, id webhook.ID, overlap time.Duration, by webhook.By) (string, time.Time, error)
+	Remove(ctx context.Context, account string, id webhook.ID, by webhook.By) error
+	Test(ctx context.Context, account string, id webhook.ID, by webhook.By) (uuid.UUID, error)
+	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
+}
+
+// DeliveryReader reads what became of messages; postgres.Webhooks is it.
+type DeliveryReader interface {
+	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
+	Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error)
+}
+
+// Deps are the parts behind the surface.
+type Deps struct {
+	Endpoints  Commands
+	Deliveries DeliveryReader
+}
+
+// Surface serves the routes of this package.
+type Surface struct{ Deps }
+
+// New returns the surface.
+func New(deps Deps) *Surface { return &Surface{deps} }
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route {
+	return edge.V2(
+		edge.Route{Method: http.MethodGet, Path: "/webhooks", Handle: s.listWebhooks},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks", Access: edge.Write, Handle: s.postWebhook},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id", Handle: s.getWebhook},
+		edge.Route{Method: http.MethodPatch, Path: "/webhooks/:id", Access: edge.Write, Handle: s.patchWebhook},
+		edge.Route{Method: http.MethodDelete, Path: "/webhooks/:id", Access: edge.Write, Handle: s.deleteWebhook},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/secret", Access: edge.Write, Handle: s.rotateWebhook},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/test", Access: edge.Write, Handle: s.testWebhook},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/replay", Access: edge.Write, Handle: s.replayWebhook},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries", Handle: s.listDeliveries},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries/:delivery", Handle: s.getDelivery},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/deliveries/:delivery/replay", Access: edge.Write, Handle: s.replayDelivery},
+	)
+}
+
+// webhookBody is an endpoint as its owner sees it. Secret is there once: when it is made.
+type webhookBody struct {
+	ID          webhook.ID    `json:"id"`
+	URL         string        `json:"url"`
+	Events      []string      `json:"events"`
+	Description string        `json:"description"`
+	Enabled     bool          `json:"enabled"`
+	Disabled    webhook.Cause `json:"disabled_reason,omitempty"`
+	DisabledAt  *string       `json:"disabled_at"`
+	CreatedAt   string        `json:"created_at"`
+	RotatedAt   *string       `json:"secret_rotated_at"`
+	Secret      string        `json:"secret,omitempty"`
+}
+
+func renderWebhook(w webhook.Shown) webhookBody {
+	return webhookBody{
+		ID: w.ID, URL: w.URL, Events: w.Events, Description: w.Description, Enabled: w.Disabled == "", Disabled: w.Disabled,
+		DisabledAt: edge.TimestampOrNil(w.DisabledAt), CreatedAt: edge.Timestamp(w.CreatedAt), RotatedAt: edge.TimestampOrNil(w.RotatedAt),
+	}
+}
+
+func webhookID(c *gin.Context) (webhook.ID, error) { return webhook.ParseID(c.Param("id")) }
+
+// by says in facts who asked.
+func by(c *gin.Context) webhook.By {
+	return webhook.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
+}
+
+// listWebhooks: GET /api/v2/webhooks.
+func (s *Surface) listWebhooks(c *gin.Context) error {
+	all, err := s.Endpoints.Endpoints(c.Request.Context(), edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	bodies := make([]webhookBody, len(all))
+	for i, w := range all {
+		bodies[i] = renderWebhook(w)
+	}
+	c.PureJSON(http.StatusOK, map[string]any{"webhooks": bodies})
+	return nil
+}
+
+type webhookRequest struct {
+	URL         *string  `json:"url"`
+	Events      []string `json:"events"`
+	Description *string  `json:"description"`
+	Enabled     *bool    `json:"enabled"`
+}
+
+func (r webhookRequest) wish() webhook.Wish {
+	return webhook.Wish{URL: r.URL, Events: r.Events, Description: r.Description, Enabled: r.Enabled}
+}
+
+// postWebhook registers an endpoint and shows its secret, once: POST /api/v2/webhooks.
+func (s *Surface) postWebhook(c *gin.Context) error {
+	var req webhookRequest
+	if err := request.Strict(c, &req); err != nil {
+		return err
+	}
+	if req.Enabled != nil {
+		return httperr.Invalidf("a webhook is enabled when it is made")
+	}
+	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.wish(), by(c))
+	if err != nil {
+		return err
+	}
+	body := renderWebhook(made)
+	body.Secret = secret
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusCreated, body)
+	return nil
+}
+
+// getWebhook: GET /api/v2/webhooks/{id}.
+func (s *Surface) getWebhook(c *gin.Context) error {
+	w, err := s.webhook(c)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, renderWebhook(w))
+	return nil
+}
+
+func (s *Surface) webhook(c *gin.Context) (webhook.Shown, error) {
+	id, err := webhookID(c)
+	if err != nil {
+		return webhook.Shown{}, err
+	}
+	return s.Endpoints.Endpoint(c.Request.Context(), edge.Caller(c).Account, id)
+}
+
+// patchWebhook changes what the body names: PATCH /api/v2/webhooks/{id}.
+func (s *Surface) patchWebhook(c *gin.Context) error {
+	id, err := webhookID(c)
+	if err != nil {
+		return err
+	}
+	var req webhookRequest
+	if err := request.Strict(c, &req); err != nil {
+		return err
+	}
+	w, err := s.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.wish(), by(c))
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, renderWebhook(w))
+	return nil
+}
+
+// deleteWebhook takes an endpoint away with its deliveries: DELETE /api/v2/webhooks/{id}.
+func (s *Surface) deleteWebhook(c *gin.Context) error {
+	id, err := webhookID(c)
+	if err == nil {
+		err = s.Endpoints.Remove(c.Request.Context(), edge.Caller(c).Account, id, by(c))
+	}
+	if err != nil {
+		return err
+	}
+	edge.NoContent(c)
+	return nil
+}
+
+// rotateWebhook makes a new secret, shown once; the old one signs too for a while: POST
+// /api/v2/webhooks/{id}/secret.
+func (s *Surface) rotateWebhook(c *gin.Context) error {
+	id, err := webhookID(c)
+	if err != nil {
+		return err
+	}
+	var req struct {
+		OldGoodFor *int64 `json:"old_good_for"` // seconds
+	}
+	if err := request.Strict(c, &req); err != nil {
+		return err
+	}
+	overlap := webhook.DefaultOverlap
+	if req.OldGoodFor != nil {
+		if *req.OldGoodFor < 0 || *req.OldGoodFor > int64(webhook.MaxOverlap/time.Second) {
+			return httperr.Invalidf("old_good_for is a number of seconds up to %d", int64(webhook.MaxOverlap/time.Second))
+		}
+		overlap = time.Duration(*req.OldGoodFor) * time.Second
+	}
+	secret, until, err := s.Endpoints.Rotate(c.Request.Context(), edge.Caller(c).Account, id, overlap, by(c))
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
+	c.PureJSON(http.StatusOK, map[string]any{"secret": secret, "old_good_until": edge.Timestamp(until)})
+	return nil
+}
+
+// testWebhook sends a message of type webhook.test: POST /api/v2/webhooks/{id}/test.
+func (s *Surface) testWebhook(c *gin.Context) error {
+	id, err := webhookID(c)
+	if err != nil {
+		return err
+	}
+	delivery, err := s.Endpoints.Test(c.Request.Context(), edge.Caller(c).Account, id, by(c))
+	if err != nil {
+		return err
+	}
+	return s.answerDelivery(c, id, delivery, http.StatusAccepted)
+}
+
+// replayWebhook attempts all dead letters of an endpoint again: POST /api/v2/webhooks/{id}/replay.
+func (s *Surface) replayWebhook(c *gin.Context) error {
+	id, err := webhookID(c)
+	if err != nil {
+		return err
+	}
+	n, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, nil, by(c))
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusAccepted, map[string]any{"replayed": n, "more": n == webhook.MostReplayed})
+	return nil
+}
