@@ -90,7 +90,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginR
 func (r BeginResult) Scheduler() *graph.Scheduler {
 	sched := graph.NewScheduler(r.Shape)
 	for _, s := range r.Spared {
-		sched.Spare(s.Unit, len(s.Values) > 0)
+		sched.MarkCached(s.Unit, len(s.Values) > 0)
 	}
 	return sched
 }

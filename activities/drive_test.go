@@ -64,17 +64,17 @@ func (b *bench) untimed(t *testing.T, res activities.RunResult) attempt {
 	out := attempt{RunResult: res}
 	out.Units = slices.Clone(res.Units)
 	for i, u := range out.Units {
-		if u.Grown == nil {
+		if u.Expansion == nil {
 			continue
 		}
-		raw, err := b.activities.Values.Doc(t.Context(), u.Grown.Refs[0])
+		raw, err := b.activities.Values.Doc(t.Context(), u.Expansion.Refs[0])
 		require.NoError(t, err)
 		var doc map[string]any
 		require.NoError(t, json.Unmarshal(raw, &doc))
 		delete(doc, "millis")
 		out.expansions = append(out.expansions, doc)
-		grown := *u.Grown
-		grown.Refs, out.Units[i].Grown = grown.Refs[1:], &grown
+		grown := *u.Expansion
+		grown.Refs, out.Units[i].Expansion = grown.Refs[1:], &grown
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func (b *bench) params(sched *graph.Scheduler, next graph.Batch, hash string, va
 	for _, unit := range next.Needs {
 		p.Inputs = append(p.Inputs, activities.Input{Unit: unit, Values: values[unit]})
 	}
-	for _, g := range sched.Grown() {
+	for _, g := range sched.Expansions() {
 		p.Grown = append(p.Grown, activities.Grown{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
 	}
 	return p

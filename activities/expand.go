@@ -23,7 +23,7 @@ const maxGrowthBytes = 4 << 20
 
 // grownDoc is a node that expanded, between the activity it expanded in and the one that ends it.
 type grownDoc struct {
-	graph.Growth
+	graph.Expansion
 	UI     []map[string][]json.RawMessage `json:"ui,omitempty"`   // by call
 	Told   []string                       `json:"told,omitempty"` // by call: what a blocker had to say that kept it from running
 	Files  []job.OutputFile               `json:"files,omitempty"`
@@ -40,12 +40,12 @@ func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
-	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Expanded, Grown: growing})
+	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Expanded, Expansion: growing})
 	c.current = nil
 	return true, c.facts.flushIfDue(ctx, false)
 }
 
-func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc grownDoc) (*graph.Growing, error) {
+func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc grownDoc) (*graph.ExpansionShape, error) {
 	if err := c.mayGrow(unit); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return nil, err
 	}
 	validator := graph.Validator{Classes: c.plan.classes}
-	plan, err := validator.PlanGrowth(ctx, &doc.Growth, c.g.Files(c.params.RunRef, ""), c.g.filePixels(ctx, c.params.RunRef))
+	plan, err := validator.PlanExpansion(ctx, &doc.Expansion, c.g.Files(c.params.RunRef, ""), c.g.filePixels(ctx, c.params.RunRef))
 	if err != nil {
 		return nil, err
 	}
@@ -79,16 +79,16 @@ func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return nil, err
 	}
-	return &graph.Growing{
-		Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...), Spared: c.sparedOf(ctx, unit, &doc, plan),
+	return &graph.ExpansionShape{
+		Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...), Cached: c.sparedOf(ctx, unit, &doc, plan),
 	}, nil
 }
 
 // mayGrow refuses an expansion beyond the bounds of a run.
 func (c *chain) mayGrow(unit int) error {
 	switch {
-	case len(c.plan.grown)+c.grown >= graph.MaxGrown:
-		return fault.New(fault.Exhausted, graph.CodeExpansion, "more than %d nodes of the workflow expand", graph.MaxGrown)
+	case len(c.plan.grown)+c.grown >= graph.MaxExpansions:
+		return fault.New(fault.Exhausted, graph.CodeExpansion, "more than %d nodes of the workflow expand", graph.MaxExpansions)
 	case c.plan.within[unit].depth() >= graph.MaxNesting:
 		return fault.New(fault.Exhausted, graph.CodeExpansion, "expansions nest deeper than %d", graph.MaxNesting)
 	}
@@ -96,7 +96,7 @@ func (c *chain) mayGrow(unit int) error {
 }
 
 // distinct refuses nodes whose ids the run has already: a prompt may name its nodes as it likes.
-func (c *chain) distinct(nodes []graph.GrownNode) error {
+func (c *chain) distinct(nodes []graph.ExpansionNode) error {
 	taken := make(map[string]bool, len(nodes))
 	for _, n := range nodes {
 		taken[n.ID] = true
@@ -122,7 +122,7 @@ func (e *expander) add(ctx context.Context, call int, res node.Result) error {
 	prefix := e.parent + "." + strconv.Itoa(call) + ".0."
 	if res.Expand != nil {
 		for i, n := range res.Expand.Nodes {
-			grown := graph.GrownNode{ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display, Inputs: make(map[string]any, len(n.Inputs))}
+			grown := graph.ExpansionNode{ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display, Inputs: make(map[string]any, len(n.Inputs))}
 			for _, name := range slices.Sorted(maps.Keys(n.Inputs)) {
 				input, err := e.input(ctx, prefix, n.Inputs[name])
 				if err != nil {
@@ -133,7 +133,7 @@ func (e *expander) add(ctx context.Context, call int, res node.Result) error {
 			e.doc.Nodes = append(e.doc.Nodes, grown)
 		}
 	}
-	outputs := make([]graph.GrownValue, len(res.Outputs))
+	outputs := make([]graph.ExpansionValue, len(res.Outputs))
 	for i, value := range res.Outputs {
 		var err error
 		if outputs[i], err = e.source(ctx, prefix, value); err != nil {
@@ -153,28 +153,28 @@ func (e *expander) input(ctx context.Context, prefix string, value node.Value) (
 }
 
 // source is where a value comes from: a node of the expansion, or what is stored now.
-func (e *expander) source(ctx context.Context, prefix string, value node.Value) (graph.GrownValue, error) {
+func (e *expander) source(ctx context.Context, prefix string, value node.Value) (graph.ExpansionValue, error) {
 	if from, ok := value.(node.From); ok {
-		return graph.GrownValue{ID: prefix + strconv.Itoa(from.Node), Slot: from.Slot}, nil
+		return graph.ExpansionValue{ID: prefix + strconv.Itoa(from.Node), Slot: from.Slot}, nil
 	}
 	ref, err := e.g.Values.Put(ctx, e.params.Job, value)
 	if err != nil {
-		return graph.GrownValue{}, err
+		return graph.ExpansionValue{}, err
 	}
 	for _, g := range e.doc.Given {
 		if g.Ref == ref {
-			return graph.GrownValue{ID: g.ID}, nil
+			return graph.ExpansionValue{ID: g.ID}, nil
 		}
 	}
-	given := graph.Handed{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
+	given := graph.GivenValue{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
 	if e.g.Cache != nil {
 		if given.Digest, err = nodecache.Digest(value); err != nil {
-			return graph.GrownValue{}, err
+			return graph.ExpansionValue{}, err
 		}
 	}
 	e.doc.Given = append(e.doc.Given, given)
 	e.refs = append(e.refs, ref)
-	return graph.GrownValue{ID: given.ID}, nil
+	return graph.ExpansionValue{ID: given.ID}, nil
 }
 
 func (e *expander) show(ui map[string][]any) error {

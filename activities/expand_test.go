@@ -92,7 +92,7 @@ func TestExpansionsAreBounded(t *testing.T) {
 		"without an end":       {self, "nest deeper than 16"},
 		"of too many nodes":    {chainOfSteps(1200), "more than 1000 nodes"},
 		"in a cycle":           {cycle, "Dependency cycle detected"},
-		"to what is not there": {dangling, "which is not there"},
+		"to what is not there": {dangling, "which does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -88,7 +88,7 @@ func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job
 		return nil, err
 	}
 	validator := graph.Validator{Classes: plan.classes}
-	expanded, err := validator.ReplanGrowth(&doc.Growth, g.filePixels(ctx, ref))
+	expanded, err := validator.ReplanExpansion(&doc.Expansion, g.filePixels(ctx, ref))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job
 }
 
 // with returns the plan with a unit expanded: the nodes of its graph stand behind all others.
-func (p *planned) with(unit int, doc *grownDoc, expanded *graph.GrownPlan, keys []nodecache.Key) *planned {
+func (p *planned) with(unit int, doc *grownDoc, expanded *graph.ExpansionPlan, keys []nodecache.Key) *planned {
 	first := len(p.Nodes)
 	out := *p
 	out.grown, out.within = maps.Clone(p.grown), maps.Clone(p.within)

@@ -13,7 +13,7 @@ import (
 // sparedOf asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this
 // job itself kept is passed over: whether a node or its like beside it comes first must make no difference, nor
 // must a second attempt.
-func (c *chain) sparedOf(ctx context.Context, unit int, doc *grownDoc, expanded *graph.GrownPlan) []graph.Spared {
+func (c *chain) sparedOf(ctx context.Context, unit int, doc *grownDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
 	if c.g.Cache == nil || slices.Contains(c.plan.anew, c.plan.rootOf(unit).Node) {
 		return nil
 	}
@@ -37,15 +37,15 @@ func (c *chain) sparedOf(ctx context.Context, unit int, doc *grownDoc, expanded 
 
 // tellSpared adds the facts of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
 // run begins; of these each says by itself that it is cached.
-func (c *chain) tellSpared(unit int, doc *grownDoc, expanded *graph.GrownPlan, answer nodecache.Answer) []graph.Spared {
-	var spared []graph.Spared
+func (c *chain) tellSpared(unit int, doc *grownDoc, expanded *graph.ExpansionPlan, answer nodecache.Answer) []graph.CachedUnit {
+	var spared []graph.CachedUnit
 	for _, u := range answer.Units {
 		n, e := &expanded.Nodes[u], answer.Hits[u]
 		c.facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
 			Run: c.params.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
 			Within: c.plan.place(unit, doc, n.ID).expansion(),
 		})
-		s := graph.Spared{Unit: u}
+		s := graph.CachedUnit{Unit: u}
 		if answer.Values[u] {
 			s.Values = e.Values
 		}

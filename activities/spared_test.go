@@ -175,10 +175,10 @@ func (b *bench) settle(sched *graph.Scheduler, batch graph.Batch, res activities
 			values[u.Unit] = u.Values
 		}
 	}
-	grown, first := len(sched.Grown()), sched.Size()
+	grown, first := len(sched.Expansions()), sched.Size()
 	sched.Done(batch.ID, res.Units)
-	for _, g := range sched.Grown()[grown:] {
-		for _, s := range g.Spared {
+	for _, g := range sched.Expansions()[grown:] {
+		for _, s := range g.Cached {
 			values[first+s.Unit] = s.Values
 		}
 		first += len(g.Units)

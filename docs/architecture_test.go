@@ -2,7 +2,9 @@ package docs_test
 
 import (
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +34,9 @@ func TestArchitectureListsEveryPackage(t *testing.T) {
 		listed[m[1]] = m[2]
 	}
 	tree := packages(t)
+	if *update {
+		updateList(t, listed, tree)
+	}
 	for _, dir := range slices.Sorted(maps.Keys(tree)) {
 		promise, found := listed[dir]
 		if !found {
@@ -90,4 +95,62 @@ func packages(t *testing.T) map[string]packageSize {
 		sizes[dir] = size
 	}
 	return sizes
+}
+
+// updateList adds missing packages to docs/architecture.md, each with the beginning of its package comment for somebody
+// to put into words, and removes packages that no longer exist.
+func updateList(t *testing.T, listed map[string]string, tree map[string]packageSize) {
+	t.Helper()
+	lines := strings.Split(read(t, "docs/architecture.md"), "\n")
+	for dir := range listed {
+		if _, exists := tree[dir]; !exists {
+			lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "| `"+dir+"` |") })
+			delete(listed, dir)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(tree)) {
+		if _, found := listed[dir]; found {
+			continue
+		}
+		listed[dir] = firstSentence(t, dir)
+		if tree[dir].files > maxFiles {
+			listed[dir] += ". More than 12 files: "
+		}
+		after, common := -1, -1
+		for i, line := range lines {
+			if rest, row := strings.CutPrefix(line, "| `"); row {
+				if n := commonPrefix(rest, dir); n >= common {
+					after, common = i, n
+				}
+			}
+		}
+		lines = slices.Insert(lines, after+1, "| `"+dir+"` | "+listed[dir]+" |")
+	}
+	if err := os.WriteFile(filepath.Join(root, "docs/architecture.md"), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// firstSentence is the beginning of the comment of a package.
+func firstSentence(t *testing.T, dir string) string {
+	t.Helper()
+	comment := regexp.MustCompile(`(?m)^// (?:Package|Command) \w+ ((?:.|\n// ?)+)`)
+	for _, file := range goFiles(t) {
+		if path.Dir(file) != dir {
+			continue
+		}
+		if m := comment.FindStringSubmatch(read(t, file)); m != nil {
+			text, _, _ := strings.Cut(strings.ReplaceAll(m[1], "\n// ", " "), ". ")
+			return strings.TrimSuffix(strings.TrimSpace(text), ".")
+		}
+	}
+	return "no package comment"
 }

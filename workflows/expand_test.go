@@ -16,21 +16,21 @@ import (
 )
 
 // expanding has a unit between two others that expands to a value and two long units in a row.
-func expanding() (graph.Shape, *graph.Growing) {
+func expanding() (graph.Shape, *graph.ExpansionShape) {
 	return graph.Shape{Units: []graph.Unit{{Millis: 1}, {Millis: 1, Deps: []int{0}}, {Millis: 1, Deps: []int{1}, Output: true}}},
-		&graph.Growing{
+		&graph.ExpansionShape{
 			Units: []graph.Unit{{Given: true}, {Millis: long, Deps: []int{0}}, {Millis: long * 100, Deps: []int{1}}},
 			Reads: []int{2}, Refs: []string{"plan", "handed"},
 		}
 }
 
 // expands plays the expansion, at first sight of unit 1.
-func expands(growing *graph.Growing, seen *[]activities.Grown) func(activities.RunParams) (activities.RunResult, error) {
+func expands(growing *graph.ExpansionShape, seen *[]activities.Grown) func(activities.RunParams) (activities.RunResult, error) {
 	return func(p activities.RunParams) (activities.RunResult, error) {
 		*seen = p.Grown
 		if slices.Contains(p.Units, 1) && len(p.Grown) == 0 {
 			return activities.RunResult{Units: []graph.UnitResult{
-				{Unit: 0, Status: graph.Done}, {Unit: 1, Status: graph.Expanded, Grown: growing},
+				{Unit: 0, Status: graph.Done}, {Unit: 1, Status: graph.Expanded, Expansion: growing},
 			}}, nil
 		}
 		return activities.RunResult{}, nil
@@ -81,7 +81,7 @@ func TestARunThatExpandedContinuesAsANewExecution(t *testing.T) {
 func TestASparedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
 	t.Parallel()
 	shape, growing := expanding()
-	growing.Spared = []graph.Spared{{Unit: 1, Values: []string{"cached:kept"}}}
+	growing.Cached = []graph.CachedUnit{{Unit: 1, Values: []string{"cached:kept"}}}
 	var grown []activities.Grown
 	var read []activities.Input
 	play := expands(growing, &grown)

@@ -117,7 +117,7 @@ func (r *graphRun) resume(from *Resumption) {
 	for unit := range r.sched.Size() {
 		r.stored = append(r.stored, r.values[unit]...)
 	}
-	for _, g := range r.sched.Grown() {
+	for _, g := range r.sched.Expansions() {
 		r.stored = append(r.stored, g.Refs...)
 	}
 }
@@ -239,7 +239,7 @@ const mostUnits = 20_000
 // grown names the nodes that expanded so far, for the activities to plan with.
 func (r *graphRun) grown() []activities.Grown {
 	var out []activities.Grown
-	for _, g := range r.sched.Grown() {
+	for _, g := range r.sched.Expansions() {
 		out = append(out, activities.Grown{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
 	}
 	return out
@@ -266,8 +266,8 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 			r.values[u.Unit] = u.Values
 			r.stored = append(r.stored, u.Values...)
 		}
-		if u.Grown != nil {
-			r.stored = append(r.stored, u.Grown.Refs...)
+		if u.Expansion != nil {
+			r.stored = append(r.stored, u.Expansion.Refs...)
 		}
 	}
 	if res.Stopped {
@@ -276,10 +276,10 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	if res.Failed != "" {
 		r.failed = &res.Failed
 	}
-	grown, first := len(r.sched.Grown()), r.sched.Size()
+	grown, first := len(r.sched.Expansions()), r.sched.Size()
 	r.sched.Done(b.ID, res.Units)
-	for _, g := range r.sched.Grown()[grown:] {
-		for _, s := range g.Spared {
+	for _, g := range r.sched.Expansions()[grown:] {
+		for _, s := range g.Cached {
 			r.values[first+s.Unit] = s.Values
 		}
 		first += len(g.Units)

@@ -2,7 +2,7 @@ package graph
 
 import "fmt"
 
-// AssetRef is an input that names an asset instead of a file (v2 facts, section 4).
+// AssetRef is an input that names an asset instead of a file: {"__type": "core/ASSET", "info": {"id": …}}.
 type AssetRef struct {
 	Node  string
 	Input string
@@ -31,7 +31,7 @@ func (g *Graph) AssetRefs() []AssetRef {
 	return refs
 }
 
-// ReplaceAsset puts a file name in the place of a reference.
+// ReplaceAsset replaces a reference by the name of a file.
 func (g *Graph) ReplaceAsset(ref AssetRef, name string) error {
 	n, ok := g.byID[ref.Node]
 	if !ok {
@@ -41,8 +41,7 @@ func (g *Graph) ReplaceAsset(ref AssetRef, name string) error {
 	return nil
 }
 
-// wrapped returns the value that {"__value__": …} stands for: a constant list, which would otherwise
-// be taken for a link.
+// wrapped returns the value of {"__value__": …}: a constant list, which would otherwise be read as a link.
 func wrapped(value any) (any, bool) {
 	object, ok := value.(map[string]any)
 	if !ok {

@@ -42,7 +42,7 @@ func BenchmarkParseValidatePlan(b *testing.B) {
 	}
 }
 
-// BenchmarkScheduler drives a run of 5,000 units: all cheap, or every one a batch of its own.
+// BenchmarkScheduler schedules 5,000 units: all cheap, or each in a batch of its own.
 func BenchmarkScheduler(b *testing.B) {
 	for name, millis := range map[string]int64{"cheap": 1, "long": 50_000} {
 		b.Run(name, func(b *testing.B) {

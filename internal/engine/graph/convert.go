@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
-// convert turns a constant into the declared type as Python's int(), float(), str() and bool() do
-// (node graph semantics, section 1.4). Other types pass as they are.
+// convert converts a constant to the declared type as Python's int(), float(), str() and bool() do, since ComfyUI
+// converts with these. Constants of other types are returned unchanged.
 func convert(t node.Type, value any) (node.Value, error) {
 	switch t {
 	case node.Int:
@@ -30,7 +30,7 @@ func convert(t node.Type, value any) (node.Value, error) {
 	}
 }
 
-// tooLarge is an integer of more than 64 bits. The reference has them; no class here does.
+// tooLarge is an integer of more than 64 bits. ComfyUI accepts these; no native class does.
 type tooLarge struct{ n *big.Int }
 
 // Error has the wording that clients know.
@@ -59,7 +59,7 @@ func toInt(value any) (int64, error) {
 	}
 }
 
-// maxDigits bounds integers written as text, as the reference does.
+// maxDigits bounds integers written as text, as Python does.
 const maxDigits = 4300
 
 // truncated cuts off the fraction of a number.
@@ -92,7 +92,7 @@ func toFloat(value any) (float64, error) {
 		if err != nil {
 			return 0, errNotFinite
 		}
-		if v == "-0" { // an integer, which has no sign
+		if v == "-0" { // an integer zero has no sign
 			return 0, nil
 		}
 		return f, nil
@@ -108,8 +108,8 @@ func toFloat(value any) (float64, error) {
 	}
 }
 
-// errNotFinite refuses infinities and NaN, which the reference lets through: no class can use
-// them and no JSON can carry them.
+// errNotFinite refuses infinities and NaN. ComfyUI accepts them, but no class can use them and JSON has no form for
+// them.
 var errNotFinite = errors.New("the number is not finite")
 
 func parseFloat(s string) (float64, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
-// TestConstantsAreConvertedAsPythonDoes compares with what Python computed (testdata/make_golden.py).
+// TestConstantsAreConvertedAsPythonDoes compares with results of Python (testdata/make_golden.py).
 func TestConstantsAreConvertedAsPythonDoes(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/convert.json")
@@ -40,7 +40,7 @@ func TestConstantsAreConvertedAsPythonDoes(t *testing.T) {
 	}
 }
 
-// TestLargeIntegersAreOutOfRange holds integers of more than 64 bits to the bounds of their input.
+// TestLargeIntegersAreOutOfRange checks integers of more than 64 bits against the bounds of their input.
 func TestLargeIntegersAreOutOfRange(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
@@ -57,7 +57,7 @@ func TestLargeIntegersAreOutOfRange(t *testing.T) {
 	require.Contains(t, refusal, "invalid literal")
 }
 
-// convertible has an output class per type, named after it.
+// convertible has one output class for each type, named after the type.
 func convertible(t *testing.T) *node.Registry {
 	t.Helper()
 	var list []*node.Class
@@ -71,7 +71,7 @@ func convertible(t *testing.T) *node.Registry {
 	return registry
 }
 
-// converted returns the repr of a converted constant, or the message with which it is refused.
+// converted returns the repr of a converted constant, or the message of its refusal.
 func converted(t *testing.T, registry *node.Registry, class, value string) (repr, refusal string) {
 	t.Helper()
 	g := parse(t, `{"1":{"class_type":"`+class+`","inputs":{"v":`+value+`}}}`)

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// What follows reads JSON that is known to be valid, without a copy: a general decoder per value
-// would make one large document as expensive as thousands of requests. Values are slices of the
-// document without white space around them.
+// The functions below read JSON that is known to be valid, without copying it: with a general decoder for each value,
+// one large document would cost as much as thousands of requests. Values are slices of the document without the white
+// space around them.
 
 // member is one key of an object with its value.
 type member struct {
@@ -16,26 +16,26 @@ type member struct {
 	value []byte
 }
 
-// membersOf reads the members of an object in document order. Repeated keys are refused: readers
-// disagree on which of them counts.
+// membersOf reads the members of an object in document order. It refuses repeated keys, because JSON readers disagree
+// on which of them counts.
 func membersOf(object []byte) ([]member, error) {
 	var members []member
 	at := skipSpace(object, 1)
 	for object[at] != '}' {
 		end := valueEnd(object, at)
 		key, _ := textOf(object[at:end])
-		start := skipSpace(object, skipSpace(object, end)+1) // behind the colon
+		start := skipSpace(object, skipSpace(object, end)+1) // after the colon
 		end = valueEnd(object, start)
 		members = append(members, member{key: key, value: object[start:end]})
 		at = skipComma(object, end)
 	}
 	if key, ok := repeated(members); ok {
-		return nil, invalid("the key %.64q stands twice in one object", key)
+		return nil, invalid("the key %.64q appears twice in one object", key)
 	}
 	return members, nil
 }
 
-// fewMembers is up to how many members are compared pair by pair.
+// fewMembers is the number of members up to which names are compared pair by pair.
 const fewMembers = 8
 
 func repeated(members []member) (string, bool) {
@@ -59,7 +59,7 @@ func repeated(members []member) (string, bool) {
 	return "", false
 }
 
-// decode returns a value as Go has it: numbers as json.Number, objects as maps.
+// decode decodes a value: numbers become json.Number, objects maps.
 func decode(value []byte) (any, error) {
 	switch value[0] {
 	case '{':
@@ -102,7 +102,7 @@ func decodeList(list []byte) (any, error) {
 	return elements, nil
 }
 
-// textOf decodes a string; any other value is none. What is no Unicode in it becomes U+FFFD.
+// textOf decodes a string; it returns false for any other value. Invalid Unicode becomes U+FFFD.
 func textOf(value []byte) (string, bool) {
 	if value[0] != '"' {
 		return "", false
@@ -122,7 +122,7 @@ func skipSpace(text []byte, at int) int {
 	return at
 }
 
-// skipComma goes from the end of a member or element to the next one, or to the closing bracket.
+// skipComma moves from the end of a member or element to the next one, or to the closing bracket.
 func skipComma(text []byte, at int) int {
 	if at = skipSpace(text, at); text[at] == ',' {
 		at = skipSpace(text, at+1)
@@ -130,7 +130,7 @@ func skipComma(text []byte, at int) int {
 	return at
 }
 
-// valueEnd returns where the value that begins at a place ends.
+// valueEnd returns the end of the value that begins at the index.
 func valueEnd(text []byte, at int) int {
 	open := 0
 	for {
@@ -163,7 +163,7 @@ func stringEnd(text []byte, at int) int {
 	return at + 1
 }
 
-// scalarEnd returns where a number or a word ends; every document goes on behind one.
+// scalarEnd returns the end of a number or a literal; within an object or list, more follows.
 func scalarEnd(text []byte, at int) int {
 	for {
 		switch text[at] {

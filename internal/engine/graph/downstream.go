@@ -1,7 +1,7 @@
 package graph
 
-// Downstream returns a node and all nodes that read from it, directly or through others, in document
-// order; nothing for a node that the graph does not have.
+// Downstream returns a node and all nodes that read its outputs, directly or through others, in document order. It
+// returns nil for a node that the graph does not have.
 func (g *Graph) Downstream(id string) []string {
 	if _, ok := g.Node(id); !ok {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Types of prompt errors (node graph semantics, section 1.2).
+// Types of prompt errors, as ComfyUI spells them.
 const (
 	TypeNoOutputs     = "prompt_no_outputs"
 	TypeOutputsFailed = "prompt_outputs_failed_validation"
 	TypeMissingType   = "missing_node_type"
 )
 
-// PromptError refuses a graph as a whole. It is fault.Invalid with code invalid_workflow.
+// PromptError refuses a whole graph. It is fault.Invalid with code invalid_workflow.
 type PromptError struct {
 	Type       string
 	Message    string
@@ -25,7 +25,7 @@ type PromptError struct {
 	NodeErrors NodeErrors
 }
 
-// Error returns the message and details, for logs.
+// Error returns the message and the details, for logs.
 func (e *PromptError) Error() string {
 	if e.Details == "" {
 		return e.Message
@@ -38,10 +38,10 @@ func (e *PromptError) Unwrap() error {
 	return fault.New(fault.Invalid, CodeInvalid, "%s", e.Message)
 }
 
-// NodeErrors are what was wrong with nodes, in the order in which they were found.
+// NodeErrors are the errors of nodes, in the order in which they were found.
 type NodeErrors []*NodeError
 
-// NodeError is what was wrong with one node.
+// NodeError holds the errors of one node.
 type NodeError struct {
 	Node             string
 	Class            string
@@ -49,7 +49,7 @@ type NodeError struct {
 	DependentOutputs []string
 }
 
-// InputError is one broken rule. The JSON is that of the cloud contract's node_errors.
+// InputError is a broken rule. Its JSON is that of node_errors in the cloud API.
 type InputError struct {
 	Type      string         `json:"type"`
 	Message   string         `json:"message"`
@@ -57,7 +57,7 @@ type InputError struct {
 	ExtraInfo map[string]any `json:"extra_info"`
 }
 
-// MarshalJSON renders an object by node id, in order.
+// MarshalJSON encodes an object by node id, in order.
 func (ne NodeErrors) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -85,13 +85,13 @@ func (ne NodeErrors) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// FieldError is one broken rule as the v2 surface tells it (asset contract, error envelope).
+// FieldError is a broken rule as the v2 API reports it.
 type FieldError struct {
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
 }
 
-// ByField renders the errors for the v2 surface: node id → what is wrong with which field.
+// ByField returns the errors in the form of the v2 API: node id → fields and reasons.
 func (ne NodeErrors) ByField() map[string][]FieldError {
 	out := make(map[string][]FieldError, len(ne))
 	for _, e := range ne {
@@ -137,7 +137,7 @@ func noOutputs() *PromptError {
 	return &PromptError{Type: TypeNoOutputs, Message: "Prompt has no outputs", ExtraInfo: map[string]any{}}
 }
 
-// outputsFailed lists the errors that sit on the output nodes themselves.
+// outputsFailed lists the errors of the output nodes themselves.
 func outputsFailed(outputs []string, errs NodeErrors) *PromptError {
 	var lines []string
 	for _, id := range outputs {

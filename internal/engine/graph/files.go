@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// seen remembers what a validation learned of the caller's files: thousands of nodes may name the
-// same ones, and each look is a query. It is for one goroutine.
+// seen caches the lookups of the caller's files during a validation: thousands of nodes may name the same file, and
+// each lookup is a query. It is not safe for concurrent use.
 type seen struct {
 	node.Files
 	infos map[string]looked[node.Info]
@@ -33,7 +33,7 @@ func (s *seen) Stat(ctx context.Context, name string) (node.Info, error) {
 	return l.found, l.err
 }
 
-// List implements node.Files. The limit is the same for every list of a validation.
+// List implements node.Files. A validation always asks with the same limit, so the limit is not part of the key.
 func (s *seen) List(ctx context.Context, folder node.Folder, limit int) ([]string, error) {
 	l, known := s.lists[folder]
 	if !known {

@@ -26,7 +26,7 @@ func manyOptions(n int) []string {
 	return options
 }
 
-// classes is a small world: a source of each kind, a class with every kind of input, outputs.
+// classes is a small registry: a source of each type, a class with every kind of input, and outputs.
 func classes(t testing.TB) *node.Registry {
 	t.Helper()
 	r, err := node.NewRegistry(
@@ -106,7 +106,7 @@ func classes(t testing.TB) *node.Registry {
 	return r
 }
 
-// shelf is the files of an account; an error given is what every look at them yields.
+// shelf holds the files of an account; if err is set, every lookup returns it.
 type shelf struct {
 	names []string
 	err   error

@@ -1,8 +1,7 @@
-// Package graph understands node graphs in API format: it parses them in bounds,
-// validates them with the vocabulary that existing clients know, plans which nodes
-// run on which inputs, and schedules the plan in batches. It is pure: the only
-// outside it sees are the caller's file names through node.Files during validation.
-// Storage, events and the running of nodes are not its business.
+// Package graph works on node graphs in API format. It parses them within bounds, validates them with the errors that
+// clients of ComfyUI know, plans which nodes run on which inputs, and schedules the plan in batches. It does no I/O
+// except for looking up the caller's files through node.Files during validation. It leaves storage, events and the
+// running of nodes to others.
 package graph
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// Codes of the failures of Parse, as the v2 contract spells them.
+// Codes of the failures of Parse, as the v2 API spells them.
 const (
 	CodeInvalid  = "invalid_workflow"
 	CodeUIFormat = "workflow_format_ui"
@@ -21,7 +20,7 @@ const (
 // Limits bound what Parse accepts; a zero field means its default.
 type Limits struct {
 	MaxNodes  int // inclusive; default 5,000
-	MaxInputs int // of all nodes, inclusive; default 20 for each node of MaxNodes: links are part of a workflow's history
+	MaxInputs int // of all nodes together, inclusive; default 20 × MaxNodes, because links are part of the workflow's history
 	MaxBytes  int // default 32 MiB
 	MaxDepth  int // nesting of objects and lists; default 64
 }
@@ -42,7 +41,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Graph is a parsed prompt. Nodes stand in document order.
+// Graph is a parsed prompt. Its nodes are in document order.
 type Graph struct {
 	Nodes []*Node
 	byID  map[string]*Node
@@ -54,12 +53,12 @@ type Node struct {
 	Class     string // "" = none
 	Title     string // of _meta, "" = none
 	Inputs    []Given
-	HasInputs bool // the key was there and an object
+	HasInputs bool // the key "inputs" is present and an object
 
-	given *Handed // of a node that stands for a value, in an expansion
+	given *GivenValue // set for a node of an expansion that stands for a given value
 }
 
-// classIn returns the class of a node: that of a given value has one output of the value's type.
+// classIn returns the class of a node. A given value has a class with one output of the value's type.
 func (n *Node) classIn(classes *node.Registry) (*node.Class, bool) {
 	if n.given != nil {
 		return &node.Class{Outputs: []node.Output{{Type: n.given.Type}}}, true
@@ -67,7 +66,7 @@ func (n *Node) classIn(classes *node.Registry) (*node.Class, bool) {
 	return classes.Lookup(n.Class)
 }
 
-// Given is the value that a node gives to an input: decoded JSON, numbers as json.Number.
+// Given is the value of an input in a prompt: decoded JSON, numbers as json.Number.
 type Given struct {
 	Name  string
 	Value any
@@ -79,7 +78,7 @@ func (g *Graph) Node(id string) (*Node, bool) {
 	return n, ok
 }
 
-// Input returns the value given to the input of that name.
+// Input returns the value of the input of that name.
 func (n *Node) Input(name string) (any, bool) {
 	if i := n.find(name); i >= 0 {
 		return n.Inputs[i].Value, true
@@ -102,14 +101,13 @@ func (n *Node) find(name string) int {
 	return slices.IndexFunc(n.Inputs, func(in Given) bool { return in.Name == name })
 }
 
-// reference is a link as a prompt writes it: [node id, slot].
+// reference is a link in a prompt: [node id, slot].
 type reference struct {
 	node string
 	slot int
 }
 
-// asReference reads a value as a link. Every list stands for a link; a good one is
-// a node id and a whole slot number (node graph semantics, section 1.4).
+// asReference reads a value as a link. Every list is meant as a link; a valid one is a node id and a whole slot number.
 func asReference(value any) (ref reference, isList, good bool) {
 	list, isList := value.([]any)
 	if len(list) != 2 {
@@ -127,7 +125,7 @@ func asReference(value any) (ref reference, isList, good bool) {
 	return reference{node: id, slot: int(slot)}, true, true
 }
 
-// plain returns decoded JSON as a node.Value: numbers without a fraction become int64.
+// plain converts decoded JSON to a node.Value: whole numbers become int64.
 func plain(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -156,16 +154,16 @@ func plain(value any) any {
 	}
 }
 
-// Accepted is a graph of which at least one output can run.
+// Accepted is a validated graph: at least one of its outputs can run.
 type Accepted struct {
 	Graph      *Graph
-	Outputs    []string   // that run, in document order
-	NodeErrors NodeErrors // why the other outputs do not
+	Outputs    []string   // ids of the outputs that run, in document order
+	NodeErrors NodeErrors // the errors of the other outputs
 	count      int
 }
 
-// NodeCount returns how many nodes the accepted outputs need, themselves included.
+// NodeCount returns the number of nodes that run: the accepted outputs and all nodes that they need.
 func (a *Accepted) NodeCount() int { return a.count }
 
-// Most returns how many nodes a workflow may have.
+// Most returns the limit on the nodes of a workflow.
 func (l Limits) Most() int { return l.withDefaults().MaxNodes }

@@ -13,14 +13,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
-// longList is the number of options above which an error does not repeat them.
+// longList is the number of options above which an error does not list them.
 const longList = 20
 
-// listLimit bounds how many of an account's files count as options of one input.
+// listLimit bounds the files of an account that count as options of one input.
 const listLimit = 10_000
 
-// checkInputs checks a node's own inputs, required ones first, and collects its links. A lookup that
-// cannot succeed stops it and is remembered in the frame.
+// checkInputs checks a node's own inputs, required ones first, and collects its links. It stops at a link to a node or
+// slot that does not exist and sets f.raised.
 func (w *walk) checkInputs(f *frame) {
 	if !f.node.HasInputs {
 		f.raised = errors.New("KeyError: 'inputs'")
@@ -74,7 +74,7 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	}
 	class, _ := from.classIn(w.v.Classes)
 	if ref.slot < 0 || ref.slot >= len(class.Outputs) {
-		kind := "tuple" // in which a class keeps its outputs
+		kind := "tuple" // the Python type in which ComfyUI keeps the outputs of a class
 		if class.SchemaV3() {
 			kind = "list"
 		}
@@ -95,10 +95,10 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	f.links = append(f.links, linked{input: in, value: raw, from: ref.node})
 }
 
-// matchType stands for "whatever is connected".
+// matchType is the type of an input or output that takes the type of its connection.
 const matchType node.Type = "COMFY_MATCHTYPE_V3"
 
-// compatible tells whether an output of one type may feed an input of another.
+// compatible reports whether an output of one type may feed an input of another.
 func compatible(received, wanted node.Type) bool {
 	if received == wanted || received == node.Any || wanted == node.Any || received == matchType || wanted == matchType {
 		return true
@@ -150,7 +150,7 @@ func (w *walk) checkRange(f *frame, in node.Input, value node.Value) {
 	}
 }
 
-// checkLarge reports an integer of more than 64 bits as out of range, if the input has a bound there.
+// checkLarge reports an integer of more than 64 bits as out of range, if the input has a bound on that side.
 func (f *frame) checkLarge(in node.Input, n *big.Int) bool {
 	switch {
 	case n.Sign() < 0 && in.Min != nil:
@@ -163,7 +163,7 @@ func (f *frame) checkLarge(in node.Input, n *big.Int) bool {
 	return true
 }
 
-// side says which bound of an input a value exceeds.
+// side is the bound of an input that a value exceeds.
 type side bool
 
 const (
@@ -199,7 +199,7 @@ func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 	})
 }
 
-// options are the choices of a combo: declared, or the caller's files of a folder.
+// options returns the choices of a combo: the declared ones, or the caller's files in a folder.
 func (w *walk) options(in node.Input) []string {
 	if in.Folder == "" {
 		return in.Options
@@ -212,14 +212,14 @@ func (w *walk) options(in node.Input) []string {
 	return append(slices.Clone(in.Options), names...)
 }
 
-// config is an input as errors quote it. The files of an account are not repeated.
+// config is the specification of an input in errors, without the files of the account.
 func (f *frame) config(in node.Input) []any { return in.Spec(in.Options, f.class.SchemaV3()) }
 
-// maxQuoted bounds what an error quotes of a value.
+// maxQuoted bounds the length of a value in an error.
 const maxQuoted = 1024
 
-// quoted is a given value as errors repeat it. One with a number beyond what readers of JSON hold, such
-// as 1e999, is repeated as text: an error must be readable.
+// quoted is a value in an error. A value with a number that JSON readers cannot hold, such as 1e999, is quoted as text,
+// so that clients can read the error.
 func quoted(raw any) any {
 	text := python.Str(raw)
 	if len(text) > maxQuoted || !readable(raw) {

@@ -8,10 +8,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Parse reads a prompt in API format: an object of nodes by id. What is no such object,
-// exceeds the limits, repeats a key or is followed by more is fault.Invalid with
-// CodeInvalid; a graph in the editor's save format is fault.Invalid with CodeUIFormat.
-// Unknown classes and bad inputs are found by Validate.
+// Parse reads a prompt in API format: one JSON object of nodes by id, within the limits and without repeated keys.
+// Anything else is fault.Invalid with CodeInvalid, and a graph in the editor's save format fault.Invalid with
+// CodeUIFormat. Parse accepts unknown classes and bad inputs, which Validate refuses.
 func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 	limits = limits.withDefaults()
 	if len(raw) > limits.MaxBytes {
@@ -45,7 +44,7 @@ func invalid(format string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, CodeInvalid, format, args...)
 }
 
-// maxName bounds the ids and classes of nodes, in bytes. Errors, events and messages repeat them.
+// maxName bounds the ids and classes of nodes, in bytes, because errors, events and messages repeat them.
 const maxName = 256
 
 func parseNodes(members []member, maxInputs int) (*Graph, error) {
@@ -59,10 +58,10 @@ func parseNodes(members []member, maxInputs int) (*Graph, error) {
 			return nil, invalid("the id of a node must not be empty")
 		}
 		if !named(n.ID) || !named(n.Class) {
-			return nil, invalid("node %.64q: its id or class is longer than %d bytes or holds a NUL", n.ID, maxName)
+			return nil, invalid("node %.64q: its id or class is longer than %d bytes or contains a NUL", n.ID, maxName)
 		}
 		if maxInputs -= len(n.Inputs); maxInputs < 0 {
-			return nil, invalid("the nodes of the workflow have too many inputs in all")
+			return nil, invalid("the nodes of the workflow have too many inputs in total")
 		}
 		g.Nodes[i], g.byID[n.ID] = n, n
 	}
@@ -71,7 +70,7 @@ func parseNodes(members []member, maxInputs int) (*Graph, error) {
 
 func named(name string) bool { return len(name) <= maxName && !strings.ContainsRune(name, 0) }
 
-// parse fills a node. A node that is no object has no class, which Validate reports.
+// parse fills a node. A node that is not an object has no class, which Validate reports.
 func (n *Node) parse(value []byte) error {
 	if value[0] != '{' {
 		return nil
@@ -121,7 +120,7 @@ func titleOf(value []byte) string {
 	}
 	fields, err := membersOf(value)
 	if err != nil {
-		return "" // nothing depends on a title
+		return "" // a bad title is ignored: nothing depends on it
 	}
 	for _, f := range fields {
 		if f.key == "title" {
@@ -132,7 +131,7 @@ func titleOf(value []byte) string {
 	return ""
 }
 
-// isUIFormat recognises the editor's save format (v2 facts: workflow_format_ui).
+// isUIFormat recognises the editor's save format, which has the lists "nodes" and "links".
 func isUIFormat(members []member) bool {
 	nodes, links := false, false
 	for _, m := range members {
@@ -142,7 +141,7 @@ func isUIFormat(members []member) bool {
 	return nodes && links
 }
 
-// depth returns how deep objects and lists nest. Text that is no JSON gets some number.
+// depth returns the nesting of objects and lists. For text that is not JSON the number has no meaning.
 func depth(raw []byte) int {
 	open, deepest, quoted := 0, 0, false
 	for i := 0; i < len(raw); i++ {

@@ -37,16 +37,16 @@ func TestParseRefuses(t *testing.T) {
 		"broken node":             {`{"1":{"inputs":{"a":}}}`, graph.CodeInvalid, "not valid JSON"},
 		"trailing data":           {`{} {}`, graph.CodeInvalid, "after top-level value"},
 		"trailing garbage":        {`{}x`, graph.CodeInvalid, "after top-level value"},
-		"repeated node":           {`{"1":{},"1":{}}`, graph.CodeInvalid, `"1" stands twice`},
-		"repeated node, escaped":  {`{"1":{},"\u0031":{}}`, graph.CodeInvalid, `"1" stands twice`},
-		"repeated field":          {`{"1":{"class_type":"A","class_type":"B"}}`, graph.CodeInvalid, "stands twice"},
-		"repeated input":          {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, graph.CodeInvalid, "stands twice"},
-		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, graph.CodeInvalid, `"x" stands twice`},
-		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, graph.CodeInvalid, `"a" stands twice`},
+		"repeated node":           {`{"1":{},"1":{}}`, graph.CodeInvalid, `"1" appears twice`},
+		"repeated node, escaped":  {`{"1":{},"\u0031":{}}`, graph.CodeInvalid, `"1" appears twice`},
+		"repeated field":          {`{"1":{"class_type":"A","class_type":"B"}}`, graph.CodeInvalid, "appears twice"},
+		"repeated input":          {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, graph.CodeInvalid, "appears twice"},
+		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, graph.CodeInvalid, `"x" appears twice`},
+		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, graph.CodeInvalid, `"a" appears twice`},
 		"not a number":            {`{"1":{"inputs":{"a":NaN}}}`, graph.CodeInvalid, "not valid JSON"},
 		"no id":                   {`{"":{"class_type":"A"}}`, graph.CodeInvalid, "id of a node must not be empty"},
-		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, graph.CodeInvalid, "holds a NUL"},
-		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, graph.CodeInvalid, "holds a NUL"},
+		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, graph.CodeInvalid, "contains a NUL"},
+		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, graph.CodeInvalid, "contains a NUL"},
 		"long id":                 {`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, graph.CodeInvalid, "longer than 256 bytes"},
 		"editor's save format":    {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, graph.CodeUIFormat, "API format"},
 		"too deep":                {`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, graph.CodeInvalid, "deeper than 64"},
@@ -107,7 +107,7 @@ func TestLongestNamesAreAccepted(t *testing.T) {
 	require.Equal(t, name, g.Nodes[0].Class)
 }
 
-func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
+func TestValuesAreReadExactly(t *testing.T) {
 	t.Parallel()
 	g := parse(t, " {\r\n\t\"1\" : { \"inputs\" : { \"n\" : -0.50e+1 ,\"s\":\"a\\\"}\\\\\", \"t\":true,\"f\" : false , \"z\":null ,"+
 		"\"l\":[ ] , \"o\": {\"k\" : [1,[\"x\"] , {}]}, \"u\":\"\\u00e9\\ud83d\\ude00é\", \"\\u006b\":\"\" } } }\n")
@@ -121,7 +121,7 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// FuzzParse holds the reader of values to the standard decoder.
+// FuzzParse compares the values of Parse with those of encoding/json.
 func FuzzParse(f *testing.F) {
 	f.Add(`{"1":{"class_type":"A","inputs":{"a":[1,"\u00e9",{"b":null}],"c":-1.5e3}}}`)
 	f.Add("{\"1\":{\"inputs\":{\"a\":\"\xff\\ud800\"}}}")
@@ -164,8 +164,8 @@ func TestAssetReferencesAreListedAndReplaced(t *testing.T) {
 	require.Error(t, g.ReplaceAsset(graph.AssetRef{Node: "nope"}, "x"))
 }
 
-// FuzzValidate holds that no prompt panics, that what is accepted can be planned, and that plans and
-// verdicts do not depend on chance.
+// FuzzValidate checks that no prompt panics, that an accepted prompt can be planned, and that plans and verdicts are
+// the same each time.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range []string{
 		`{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`,

@@ -9,46 +9,45 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Plan is what a run has to do: the nodes that the outputs need, lazy ones included, each behind
-// those it needs. The same graph, classes and outputs always give the same plan.
+// Plan is the list of nodes that the outputs need, also through lazy inputs, each after the nodes that it reads. The
+// same graph, classes and outputs always give the same plan.
 type Plan struct {
 	Nodes []PlanNode `json:"nodes"`
 }
 
-// PlanNode is one node of a plan, called a unit by its index.
+// PlanNode is a node of a plan. Its index in the plan is its unit.
 type PlanNode struct {
 	ID        string          `json:"id"`
 	Class     string          `json:"class"`
 	Constants node.Args       `json:"constants,omitempty"` // converted
 	Links     map[string]Link `json:"links,omitempty"`
-	Lazy      []string        `json:"lazy,omitempty"` // linked inputs that are computed only on demand
+	Lazy      []string        `json:"lazy,omitempty"` // linked inputs that are evaluated only on demand
 	Output    bool            `json:"output,omitempty"`
-	Given     string          `json:"given,omitempty"`  // reference of a value that was handed to an expansion: nothing runs
-	Digest    string          `json:"digest,omitempty"` // of that value's content
-	Cost      time.Duration   `json:"-"`                // bound on the run time; estimates are no part of what a plan is
-	Pixels    int64           `json:"-"`                // bound on the largest value
+	Given     string          `json:"given,omitempty"`  // reference of a given value of an expansion: nothing runs
+	Digest    string          `json:"digest,omitempty"` // digest of the given value's content
+	Cost      time.Duration   `json:"-"`                // bound on the run time; estimates are not part of a plan's identity
+	Pixels    int64           `json:"-"`                // bound on the pixels of the largest value
 
-	slots int // how many outputs it has
+	slots int // number of outputs
 }
 
-// Link says where an input comes from.
+// Link is the source of an input.
 type Link struct {
 	Unit int `json:"unit"`
 	Slot int `json:"slot"`
 }
 
-// IsLazy reports whether the linked input is computed only on demand.
+// IsLazy reports whether the linked input is evaluated only on demand.
 func (n *PlanNode) IsLazy(input string) bool { return slices.Contains(n.Lazy, input) }
 
 // LinkNames returns the names of the linked inputs in order.
 func (n *PlanNode) LinkNames() []string { return sortedKeys(n.Links) }
 
-// FilePixels returns the pixels of a file that a graph names, width × height × frames, 0 when unknown.
+// FilePixels returns the pixels of a file that a graph names: width × height × frames, or 0 when unknown.
 type FilePixels func(name string) int64
 
-// BuildPlan plans a graph that was validated for these outputs. pixels, which may be nil, lets it
-// bound the cost of loading files. A graph that does not fit the classes is fault.Invalid: the
-// classes changed since.
+// BuildPlan plans a graph that was validated for these outputs. With pixels, which may be nil, it bounds the cost of
+// loading files. A graph that does not fit the classes, because they have changed since, is fault.Invalid.
 func BuildPlan(g *Graph, classes *node.Registry, outputs []string, pixels FilePixels) (*Plan, error) {
 	b := &builder{g: g, classes: classes, pixels: pixels, units: map[string]int{}, open: map[string]*draft{}}
 	if err := b.visitAll(outputs); err != nil {
@@ -75,17 +74,17 @@ type builder struct {
 	plan    Plan
 	units   map[string]int
 	pixels  FilePixels
-	open    map[string]*draft // by node, on the path that is being visited
+	open    map[string]*draft // drafts of the nodes on the path that is being visited
 }
 
-// draft is a node whose inputs are sorted out but which is not planned yet.
+// draft is a node whose inputs have been read and which is not in the plan yet.
 type draft struct {
 	class     *node.Class
 	constants node.Args
 	links     []linkedInput
 	loaded    int64 // pixels of the largest file that a constant names
-	given     *Handed
-	next      int // first link whose node may not be planned yet
+	given     *GivenValue
+	next      int // index of the first link whose node may not be planned yet
 }
 
 // linkedInput is an input that comes from another node.
@@ -95,7 +94,8 @@ type linkedInput struct {
 	lazy bool
 }
 
-// visit adds a node behind everything it needs, without recursion: the path is kept on a stack.
+// visit adds a node after all nodes that it needs. It keeps the path on a stack of its own, since a graph may be
+// thousands of nodes deep.
 func (b *builder) visit(id string) error {
 	for stack := []string{id}; len(stack) > 0; {
 		top := stack[len(stack)-1]
@@ -122,7 +122,7 @@ func (b *builder) visit(id string) error {
 	return nil
 }
 
-// draft sorts out the inputs of a node, once.
+// draft reads the inputs of a node, once.
 func (b *builder) draft(id string) (*draft, error) {
 	if d, ok := b.open[id]; ok {
 		return d, nil
@@ -133,7 +133,7 @@ func (b *builder) draft(id string) (*draft, error) {
 	}
 	class, ok := n.classIn(b.classes)
 	if !ok {
-		return nil, fault.New(fault.Invalid, CodeInvalid, "class %s is not known", n.Class)
+		return nil, fault.New(fault.Invalid, CodeInvalid, "class %s is unknown", n.Class)
 	}
 	d := &draft{class: class, constants: node.Args{}}
 	if n.given != nil {
@@ -172,8 +172,8 @@ func (d *draft) fill(n *Node, pixels FilePixels) error {
 	return nil
 }
 
-// settleLazy decides now which lazy inputs are needed, when that depends on constants only: the
-// others are dropped with all that leads to them alone.
+// settleLazy drops the lazy inputs that are not needed, if that depends on constants only. Nodes that only these inputs
+// read are then not planned.
 func (d *draft) settleLazy() {
 	linked := func(l linkedInput) bool { return !l.lazy }
 	if d.class.LazyNeeds == nil || d.class.InputIsList || slices.ContainsFunc(d.links, linked) {
@@ -186,7 +186,7 @@ func (d *draft) settleLazy() {
 	}
 }
 
-// unplanned returns the first node that is needed and the plan does not have yet, "" if there is none.
+// unplanned returns the first needed node that is not in the plan yet, or "".
 func (b *builder) unplanned(d *draft) (string, error) {
 	for ; d.next < len(d.links); d.next++ {
 		from := d.links[d.next].from.node
@@ -225,10 +225,10 @@ func (b *builder) add(id string, d *draft) error {
 	return nil
 }
 
-// maxPixels bounds estimates. No value is that large, and products with it overflow no integer.
+// maxPixels bounds estimates. No value is that large, and products with it do not overflow.
 const maxPixels = 1 << 40
 
-// estimate bounds a node's values and run time from its constants and what comes in.
+// estimate bounds a node's values and run time from its constants and the pixels of its inputs.
 func (n *PlanNode) estimate(class *node.Class, upstream int64) {
 	n.Pixels = upstream
 	if class.Pixels != nil {

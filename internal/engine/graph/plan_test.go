@@ -30,7 +30,7 @@ func ids(plan *graph.Plan) []string {
 	return out
 }
 
-func TestPlanHasWhatTheOutputsNeedInOrder(t *testing.T) {
+func TestPlanHoldsTheNeededNodesInOrder(t *testing.T) {
 	t.Parallel()
 	plan := planOf(t, `{
 		"out":{"class_type":"Save","inputs":{"images":["mid",0],"unknown":["idle",0]}},
@@ -47,9 +47,9 @@ func TestPlanHasWhatTheOutputsNeedInOrder(t *testing.T) {
 	require.Equal(t, graph.Shape{Units: []graph.Unit{{Millis: 105}, {Deps: []int{0}}, {Deps: []int{1}, Output: true}}}, plan.Shape())
 }
 
-// Each output stands right behind what it needs and no output before it does, so that what is shown is there as soon as it
-// can be, whatever else the graph makes.
-func TestAnOutputWaitsForNothingThatOnlyLaterOutputsNeed(t *testing.T) {
+// Each output comes right after the nodes that it needs and that no earlier output needs, so that it is made as early as
+// possible.
+func TestAnOutputDoesNotWaitForNodesOfLaterOutputs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 6))
@@ -164,10 +164,10 @@ func TestPlanSizesNamedFiles(t *testing.T) {
 	require.Equal(t, time.Duration(5), plan.Nodes[0].Cost)
 	unsized, err := graph.BuildPlan(g, r, []string{"1"}, nil)
 	require.NoError(t, err)
-	require.Equal(t, toJSON(t, unsized), toJSON(t, plan), "estimates are no part of a plan's identity")
+	require.Equal(t, toJSON(t, unsized), toJSON(t, plan), "estimates are not part of a plan's identity")
 }
 
-func TestPlanRefusesWhatDoesNotFit(t *testing.T) {
+func TestPlanRefusesAGraphThatDoesNotFitTheClasses(t *testing.T) {
 	t.Parallel()
 	for name, prompt := range map[string]string{
 		"missing node":  `{"1":{"class_type":"Show","inputs":{"source":["2",0]}}}`,
@@ -181,7 +181,7 @@ func TestPlanRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestEstimatesNeverOverflow multiplies a size along a chain, as repeated batches do.
+// TestEstimatesNeverOverflow multiplies a size along a chain of nodes, as repeated batching does.
 func TestEstimatesNeverOverflow(t *testing.T) {
 	t.Parallel()
 	r, err := node.NewRegistry(&node.Class{

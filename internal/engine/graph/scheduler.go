@@ -4,57 +4,57 @@ import "slices"
 
 // Bounds of a batch.
 const (
-	// cheapMillis is the most a unit may take to run inside a workflow task, fused with others.
+	// cheapMillis is the longest estimate of a unit that is fused with others into a local activity.
 	cheapMillis = 200
-	// localMillis bounds a fused batch: the engine gives a workflow task ten seconds.
+	// localMillis bounds the estimate of a fused batch, since Temporal gives a workflow task ten seconds.
 	localMillis = 2000
-	// localUnits bounds the result of a fused batch in the workflow's history.
+	// localUnits bounds the units of a fused batch, whose result is stored in the workflow's history.
 	localUnits = 500
-	// maxRunning bounds the batches in flight: the engine refuses more than 2,000 pending activities.
+	// maxRunning bounds the running batches, since Temporal refuses more than 2,000 pending activities.
 	maxRunning = 64
-	// maxRepeats bounds how often one unit runs again because its values were lost.
+	// maxRepeats bounds how often a unit runs again because its values were lost.
 	maxRepeats = 8
-	// maxStuck bounds how many batches in a row may come back without any news.
+	// maxStuck bounds the batches in a row that end without progress.
 	maxStuck = 16
-	// chainMillis bounds what an attempt repeats when its worker dies.
+	// chainMillis bounds the estimate of a chain, which is repeated whole when its worker dies.
 	chainMillis = 60_000
 )
 
-// Status says how a unit of a batch came out.
+// Status is the outcome of a unit of a batch.
 type Status uint8
 
-// The statuses. A unit that is absent from a result had no chance to run.
+// The statuses. A unit that is missing from a result has not run.
 const (
 	Done        Status = 1 + iota
-	NeedsInputs        // lazy inputs that it named must be computed first
+	NeedsInputs        // the lazy inputs in Needs must be evaluated first
 	Failed
-	Expanded // a graph takes its place: Grown says which
+	Expanded // the unit is replaced by a graph, Expansion
 )
 
 // UnitResult is the outcome of one unit.
 type UnitResult struct {
-	Unit   int      `json:"u"`
-	Status Status   `json:"s"`
-	Needs  []string `json:"n,omitempty"` // lazy inputs
-	Values []string `json:"v,omitempty"` // references of stored outputs, by slot
-	Grown  *Growing `json:"g,omitempty"` // of an expanded unit
+	Unit      int             `json:"u"`
+	Status    Status          `json:"s"`
+	Needs     []string        `json:"n,omitempty"` // names of lazy inputs
+	Values    []string        `json:"v,omitempty"` // references of stored outputs, by slot
+	Expansion *ExpansionShape `json:"g,omitempty"` // set for Expanded
 }
 
 // Batch is a set of units to run in one activity, in this order.
 type Batch struct {
 	ID    int
 	Units []int
-	Local bool  // cheap units, fused into one local activity
-	Keep  []int // units whose values are read outside the batch, and so must be stored
+	Local bool  // the units are cheap and run in one local activity
+	Keep  []int // units whose values must be stored, because other batches read them
 	Needs []int // units outside the batch whose stored values it reads
 }
 
-// unitState is where a unit stands.
+// unitState is the state of a unit.
 type unitState struct {
 	status unitStatus
 	kept   bool   // its values are stored
-	asked  []bool // by index in Unit.Lazy: the input was named, so its unit is needed
-	runs   int    // how often it was done
+	asked  []bool // by index in Unit.Lazy: the input was asked for, so its unit is needed
+	runs   int    // number of times the unit ended as Done
 }
 
 type unitStatus uint8
@@ -66,20 +66,19 @@ const (
 	failed
 )
 
-// Scheduler decides what runs next. It is deterministic: the same shape and the same calls give the
-// same batches, so workflow code may use it. A unit is needed when it is an output that is not done,
-// or when a needed unit reads a value of it that is not stored; values that were handed on in memory
-// only, or were lost, are therefore made again by themselves.
+// Scheduler decides which units run next. It is deterministic: the same shape and the same calls give the same batches,
+// so workflow code may use it. A unit is needed if it is an output that is not done, or if a needed unit reads a value
+// of it that is not stored. Therefore values that were only in memory, or were lost, are made again when needed.
 type Scheduler struct {
-	units     []Unit
-	order     []int   // of units: each behind what it reads
-	grown     []Grown // in the order in which units expanded
-	consumers [][]int // by unit: who reads it, lazily or not
-	states    []unitState
-	batches   []Batch
-	inFlight  int
-	local     bool // a fused batch is running
-	stuck     int  // batches in a row without news
+	units      []Unit
+	order      []int          // the units, each after the units that it reads
+	expansions []ExpandedUnit // in the order in which units expanded
+	consumers  [][]int        // by unit: the units that read it, lazily or not
+	states     []unitState
+	batches    []Batch
+	inFlight   int
+	local      bool // a fused batch is running
+	stuck      int  // batches in a row without progress
 }
 
 // NewScheduler returns the scheduler of a fresh run.
@@ -94,7 +93,7 @@ func NewScheduler(shape Shape) *Scheduler {
 	return s
 }
 
-// enlist makes a unit known to those that it reads.
+// enlist adds a unit to the consumers of the units that it reads.
 func (s *Scheduler) enlist(u int) {
 	unit := s.units[u]
 	s.states[u].asked = make([]bool, len(unit.Lazy))
@@ -106,14 +105,14 @@ func (s *Scheduler) enlist(u int) {
 	}
 }
 
-// Spare says that a unit need not run, because the result of an earlier job is taken. kept tells whether
-// its values can be read.
-func (s *Scheduler) Spare(unit int, kept bool) {
+// MarkCached marks a unit as done, because the result of an earlier job is used. kept says whether its values can be
+// read.
+func (s *Scheduler) MarkCached(unit int, kept bool) {
 	s.states[unit].status, s.states[unit].kept = done, kept
 }
 
-// StartFused gives out the first batch where it is the only one and fused: it can run at once, where the
-// run is planned.
+// StartFused returns the first batch if it is fused and the only one that can start: the activity that plans the run
+// can run it right away.
 func (s *Scheduler) StartFused() (Batch, bool) {
 	if first := s.Next(); len(first) == 1 && first[0].Local {
 		return first[0], true
@@ -121,7 +120,7 @@ func (s *Scheduler) StartFused() (Batch, bool) {
 	return Batch{}, false
 }
 
-// Next returns the batches that can start now. Each is running until Done or Abandon is called for it.
+// Next returns the batches that can start now. A batch is running until Done or Abandon is called with it.
 func (s *Scheduler) Next() []Batch {
 	if s.stuck >= maxStuck {
 		return nil
@@ -145,7 +144,7 @@ func (s *Scheduler) Next() []Batch {
 // needed marks the units that must run, or are running.
 func (s *Scheduler) needed() []bool {
 	needed := make([]bool, len(s.units))
-	for _, u := range slices.Backward(s.order) { // consumers stand behind what they read
+	for _, u := range slices.Backward(s.order) { // consumers come after the units that they read
 		needed[u] = needed[u] || s.units[u].Output && s.states[u].status != done
 		if !needed[u] || s.states[u].status == running || s.states[u].status == failed {
 			continue
@@ -155,7 +154,7 @@ func (s *Scheduler) needed() []bool {
 	return needed
 }
 
-// eachInput calls f for the units that u reads, lazy ones as far as they were asked for.
+// eachInput calls f for the units that u reads; units of lazy inputs only if the input was asked for.
 func (s *Scheduler) eachInput(u int, f func(int)) {
 	for _, d := range s.units[u].Deps {
 		f(d)
@@ -172,12 +171,12 @@ func (s *Scheduler) cheap(u int) bool { return s.units[u].Millis <= cheapMillis 
 // stored reports whether the values of a unit can be read by a later batch.
 func (s *Scheduler) stored(u int) bool { return s.states[u].status == done && s.states[u].kept }
 
-// undecided reports whether a unit will first ask for lazy inputs before it gives values.
+// undecided reports whether a unit may still ask for lazy inputs before it makes values.
 func (s *Scheduler) undecided(u int) bool {
 	return len(s.units[u].Lazy) > 0 && !slices.Contains(s.states[u].asked, true)
 }
 
-// ready reports whether a unit is to run and reads only what is stored or made in the batch before it.
+// ready reports whether a needed unit reads only values that are stored or made earlier in the batch.
 func (s *Scheduler) ready(u int, needed []bool, batch map[int]bool) bool {
 	status := s.states[u].status
 	if !needed[u] || status == running || status == failed {
@@ -188,8 +187,8 @@ func (s *Scheduler) ready(u int, needed []bool, batch map[int]bool) bool {
 	return ok
 }
 
-// fuse gathers cheap units that are ready, or become so within the batch. Units stand behind what
-// they read, so one pass in order finds them all.
+// fuse collects the cheap units that are ready or become ready within the batch. Since units come after the units that
+// they read, one pass in order finds all of them.
 func (s *Scheduler) fuse(needed []bool) []int {
 	var units []int
 	var millis int64
@@ -208,7 +207,7 @@ func (s *Scheduler) fuse(needed []bool) []int {
 	return units
 }
 
-// chain extends an expensive unit by those that follow it alone: their values need not be stored.
+// chain extends an expensive unit by units that read only it: values in between need not be stored.
 func (s *Scheduler) chain(u int, needed []bool) []int {
 	units, batch, millis := []int{u}, map[int]bool{u: true}, s.units[u].Millis
 	for {
@@ -250,13 +249,13 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 	return b
 }
 
-// readLater reports whether a unit outside the batch may read the values of u, or one inside it
-// that may have to wait for lazy inputs first.
+// readLater reports whether the values of u may be read after the batch: by a unit outside it, or by a unit inside it
+// that may first have to wait for lazy inputs.
 func (s *Scheduler) readLater(u int, batch map[int]bool) bool {
 	return slices.ContainsFunc(s.consumers[u], func(c int) bool { return !batch[c] || len(s.units[c].Lazy) > 0 })
 }
 
-// Done takes the results of a batch. Units without one wait again.
+// Done takes the results of a batch. Units without a result wait again.
 func (s *Scheduler) Done(batch int, results []UnitResult) {
 	b := s.settle(batch)
 	s.stuck++
@@ -267,7 +266,7 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 		st := &s.states[r.Unit]
 		switch r.Status {
 		case Done:
-			// A batch that was cut short stores also what the rest of it would have read in memory.
+			// A batch that was cut short has also stored the values that its remaining units would have read in memory.
 			st.status, st.kept = done, slices.Contains(b.Keep, r.Unit) || len(r.Values) > 0
 			s.stuck = 0
 			if st.runs++; st.runs > maxRepeats {
@@ -275,20 +274,20 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 			}
 		case NeedsInputs:
 			if s.ask(r.Unit, r.Needs) {
-				s.stuck = 0 // asking again is no news: what it asked for may have had to wait
+				s.stuck = 0 // asking again is not progress: the input may have had to wait
 			}
 		case Failed:
 			st.status = failed
 		case Expanded:
-			if r.Grown != nil {
-				s.extend(Grown{Unit: r.Unit, Growing: *r.Grown})
+			if r.Expansion != nil {
+				s.extend(ExpandedUnit{Unit: r.Unit, ExpansionShape: *r.Expansion})
 				s.stuck = 0
 			}
 		}
 	}
 }
 
-// Abandon takes back a batch that ended without a result.
+// Abandon ends a batch without a result: its units wait again.
 func (s *Scheduler) Abandon(batch int) { s.settle(batch) }
 
 // settle makes the units of a batch wait again.
@@ -306,7 +305,7 @@ func (s *Scheduler) settle(batch int) Batch {
 	return b
 }
 
-// ask needs the units behind lazy inputs; it reports whether any of them is asked for the first time.
+// ask marks the units of lazy inputs as needed. It reports whether any of the inputs is asked for the first time.
 func (s *Scheduler) ask(unit int, inputs []string) bool {
 	news := false
 	for i, l := range s.units[unit].Lazy {
@@ -318,7 +317,7 @@ func (s *Scheduler) ask(unit int, inputs []string) bool {
 	return news
 }
 
-// Lost says that the stored values of a unit are gone: it runs again if they are still needed.
+// Lost reports that the stored values of a unit are gone. The unit runs again if they are still needed.
 func (s *Scheduler) Lost(unit int) {
 	if s.states[unit].kept {
 		s.states[unit].kept = false
@@ -336,17 +335,17 @@ func (s *Scheduler) Finished() bool {
 	return true
 }
 
-// State is a scheduler between two executions of a long run, when nothing is running.
+// State is the state of a scheduler between two executions of a long run.
 type State struct {
-	Done  []byte   `json:"done"`            // bit set: units that are done
-	Kept  []byte   `json:"kept"`            // bit set: units with stored values
-	Asked [][2]int `json:"asked,omitempty"` // unit and index of each lazy input that was asked for
-	Grown []Grown  `json:"grown,omitempty"` // in order
+	Done       []byte         `json:"done"`            // bit set of the units that are done
+	Kept       []byte         `json:"kept"`            // bit set of the units with stored values
+	Asked      [][2]int       `json:"asked,omitempty"` // unit and index of each lazy input that was asked for
+	Expansions []ExpandedUnit `json:"grown,omitempty"` // in order
 }
 
-// State exports what RestoreScheduler needs. Batches that run count as abandoned.
+// State exports the state for RestoreScheduler. Running batches count as abandoned.
 func (s *Scheduler) State() State {
-	st := State{Done: make([]byte, (len(s.units)+7)/8), Kept: make([]byte, (len(s.units)+7)/8), Grown: s.grown}
+	st := State{Done: make([]byte, (len(s.units)+7)/8), Kept: make([]byte, (len(s.units)+7)/8), Expansions: s.expansions}
 	for u := range s.units {
 		if s.states[u].status == done {
 			st.Done[u/8] |= 1 << (u % 8)
@@ -363,10 +362,11 @@ func (s *Scheduler) State() State {
 	return st
 }
 
-// RestoreScheduler continues where State left off. Of a state of another shape it takes what fits.
+// RestoreScheduler returns a scheduler with the exported state. Parts of the state that do not fit the shape are
+// ignored.
 func RestoreScheduler(shape Shape, st State) *Scheduler {
 	s := NewScheduler(shape)
-	for _, g := range st.Grown {
+	for _, g := range st.Expansions {
 		if g.Unit >= 0 && g.Unit < len(s.units) {
 			s.extend(g)
 		}
@@ -375,7 +375,7 @@ func RestoreScheduler(shape Shape, st State) *Scheduler {
 		switch {
 		case has(st.Done, u):
 			s.states[u].status, s.states[u].kept = done, has(st.Kept, u)
-		case !s.units[u].Given: // also one that was spared and had to run all the same
+		case !s.units[u].Given: // also a cached unit that had to run after all
 			s.states[u].status, s.states[u].kept = waiting, false
 		}
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// world runs batches as workers would: values live in a store or within one batch.
+// world runs batches as workers do: values are in a store or live within one batch.
 type world struct {
 	t      *testing.T
 	r      *rand.Rand
 	base   graph.Shape
-	shape  graph.Shape   // with what expanded
-	depth  []int         // by unit: of expansions around it
-	chance int           // of 10 that a unit expands
-	grown  map[int][]int // by unit that expanded: what it read before
+	shape  graph.Shape   // with the units of expansions
+	depth  []int         // by unit: number of expansions around it
+	chance int           // chance out of 10 that a unit expands
+	grown  map[int][]int // by expanded unit: the units that it read before
 	picks  []int         // by unit: which lazy input it asks for, -1 = none
 	stored map[int]bool
-	spared map[int]bool // of expansions: an earlier job ran them
-	ran    []int        // by unit: how often
+	spared map[int]bool // units of expansions that are cached
+	ran    []int        // by unit: number of runs
 	losses int
 }
 
@@ -44,8 +44,8 @@ func (w *world) add(u graph.Unit, depth int) {
 	w.picks, w.ran, w.depth = append(w.picks, pick), append(w.ran, 0), append(w.depth, depth)
 }
 
-// expand is the graph that takes a unit's place: some units, the first of which may be a value.
-func (w *world) expand() *graph.Growing {
+// expand returns a random expansion; its first unit may be a given value.
+func (w *world) expand() *graph.ExpansionShape {
 	units := randomShape(w.r).Units[:1]
 	for range w.r.IntN(4) {
 		u := graph.Unit{Millis: []int64{0, 50, 5000}[w.r.IntN(3)], Deps: []int{w.r.IntN(len(units))}}
@@ -53,17 +53,17 @@ func (w *world) expand() *graph.Growing {
 		units = append(units, u)
 	}
 	units[0].Output, units[0].Given = false, w.r.IntN(2) == 0
-	g := &graph.Growing{Units: units, Reads: []int{len(units) - 1}[:w.r.IntN(2)], Refs: []string{"plan"}}
+	g := &graph.ExpansionShape{Units: units, Reads: []int{len(units) - 1}[:w.r.IntN(2)], Refs: []string{"plan"}}
 	for u := range units {
 		if !units[u].Given && w.r.IntN(4) == 0 {
-			g.Spared = append(g.Spared, graph.Spared{Unit: u, Values: []string{"kept"}})
+			g.Cached = append(g.Cached, graph.CachedUnit{Unit: u, Values: []string{"kept"}})
 		}
 	}
 	return g
 }
 
-// grow takes over what expanded, as the scheduler does.
-func (w *world) grow(results []graph.UnitResult) {
+// extend adds the units of expansions, as the scheduler does.
+func (w *world) extend(results []graph.UnitResult) {
 	for _, r := range results {
 		if r.Status != graph.Expanded {
 			continue
@@ -75,11 +75,11 @@ func (w *world) grow(results []graph.UnitResult) {
 			}
 			return out
 		}
-		for i, u := range r.Grown.Units {
+		for i, u := range r.Expansion.Units {
 			u.Deps, w.stored[first+i] = shift(u.Deps), u.Given
 			w.add(u, w.depth[r.Unit]+1)
 		}
-		for _, s := range r.Grown.Spared {
+		for _, s := range r.Expansion.Cached {
 			w.stored[first+s.Unit], w.spared[first+s.Unit] = true, true
 		}
 		read := slices.Clone(w.shape.Units[r.Unit].Deps)
@@ -87,11 +87,11 @@ func (w *world) grow(results []graph.UnitResult) {
 			read = append(read, w.shape.Units[r.Unit].Lazy[pick].Unit)
 		}
 		w.grown[r.Unit], w.picks[r.Unit] = append(read, r.Unit), -1
-		w.shape.Units[r.Unit] = graph.Unit{Deps: shift(r.Grown.Reads), Output: w.shape.Units[r.Unit].Output}
+		w.shape.Units[r.Unit] = graph.Unit{Deps: shift(r.Expansion.Reads), Output: w.shape.Units[r.Unit].Output}
 	}
 }
 
-// run runs one batch as far as its inputs allow and returns the results and what it found lost.
+// run runs a batch as far as its inputs allow. It returns the results and the units whose values it found lost.
 func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 	have := map[int]bool{}
 	for _, need := range b.Needs {
@@ -114,7 +114,7 @@ func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 			continue
 		}
 		if w.grown[u] == nil && w.depth[u] < 3 && w.r.IntN(10) < w.chance {
-			results = append(results, graph.UnitResult{Unit: u, Status: graph.Expanded, Grown: w.expand()})
+			results = append(results, graph.UnitResult{Unit: u, Status: graph.Expanded, Expansion: w.expand()})
 			continue
 		}
 		w.ran[u]++
@@ -127,7 +127,7 @@ func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 	return results, lost
 }
 
-// handOver stores what a unit would have read that has to wait, as workers do behind an expansion.
+// handOver stores the values that a waiting unit would have read in memory, as workers do after an expansion.
 func (w *world) handOver(results []graph.UnitResult, units []int) {
 	for i, r := range results {
 		if slices.Contains(units, r.Unit) && r.Status == graph.Done {
@@ -140,7 +140,7 @@ func all(units []int, have map[int]bool) bool {
 	return !slices.ContainsFunc(units, func(u int) bool { return !have[u] })
 }
 
-// lose drops a stored value, as a sweep of the blob store might.
+// lose deletes a stored value, as a sweep of the blob store might.
 func (w *world) lose() {
 	kept := []int{}
 	for u := range w.shape.Units {
@@ -154,7 +154,7 @@ func (w *world) lose() {
 	}
 }
 
-// reference is what must run: the outputs and all that they read, of lazy inputs the chosen one.
+// reference returns the units that must run: the outputs and all units that they read, of lazy inputs the chosen one.
 func (w *world) reference() []bool {
 	must := make([]bool, len(w.shape.Units))
 	var visit func(u int)
@@ -197,7 +197,7 @@ func randomShape(r *rand.Rand) graph.Shape {
 	return shape
 }
 
-func TestSchedulerRunsWhatIsNeededAndNothingElse(t *testing.T) {
+func TestSchedulerRunsNeededUnitsOnly(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -228,9 +228,9 @@ func TestSchedulerSurvivesLossesAbandonedBatchesAndRestarts(t *testing.T) {
 	}
 }
 
-// TestSchedulerGoesOnBehindBatchesThatWereCutShort ends every batch behind its first few units, as a
-// worker does whose time for it is over, and stores what the others would have read.
-func TestSchedulerGoesOnBehindBatchesThatWereCutShort(t *testing.T) {
+// TestSchedulerGoesOnAfterBatchesThatWereCutShort ends every batch after its first few units, as a worker does at the
+// end of its time, and stores the values that the other units would have read.
+func TestSchedulerGoesOnAfterBatchesThatWereCutShort(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -244,7 +244,7 @@ func TestSchedulerGoesOnBehindBatchesThatWereCutShort(t *testing.T) {
 					results[i].Values = []string{"stored"}
 				}
 				s.Done(b.ID, results)
-				w.grow(results)
+				w.extend(results)
 			}
 		}
 		require.True(t, s.Finished(), "seed %d", seed)
@@ -260,7 +260,7 @@ func (w *world) cut(b graph.Batch) graph.Batch {
 	return b
 }
 
-// drive runs until nothing is left, with so many mishaps on the way.
+// drive runs until nothing is left, with the given number of random failures.
 func (w *world) drive(s *graph.Scheduler, mishaps int) *graph.Scheduler {
 	var flying []graph.Batch
 	for {
@@ -283,14 +283,14 @@ func (w *world) drive(s *graph.Scheduler, mishaps int) *graph.Scheduler {
 				continue
 			case 2:
 				s.Abandon(b.ID)
-				flying = nil // they die with the old execution
+				flying = nil // the running batches end with the old execution
 				s = w.restart(s)
 				continue
 			}
 		}
 		results, lost := w.run(b)
 		s.Done(b.ID, results)
-		w.grow(results)
+		w.extend(results)
 		for _, u := range lost {
 			s.Lost(u)
 		}
@@ -305,7 +305,7 @@ func (w *world) restart(s *graph.Scheduler) *graph.Scheduler {
 	return graph.RestoreScheduler(w.base, state)
 }
 
-// check holds batches to their bounds.
+// check checks that batches keep their bounds.
 func (w *world) check(batches []graph.Batch) {
 	for _, b := range batches {
 		require.NotEmpty(w.t, b.Units)
@@ -324,26 +324,26 @@ func (w *world) check(batches []graph.Batch) {
 	}
 }
 
-// What is kept of a spared unit may be lost like any value: it runs then, with what it reads, also when the run goes on
-// in another execution meanwhile.
-func TestASparedUnitWhoseValuesAreLostRunsAfterAll(t *testing.T) {
+// The stored values of a cached unit may be lost like any others. The unit then runs, with the units that it reads, also
+// when the run has continued in another execution meanwhile.
+func TestACachedUnitWhoseValuesAreLostRunsAfterAll(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{{Millis: 1000, Output: true}}}
 	s := graph.NewScheduler(shape)
 	first := s.Next()
-	s.Done(first[0].ID, []graph.UnitResult{{Unit: 0, Status: graph.Expanded, Grown: &graph.Growing{
+	s.Done(first[0].ID, []graph.UnitResult{{Unit: 0, Status: graph.Expanded, Expansion: &graph.ExpansionShape{
 		Units: []graph.Unit{{Millis: 1000}, {Millis: 1000, Deps: []int{0}}}, Reads: []int{1}, Refs: []string{"plan"},
-		Spared: []graph.Spared{{Unit: 0}, {Unit: 1, Values: []string{"kept"}}},
+		Cached: []graph.CachedUnit{{Unit: 0}, {Unit: 1, Values: []string{"kept"}}},
 	}}})
 	next := s.Next()
-	require.Equal(t, [][]int{{0}}, [][]int{next[0].Units}, "only what expanded is left")
+	require.Equal(t, [][]int{{0}}, [][]int{next[0].Units}, "only the expanded unit is left")
 	require.Equal(t, []int{2}, next[0].Needs)
 	s.Done(next[0].ID, nil)
 	s.Lost(2)
 	for range 2 {
 		next = s.Next()
 		require.Equal(t, []int{1, 2, 0}, next[0].Units)
-		s = graph.RestoreScheduler(shape, s.State()) // it was running then, and is not done
+		s = graph.RestoreScheduler(shape, s.State()) // it was running at the restart, so it is not done
 	}
 	next = s.Next()
 	s.Done(next[0].ID, []graph.UnitResult{{Unit: 1, Status: graph.Done}, {Unit: 2, Status: graph.Done}, {Unit: 0, Status: graph.Done}})
@@ -365,7 +365,7 @@ func TestSchedulerIsDeterministic(t *testing.T) {
 				for _, b := range next {
 					results, _ := w.run(b)
 					s.Done(b.ID, results)
-					w.grow(results)
+					w.extend(results)
 				}
 			}
 			raw, err := json.Marshal(trace)
@@ -439,7 +439,7 @@ func TestFailedUnitBlocksItsConsumersOnly(t *testing.T) {
 	require.False(t, s.Finished())
 }
 
-func TestSchedulerGivesUpOnBatchesThatNeverGetAnywhere(t *testing.T) {
+func TestSchedulerGivesUpOnBatchesWithoutProgress(t *testing.T) {
 	t.Parallel()
 	s := graph.NewScheduler(chainOf(2, 1000))
 	rounds := 0
@@ -451,7 +451,7 @@ func TestSchedulerGivesUpOnBatchesThatNeverGetAnywhere(t *testing.T) {
 	require.False(t, s.Finished())
 }
 
-func TestSchedulerGivesUpOnValuesThatNeverStay(t *testing.T) {
+func TestSchedulerGivesUpOnValuesThatAreAlwaysLost(t *testing.T) {
 	t.Parallel()
 	shape := chainOf(2, 1000)
 	shape.Units = append(shape.Units, graph.Unit{Deps: []int{0}, Millis: 1000, Output: true})
@@ -513,7 +513,7 @@ func TestFusedBatchesAreBoundedAndOneAtATime(t *testing.T) {
 	}
 }
 
-func TestUnitThatAsksForTheSameAgainAndAgainEndsTheRun(t *testing.T) {
+func TestUnitThatAsksForTheSameInputAgainAndAgainEndsTheRun(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{
 		{Millis: 1}, {Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}}, Output: true},
@@ -536,7 +536,7 @@ func TestUnitThatAsksForTheSameAgainAndAgainEndsTheRun(t *testing.T) {
 	require.False(t, s.Finished())
 }
 
-func TestRestoringTheStateOfAnotherShapeTakesWhatFits(t *testing.T) {
+func TestRestoringTheStateOfAnotherShapeIgnoresWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{
 		{Millis: 1}, {Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}}, Output: true},

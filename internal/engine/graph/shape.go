@@ -2,22 +2,22 @@ package graph
 
 import "time"
 
-// Shape is a plan without names and values: what a workflow decides on. 5,000 units stay within a
-// few hundred kilobytes of JSON.
+// Shape is a plan without names and values, which is all that a workflow needs for scheduling. The JSON of 5,000 units
+// is a few hundred kilobytes long.
 type Shape struct {
 	Units []Unit `json:"u"`
 }
 
 // Unit is one node of a shape.
 type Unit struct {
-	Deps   []int     `json:"d,omitempty"` // units that must be done first, each once, in order
-	Lazy   []LazyDep `json:"l,omitempty"` // units that are needed only when their input is named
+	Deps   []int     `json:"d,omitempty"` // the units that it reads, each once, in order
+	Lazy   []LazyDep `json:"l,omitempty"` // the units of lazy inputs
 	Millis int64     `json:"m,omitempty"` // bound on the run time, rounded up
 	Output bool      `json:"o,omitempty"`
-	Given  bool      `json:"g,omitempty"` // a value that was handed to an expansion: there is nothing to run
+	Given  bool      `json:"g,omitempty"` // a given value of an expansion: nothing runs
 }
 
-// LazyDep is a unit behind a lazy input.
+// LazyDep is the unit of a lazy input.
 type LazyDep struct {
 	Input string `json:"i"`
 	Unit  int    `json:"u"`

@@ -14,9 +14,9 @@ import (
 // Validator checks graphs against a set of classes.
 type Validator struct{ Classes *node.Registry }
 
-// Validate applies the rules of node graph semantics, section 1, in their order. files are those of
-// the caller's account. targets, if not nil, restricts the outputs to run. The error is nil when at
-// least one output can run, a *PromptError when none can, and anything else when a check could not be made.
+// Validate checks a graph by ComfyUI's rules, in ComfyUI's order and with its messages. files are the files of the
+// caller's account. targets, if not nil, restricts the outputs to run. The error is nil if at least one output can run,
+// a *PromptError if none can, and any other error if a check could not be made.
 func (v *Validator) Validate(ctx context.Context, g *Graph, files node.Files, targets []string) (*Accepted, error) {
 	if refused := v.checkClasses(g); refused != nil {
 		return nil, refused
@@ -73,24 +73,24 @@ func (v *Validator) outputs(g *Graph, targets []string) []string {
 	return ids
 }
 
-// result is the verdict on one node; errs are its own, valid includes those of its ancestors.
+// result is the verdict on a node: errs are its own errors; valid is false also if a node that it reads is invalid.
 type result struct {
 	valid bool
 	errs  []InputError
 }
 
-// walk validates nodes depth first, each once, with a stack of its own: a chain of any length fits.
+// walk validates nodes depth first, each once. It has a stack of its own, so that chains of any length fit.
 type walk struct {
 	ctx     context.Context //nolint:containedctx // lives for one call of Validate
 	v       *Validator
 	g       *Graph
 	files   node.Files
 	results map[string]*result
-	order   []string // in which results came
+	order   []string // in which the nodes were settled
 	stack   []*frame
-	places  map[string]int // on the stack, by node
-	cyclic  int            // nodes in the cycles that are reported
-	broken  error          // a check could not be made: the whole verdict is void
+	places  map[string]int // index on the stack, by node
+	cyclic  int            // nodes in the reported cycles
+	broken  error          // error of a check that could not be made, which voids the whole verdict
 }
 
 // frame is a node on the path from an output.
@@ -100,18 +100,18 @@ type frame struct {
 	links  []linked // in the order of the declared inputs
 	next   int
 	result *result
-	raised error // the node could not be looked at; what is above it is told
-	cyclic bool  // in a cycle that is reported
+	raised error // the exception that ComfyUI raises for this node; nil = none
+	cyclic bool  // the node is part of a reported cycle
 }
 
-// linked is a good link of an input.
+// linked is a valid link of an input.
 type linked struct {
 	input node.Input
 	value any
 	from  string
 }
 
-// output validates one output node with all it needs.
+// output validates an output node and all nodes that it needs.
 func (w *walk) output(id string) bool {
 	if r, done := w.results[id]; done {
 		return r.valid
@@ -139,7 +139,7 @@ func (w *walk) push(id string) {
 	w.checkInputs(f)
 }
 
-// follow goes to the node behind a link, unless its verdict is known or it is on the path already.
+// follow goes to the node of a link, unless its verdict is known or it is on the path already.
 func (w *walk) follow(f *frame, link linked) {
 	if r, done := w.results[link.from]; done {
 		f.result.valid = f.result.valid && r.valid
@@ -152,14 +152,13 @@ func (w *walk) follow(f *frame, link linked) {
 	w.push(link.from)
 }
 
-// Bounds of what reports of cycles list: many long cycles would make them as long as the graph squared.
+// Bounds of the reports of cycles: without them, many long cycles could fill reports quadratic in the size of the graph.
 const (
-	maxCyclic   = 10_000 // nodes in all reports of a graph; behind that a report lists
-	shortCyclic = 3      // so many and leaves out the others
+	maxCyclic   = 10_000 // nodes listed in all reports of a graph; further reports list
+	shortCyclic = 3      // this number of nodes and leave out the others
 )
 
-// cycle reports the loop that begins at a place on the path, unless its node stands in one that is
-// reported already.
+// cycle reports the cycle that begins at an index of the path, unless that node is in a reported cycle already.
 func (w *walk) cycle(from int) {
 	path := w.stack[from:]
 	path[len(path)-1].result.valid = false
@@ -187,7 +186,7 @@ func (w *walk) cycle(from int) {
 	})
 }
 
-// pop settles the node on top and tells the one below.
+// pop settles the node on top of the stack and passes its verdict to the node below.
 func (w *walk) pop() {
 	f := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
@@ -214,8 +213,8 @@ func (f *frame) fail(e InputError) {
 	f.result.errs = append(f.result.errs, e)
 }
 
-// raisedError is what a lookup that cannot succeed looks like: for an output an error of its own,
-// for an inner node one that names the link by which it was reached.
+// raisedError is the error of a link to a node or slot that does not exist. For an inner node, the error names the link
+// by which the node was reached.
 func raisedError(f, below *frame) InputError {
 	kind, _, _ := strings.Cut(f.raised.Error(), ": ")
 	text := strings.TrimPrefix(f.raised.Error(), kind+": ")
@@ -229,7 +228,7 @@ func raisedError(f, below *frame) InputError {
 	return InputError{Type: "exception_during_inner_validation", Message: "Exception when validating inner node", Details: text, ExtraInfo: extra}
 }
 
-// custom runs the class's own check on the constants.
+// custom runs the class's own check of the constants.
 func (w *walk) custom(f *frame) {
 	if f.class.Check == nil || len(f.result.errs) > 0 {
 		return
@@ -264,7 +263,7 @@ func (w *walk) custom(f *frame) {
 	}
 }
 
-// checked names the inputs a failed check is reported for: those it looks at and that are given.
+// checked names the inputs that a failed check is reported for: the inputs that it reads and that are given.
 func (f *frame) checked() []string {
 	var names []string
 	for _, name := range f.class.Checked {
@@ -278,13 +277,13 @@ func (f *frame) checked() []string {
 	return names
 }
 
-// Bounds of what errors name of the outputs that depend on a node.
+// Bounds of dependent_outputs in errors.
 const (
-	maxDependents    = 100    // per node
-	maxAllDependents = 50_000 // in all, but at least one per node
+	maxDependents    = 100    // for each node
+	maxAllDependents = 50_000 // in total, but at least one for each node
 )
 
-// errors lists the nodes with errors of their own that the bad outputs need, in the order found.
+// errors lists the nodes with errors that the bad outputs need, in the order in which they were found.
 func (w *walk) errors(bad []string) NodeErrors {
 	var errs NodeErrors
 	for _, id := range w.order {
@@ -302,8 +301,8 @@ func (w *walk) errors(bad []string) NodeErrors {
 	return slices.DeleteFunc(errs, func(e *NodeError) bool { return len(e.DependentOutputs) == 0 })
 }
 
-// dependents returns, by node, the first bad outputs that need it, at most so many. Where that many
-// are known nothing is left to do above: whoever needs a node needs all that it needs.
+// dependents returns, by node, the first bad outputs that need it, at most limit. A node that has reached the limit is
+// not visited again, since the nodes that it needs have reached it too.
 func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	needs := make(map[string][]string, len(w.order))
 	for _, id := range w.order {
@@ -325,7 +324,7 @@ func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	return out
 }
 
-// needs returns the nodes behind the links of a node.
+// needs returns the nodes that a node reads.
 func (w *walk) needs(id string) []string {
 	n, ok := w.g.byID[id]
 	if !ok {
@@ -342,7 +341,7 @@ func (w *walk) needs(id string) []string {
 	return ids
 }
 
-// reachable is the set of nodes that the given ones need, themselves included.
+// reachable is the set of the given nodes and all nodes that they need.
 func (w *walk) reachable(ids []string) map[string]bool {
 	seen := map[string]bool{}
 	for pending := slices.Clone(ids); len(pending) > 0; {

@@ -188,7 +188,7 @@ func TestCustomValidation(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestFilesThatCannotBeReadVoidTheVerdict(t *testing.T) {
+func TestAFileLookupThatFailsFailsTheValidation(t *testing.T) {
 	t.Parallel()
 	down := fault.New(fault.Unavailable, "", "the database is away")
 	v := graph.Validator{Classes: classes(t)}
@@ -212,7 +212,7 @@ func TestFilesOfAFolderAreOptions(t *testing.T) {
 	require.Equal(t, "file: 'b.png' not in ['a.png']", e.NodeErrors[0].Errors[0].Details)
 }
 
-// counted counts the looks at files.
+// counted counts the lookups of files.
 type counted struct {
 	shelf
 	looks *int
@@ -228,7 +228,7 @@ func (c counted) List(ctx context.Context, folder node.Folder, limit int) ([]str
 	return c.shelf.List(ctx, folder, limit)
 }
 
-func TestEachFileIsLookedAtOnce(t *testing.T) {
+func TestEachFileIsLookedUpOnce(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString(`{"0":{"class_type":"Offer","inputs":{"file":"a.png"}}`)
@@ -337,9 +337,8 @@ func TestManyFailingOutputsStayBounded(t *testing.T) {
 	require.Len(t, e.NodeErrors[0].DependentOutputs, 100)
 }
 
-// TestHostileCyclesAreRefusedQuickly has a long path from which thousands of links lead back to
-// places on it, so that the cycles together are as long as the graph squared, and outputs that enter
-// it at every place.
+// TestHostileCyclesAreRefusedQuickly has a long path with thousands of links back into it, so that the total length of
+// the cycles is quadratic in the size of the graph, and an output for every node of the path.
 func TestHostileCyclesAreRefusedQuickly(t *testing.T) {
 	t.Parallel()
 	const n = 1600
@@ -356,7 +355,7 @@ func TestHostileCyclesAreRefusedQuickly(t *testing.T) {
 	b.WriteString("}")
 	started := time.Now()
 	e := refused(t, b.String())
-	require.Less(t, time.Since(started), time.Minute) // a tenth of a second, on a machine that has nothing else to do
+	require.Less(t, time.Since(started), time.Minute) // a tenth of a second on an idle machine
 	require.Less(t, len(toJSON(t, e)), 4<<20)
 	require.NotEmpty(t, e.NodeErrors)
 	dependents := 0
@@ -385,7 +384,7 @@ func TestHugeValuesAreNotEchoed(t *testing.T) {
 	require.True(t, json.Valid([]byte(toJSON(t, e))))
 }
 
-func TestBoundsThemselvesAreAllowed(t *testing.T) {
+func TestBoundsAreInclusive(t *testing.T) {
 	t.Parallel()
 	for _, inputs := range []string{`{"int":1,"float":-1}`, `{"int":10,"float":1.5}`, `{"int":10.9}`} {
 		_, err := validate(t, `{"1":{"class_type":"Set","inputs":`+inputs+`}}`)
