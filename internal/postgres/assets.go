@@ -86,7 +86,7 @@ const assetPage = 100
 
 // fold reads an asset's state from its stream, as db sees it.
 func (s *Assets) fold(ctx context.Context, db Queryer, id asset.ID) (asset.Asset, error) {
-	return eventlog.Fold(s.events.registry, eventlog.Read(ctx, StreamsOf(db), id.Stream(), 0), asset.Asset{}, asset.Fold)
+	return eventlog.Fold(s.events.Types(), eventlog.Read(ctx, StreamsOf(db), id.Stream(), 0), asset.Asset{}, asset.Fold)
 }
 
 // heldByJob is true of a file that an unfinished job needs.

@@ -217,7 +217,7 @@ func unknown(err error) error {
 // taken names the failure of an id that its owner chose.
 func taken(err error, id asset.ID) error {
 	var pg *pgconn.PgError
-	if id != "" && errors.As(err, &pg) && (pg.Code == uniqueViolation || pg.Code == eventsRefused) {
+	if id != "" && errors.As(err, &pg) && (pg.Code == uniqueViolation || isRefused(err)) {
 		return fault.Wrap(err, fault.Conflict, "asset_id_taken", "the id %s is in use, or was", id)
 	}
 	return err
@@ -236,7 +236,7 @@ func (m making) made(s *Assets) (asset.Made, error) {
 	state := m.before
 	if m.facts != nil {
 		var err error
-		if state, err = eventlog.Fold(s.events.registry, eventlog.All(m.facts.recorded()), state, asset.Fold); err != nil {
+		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.facts.recorded()), state, asset.Fold); err != nil {
 			return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 		}
 	}
@@ -329,10 +329,10 @@ func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.M
 
 // foldOn folds the facts read so far and reads what a first page leaves out.
 func (s *Assets) foldOn(ctx context.Context, db Queryer, h history) (asset.Asset, error) {
-	state, err := eventlog.Fold(s.events.registry, eventlog.All(h.facts), asset.Asset{}, asset.Fold)
+	state, err := eventlog.Fold(s.events.Types(), eventlog.All(h.facts), asset.Asset{}, asset.Fold)
 	if err != nil || len(h.facts) < assetPage {
 		return state, err
 	}
 	rest := eventlog.Read(ctx, StreamsOf(db), h.id.Stream(), state.Version)
-	return eventlog.Fold(s.events.registry, rest, state, asset.Fold)
+	return eventlog.Fold(s.events.Types(), rest, state, asset.Fold)
 }

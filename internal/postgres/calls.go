@@ -41,6 +41,13 @@ type callLane struct {
 	metered                  bool // the account has a credit ledger
 }
 
+const (
+	// firstCallRun is the number of a call's first run.
+	firstCallRun = 1
+	// callsFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
+	callsFullRetry = 5 * time.Second
+)
+
 const lockCallLane = `insert into call_lanes (account) values ($1)
 	on conflict (account) do update set parked = call_lanes.parked
 	returning in_flight, costly, parked, committed, spent, exists (select from credit_balances where account = $1)`
@@ -146,7 +153,7 @@ func parkable(l callLane, n call.NewCall, refused *call.Refusal) error {
 		return refused
 	case l.parked >= n.Limits.Backlog:
 		r := call.Refuse(429, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.parked)
-		r.RetryAfter = int(queueFullRetry / time.Second)
+		r.RetryAfter = int(callsFullRetry / time.Second)
 		return r
 	}
 	return nil
@@ -203,7 +210,7 @@ func (s *Calls) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []o
 		q.Queue(`update call_lanes set parked = parked + 1 where account = $1`, n.Account)
 		return nil
 	}
-	return queueCallSlot(q, n.ID, n.Account, firstRun, n.Fact.Held, n.Costly, payload)
+	return queueCallSlot(q, n.ID, n.Account, firstCallRun, n.Fact.Held, n.Costly, payload)
 }
 
 // admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
@@ -252,7 +259,7 @@ func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
 }
 
 func callAdmission(id call.ID) eventlog.Event {
-	return eventlog.Event{ID: call.FactID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
+	return eventlog.Event{ID: call.FactID(id, firstCallRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstCallRun}}
 }
 
 // queueWindows counts the call against each allowance, and refuses when one is used up; the count
@@ -329,7 +336,7 @@ func (s *Calls) fold(_ call.ID, recorded []eventlog.Recorded) (call.Call, error)
 		if _, ok := call.IDOfStream(rec.Stream); !ok {
 			continue // of the ledger, recorded with it
 		}
-		data, err := s.events.registry.DecodeKnown(rec)
+		data, err := s.events.Types().DecodeKnown(rec)
 		if err != nil {
 			return call.Call{}, err
 		}

@@ -170,7 +170,7 @@ func (s *Calls) admitParked(ctx context.Context, db querier, q *pgx.Batch, accou
 		l.enter(p.held, p.costly)
 		q.Queue(`delete from call_queue where call_id = $1`, p.id)
 		q.Queue(`update call_lanes set parked = parked - 1 where account = $1`, account)
-		intents = append(intents, queueCallSlot(q, p.id, account, firstRun, p.held, p.costly, p.payload)...)
+		intents = append(intents, queueCallSlot(q, p.id, account, firstCallRun, p.held, p.costly, p.payload)...)
 		appends = append(appends, eventlog.Append{
 			Stream: p.id.Stream(), Account: account, Expected: eventlog.AnyVersion,
 			Events: []eventlog.Event{callAdmission(p.id)}, Meta: eventlog.Meta{Actor: "admission"},

@@ -17,11 +17,6 @@ func (c *Credits) Balance(ctx context.Context, account string) (credit.Balance, 
 	return readBalance(ctx, c.pool, `select true, granted, available, held, settled from credit_balances where account = $1`, account)
 }
 
-// rowQueryer is a pool or a transaction.
-type rowQueryer interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 func readBalance(ctx context.Context, db rowQueryer, query, account string) (credit.Balance, error) {
 	var b credit.Balance
 	err := db.QueryRow(ctx, query, account).Scan(&b.Metered, &b.Granted, &b.Available, &b.Held, &b.Settled)
@@ -38,7 +33,7 @@ func (c *Credits) Fold(ctx context.Context, account string) (credit.Ledger, erro
 
 func (c *Credits) fold(ctx context.Context, db Queryer, account string) (credit.Ledger, error) {
 	recorded := eventlog.Read(ctx, StreamsOf(db), credit.Stream(account), 0)
-	l, err := eventlog.Fold(c.events.registry, recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {
+	l, err := eventlog.Fold(c.events.Types(), recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {
 		l.Apply(rec, data)
 		return l
 	})
@@ -79,7 +74,7 @@ func (c *Credits) knowsLedger(ctx context.Context, db Queryer, account string) e
 		if err != nil {
 			return err
 		}
-		if !c.events.registry.Knows(rec.Type) {
+		if !c.events.Types().Knows(rec.Type) {
 			return fault.Wrap(eventlog.ErrUnknownType, fault.Unavailable, "unknown_event_type",
 				"event %d of the ledger has the type %s, which a newer version of Millrace wrote: rebuild the ledger with that version", rec.Version, rec.Type)
 		}

@@ -20,6 +20,7 @@ const (
 	uniqueViolation = "23505"
 	diskFull        = "53100"
 	readOnly        = "25006" // a standby that was not promoted yet, or a primary that was taken out of service
+	storageExceeded = "MR037" // of the function within_storage: an account would keep more bytes than it may
 )
 
 // databaseRetry is what a client is told to wait while the database is away: a restart takes seconds.

@@ -32,11 +32,6 @@ func NewEventStore(pool *pgxpool.Pool, registry *eventlog.Registry, wake *Wake) 
 	return &EventStore{pool: pool, registry: registry, wake: wake}
 }
 
-// Queryer runs one statement: a transaction, a connection or the pool.
-type Queryer interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // Wake tells subscribers of this and other processes that there are new events. Whoever
 // appends in a transaction of their own calls it after commit; Append calls it itself.
 func (s *EventStore) Wake() { s.wake.Signal() }

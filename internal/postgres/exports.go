@@ -125,7 +125,7 @@ func ends(fact any) bool {
 
 // fold reads an export of the account from its stream, as db sees it.
 func (s *Exports) fold(ctx context.Context, db Queryer, account string, id export.ID) (export.Export, error) {
-	state, err := eventlog.Fold(s.events.registry, eventlog.Read(ctx, StreamsOf(db), id.Stream(), 0), export.Export{}, export.Fold)
+	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, StreamsOf(db), id.Stream(), 0), export.Export{}, export.Fold)
 	if err != nil {
 		return export.Export{}, err
 	}

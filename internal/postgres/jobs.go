@@ -77,13 +77,6 @@ func (l lane) refusal(b job.Bounds, hold int64) error {
 	return nil
 }
 
-// querier is a transaction or a connection that is in one.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-}
-
 // queueEnter locks the account's lane and advances its counter by step.
 func queueEnter(q *pgx.Batch, account string, step int, l *lane) {
 	q.Queue(lockLane, account, step).QueryRow(func(row pgx.Row) error {
@@ -118,7 +111,7 @@ func (s *Jobs) Submit(ctx context.Context, n job.NewJob) (out job.Admission, err
 // admission is what an earlier attempt decided of a job.
 func (s *Jobs) admission(ctx context.Context, id job.ID) (job.Admission, error) {
 	s.events.Wake()
-	state, err := eventlog.Fold(s.events.registry, eventlog.Read(ctx, s.events, id.Stream(), 0), job.Job{}, job.Fold)
+	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, s.events, id.Stream(), 0), job.Job{}, job.Fold)
 	return job.Admission{Job: state}, err
 }
 
@@ -211,15 +204,6 @@ const firstRun = 1
 func queueSlot(batch *pgx.Batch, id job.ID, account string, run int) {
 	batch.Queue(`insert into job_slots (job_id, account, run) values ($1, $2, $3)`, id, account, run)
 	batch.Queue(`update job_lanes set running = running + 1 where account = $1`, account)
-}
-
-func queueIntents(batch *pgx.Batch, intents []outbox.Intent) {
-	for i := range intents {
-		in := &intents[i]
-		batch.Queue(putIntent, in.WorkflowID, in.Kind, in.Payload, grace).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&in.ID)
-		})
-	}
 }
 
 func startIntent(id job.ID, account string, run int) outbox.Intent {
@@ -369,7 +353,7 @@ func (s *Jobs) admit(ctx context.Context, db querier, q *pgx.Batch, account stri
 
 // fold applies freshly recorded events to a state.
 func (s *Jobs) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {
-	return eventlog.Fold(s.events.registry, eventlog.All(recorded), j, job.Fold)
+	return eventlog.Fold(s.events.Types(), eventlog.All(recorded), j, job.Fold)
 }
 
 // run executes a batch and returns its first error.

@@ -45,7 +45,7 @@ func (s *Jobs) charge(ctx context.Context, db querier, l lane, e job.Ending) ([]
 // bill adds up the facts of a run: those in the log and those that its end brings along.
 func (s *Jobs) bill(ctx context.Context, db querier, e job.Ending) (job.Bill, error) {
 	recorded := eventlog.Read(ctx, StreamsOf(db), e.ID.Stream(), 0)
-	bill, err := eventlog.Fold(s.events.registry, recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {
+	bill, err := eventlog.Fold(s.events.Types(), recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {
 		bill.Add(e.Run, data)
 		return bill
 	})

@@ -75,3 +75,12 @@ func (o *Outbox) Retry(ctx context.Context, id int64, delay time.Duration, cause
 		where id = $1`, id, delay, cause)
 	return err
 }
+
+func queueIntents(batch *pgx.Batch, intents []outbox.Intent) {
+	for i := range intents {
+		in := &intents[i]
+		batch.Queue(putIntent, in.WorkflowID, in.Kind, in.Payload, grace).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&in.ID)
+		})
+	}
+}

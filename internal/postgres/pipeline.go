@@ -1,14 +1,11 @@
 package postgres
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
@@ -20,47 +17,6 @@ const eventsRefused = "MR001"
 func isRefused(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == eventsRefused
-}
-
-// inTwoTrips is a transaction in two round trips: look is sent behind BEGIN, and what it returned
-// decides what is written, which is sent before COMMIT. While an account's lane is locked, every
-// round trip is one that its other jobs wait for. The statements of write must fail when they did
-// not do what they should, since nobody looks before the commit.
-func inTwoTrips(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), write func(querier, *pgx.Batch) error) error {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release() // which closes a connection whose transaction is still open
-	if err := trips(ctx, conn, look, write); err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if conn.Conn().PgConn().TxStatus() != 'I' {
-			_, _ = conn.Exec(undo, "rollback") // else the release closes the connection, which does the same
-		}
-		return err
-	}
-	return nil
-}
-
-func trips(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write func(querier, *pgx.Batch) error) error {
-	first, second := &pgx.Batch{}, &pgx.Batch{}
-	first.Queue("begin")
-	look(first)
-	if err := conn.SendBatch(ctx, first).Close(); err != nil {
-		return err
-	}
-	if err := write(conn, second); err != nil {
-		return err
-	}
-	second.Queue("commit")
-	if err := conn.SendBatch(ctx, second).Close(); err != nil {
-		if conn.Conn().IsClosed() { // the commit may have come through
-			return &uncertainError{err}
-		}
-		return err
-	}
-	return nil
 }
 
 // appending is an append that was queued in a batch. Its result is known when the batch is closed.

@@ -12,9 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
-// storageExceeded is the SQLSTATE of within_storage, see 0037_account_storage.sql.
-const storageExceeded = "MR037"
-
 // Storage knows how many bytes accounts keep and may keep. A nil Storage sets no limit.
 type Storage struct {
 	pool     *pgxpool.Pool

@@ -148,18 +148,6 @@ func closeConn(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(ctx) // the connection is gone either way
 }
 
-// pause waits for d or the end of ctx, whose error it returns.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 const (
 	firstRetry = 50 * time.Millisecond // a restarted local server is back in tenths of a second
 	lastRetry  = 2 * time.Second

@@ -5,13 +5,70 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
+
+// Queryer runs one statement: a transaction, a connection or the pool.
+type Queryer interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// querier is a transaction or a connection that is in one.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// rowQueryer is a pool or a transaction.
+type rowQueryer interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// inTwoTrips is a transaction in two round trips: look is sent behind BEGIN, and what it returned
+// decides what is written, which is sent before COMMIT. While an account's lane is locked, every
+// round trip is one that its other jobs wait for. The statements of write must fail when they did
+// not do what they should, since nobody looks before the commit.
+func inTwoTrips(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), write func(querier, *pgx.Batch) error) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release() // which closes a connection whose transaction is still open
+	if err := trips(ctx, conn, look, write); err != nil {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if conn.Conn().PgConn().TxStatus() != 'I' {
+			_, _ = conn.Exec(undo, "rollback") // else the release closes the connection, which does the same
+		}
+		return err
+	}
+	return nil
+}
+
+func trips(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write func(querier, *pgx.Batch) error) error {
+	first, second := &pgx.Batch{}, &pgx.Batch{}
+	first.Queue("begin")
+	look(first)
+	if err := conn.SendBatch(ctx, first).Close(); err != nil {
+		return err
+	}
+	if err := write(conn, second); err != nil {
+		return err
+	}
+	second.Queue("commit")
+	if err := conn.SendBatch(ctx, second).Close(); err != nil {
+		if conn.Conn().IsClosed() { // the commit may have come through
+			return &uncertainError{err}
+		}
+		return err
+	}
+	return nil
+}
 
 // uncertainError is the failure of a transaction whose commit was sent and not answered: it may have been
 // committed.
@@ -65,33 +122,6 @@ const (
 	lastAsk     = time.Second
 )
 
-// untilKnown makes an attempt at a transaction that records a fact under the id first. When it is not known
-// whether that was committed, it attempts it again, until it is: the client would be told of a failure, do it
-// again itself, and have it done twice, or be told that its key was used. recorded says that an earlier attempt
-// was committed after all.
-//
-// The first statement of an attempt waits for the locks of those before it, and an attempt behind one that
-// was committed is refused: then the log says by which.
-func (s *EventStore) untilKnown(ctx context.Context, first uuid.UUID, attempt func(context.Context) error) (recorded bool, err error) {
-	again := false
-	err = untilAnswered(ctx, func(ctx context.Context) error {
-		err := attempt(ctx)
-		if err == nil || !again {
-			again = true
-			return err
-		}
-		known, failed := s.has(ctx, first)
-		if failed != nil {
-			return &uncertainError{errors.Join(err, failed)}
-		}
-		if recorded = known; recorded {
-			return nil
-		}
-		return err
-	})
-	return recorded, err
-}
-
 // untilAnswered makes an attempt at what means nothing more when it is done twice. When it is not known whether it
 // was done, it is attempted again, until that is. Left unknown, the error is that of the first attempt.
 func untilAnswered(ctx context.Context, attempt func(context.Context) error) error {
@@ -114,8 +144,14 @@ func untilAnswered(ctx context.Context, attempt func(context.Context) error) err
 	}
 }
 
-// has reports whether a fact is recorded.
-func (s *EventStore) has(ctx context.Context, id uuid.UUID) (known bool, err error) {
-	err = s.pool.QueryRow(ctx, `select exists (select from events where id = $1)`, id).Scan(&known)
-	return known, classify(err, "look for a fact")
+// pause waits for d or the end of ctx, whose error it returns.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
