@@ -33,6 +33,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
@@ -99,8 +103,8 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, stored.Close()) })
 	blobs := wrap(stored)
-	events := postgres.NewEventStore(pool, registry, nil)
-	h.files = files.New(postgres.NewFiles(pool, events), blobs, files.Options{})
+	events := eventstore.New(pool, registry, nil)
+	h.files = files.New(assetstore.NewFiles(pool, events), blobs, files.Options{})
 	links, err := signedurl.New([]signedurl.Key{{ID: "1", Secret: bytes.Repeat([]byte{7}, 32)}},
 		signedurl.Options{Now: func() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }})
 	require.NoError(t, err)
@@ -110,8 +114,8 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	opts.Mode = account.ModeKeys
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
-		Files: h.files, Grants: links, Assets: asset.NewService(postgres.NewAssets(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: postgres.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: postgres.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Logger: slog.New(slog.DiscardHandler),
+		Files: h.files, Grants: links, Assets: asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: jobstore.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Halted is a stream that a projection could not fold: its later events are held back, in the
@@ -87,7 +88,7 @@ func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
 		return err
 	}
 	for {
-		events, err := postgres.ReadStream(ctx, tx, stream, version, batchLimit)
+		events, err := eventstore.ReadStream(ctx, tx, stream, version, batchLimit)
 		if err != nil {
 			return err
 		}

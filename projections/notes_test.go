@@ -15,7 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -76,9 +76,9 @@ type system struct {
 
 // part is the log's parts of one process; stop ends them.
 type part struct {
-	store       *postgres.EventStore
-	tail        *postgres.Tailer
-	checkpoints *postgres.Checkpoints
+	store       *eventstore.Store
+	tail        *eventstore.Tailer
+	checkpoints *eventstore.Checkpoints
 	stop        func()
 }
 
@@ -96,11 +96,11 @@ func newSystem(t testing.TB) *system {
 func (s *system) process(t testing.TB) *part {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	wake := postgres.NewWake(s.dsn, quiet)
+	wake := eventstore.NewWake(s.dsn, quiet)
 	p := &part{
-		store:       postgres.NewEventStore(s.pool, eventlogtest.Registry(t), wake),
-		tail:        postgres.NewTailer(s.pool, s.dsn, wake, postgres.TailerOptions{}),
-		checkpoints: postgres.NewCheckpoints(s.pool, s.dsn, quiet),
+		store:       eventstore.New(s.pool, eventlogtest.Registry(t), wake),
+		tail:        eventstore.NewTailer(s.pool, s.dsn, wake, eventstore.TailerOptions{}),
+		checkpoints: eventstore.NewCheckpoints(s.pool, s.dsn, quiet),
 	}
 	p.stop = projectiontest.Background(t, wake.Run, p.tail.Run, p.checkpoints.Run)
 	return p

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Projection folds events into the rows of one view.
@@ -71,7 +72,7 @@ var errDeposed = errors.New("another runner has moved the checkpoint")
 // the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
 // Rebuild out.
 func advance(ctx context.Context, tx pgx.Tx, name string, from, to int64) (map[string]int64, error) {
-	err := postgres.SaveCheckpoint(ctx, tx, name, from, to)
+	err := eventstore.SaveCheckpoint(ctx, tx, name, from, to)
 	if fault.Is(err, fault.Conflict) {
 		return nil, fmt.Errorf("%s: %w: %w", name, errDeposed, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // shadow is a second copy of a view, in a schema of its own, folded from the start of the log
@@ -190,7 +191,7 @@ func (s *shadow) passed(events []eventlog.Recorded, upTo int64) {
 }
 
 func (s *shadow) read(ctx context.Context, db postgres.Queryer, upTo int64) ([]eventlog.Recorded, error) {
-	return postgres.ReadLog(ctx, db, s.position, upTo, page)
+	return eventstore.ReadLog(ctx, db, s.position, upTo, page)
 }
 
 // fold applies a page in a transaction of its own; a page with a failing event again, carefully.

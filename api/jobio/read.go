@@ -46,7 +46,7 @@ func QueuePosition(ctx context.Context, queue Queue, j job.Job) (*int64, error) 
 	return &ahead, nil
 }
 
-// Steps knows how far running nodes are within themselves; postgres.Progress is it.
+// Steps knows how far running nodes are within themselves; livestore.Progress is it.
 type Steps interface {
 	Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error)
 }

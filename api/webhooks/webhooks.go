@@ -28,7 +28,7 @@ type Commands interface {
 	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
 }
 
-// DeliveryReader reads what became of messages; postgres.Webhooks is it.
+// DeliveryReader reads what became of messages; webhookstore.Store is it.
 type DeliveryReader interface {
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
 	Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 const typeMeasured = "bench.measured.v1"
@@ -27,10 +28,10 @@ type measuredV1 struct {
 // process is what one process of the program has of the log.
 type process struct {
 	pool        *pgxpool.Pool
-	wake        *postgres.Wake
-	store       *postgres.EventStore
-	tail        *postgres.Tailer
-	checkpoints *postgres.Checkpoints
+	wake        *eventstore.Wake
+	store       *eventstore.Store
+	tail        *eventstore.Tailer
+	checkpoints *eventstore.Checkpoints
 
 	cancels []context.CancelFunc
 	tasks   sync.WaitGroup
@@ -46,10 +47,10 @@ func open(ctx context.Context, dsn string, conns int) (*process, error) {
 		return nil, err
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	p := &process{pool: pool, wake: postgres.NewWake(dsn, quiet)}
-	p.store = postgres.NewEventStore(pool, registry, p.wake)
-	p.tail = postgres.NewTailer(pool, dsn, p.wake, postgres.TailerOptions{})
-	p.checkpoints = postgres.NewCheckpoints(pool, dsn, quiet)
+	p := &process{pool: pool, wake: eventstore.NewWake(dsn, quiet)}
+	p.store = eventstore.New(pool, registry, p.wake)
+	p.tail = eventstore.NewTailer(pool, dsn, p.wake, eventstore.TailerOptions{})
+	p.checkpoints = eventstore.NewCheckpoints(pool, dsn, quiet)
 	return p, nil
 }
 

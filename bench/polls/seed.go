@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // seed appends the whole life of finished jobs to the log and waits until the view has them.
@@ -25,7 +26,7 @@ func seed(ctx context.Context, dsn string, count int) error {
 		return err
 	}
 	defer pool.Close()
-	store := postgres.NewEventStore(pool, types, nil)
+	store := eventstore.New(pool, types, nil)
 	const batch = 200
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
@@ -74,7 +75,7 @@ func life(id job.ID, number float64) eventlog.Append {
 }
 
 // folded waits until all that follows the log has come to its end, so that none of it is measured.
-func folded(ctx context.Context, pool *pgxpool.Pool, store *postgres.EventStore) error {
+func folded(ctx context.Context, pool *pgxpool.Pool, store *eventstore.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	head, err := store.Head(ctx)

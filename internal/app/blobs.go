@@ -16,7 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
@@ -32,7 +32,7 @@ func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
 	}
 	return bucket.Open(ctx, bucket.Options{
 		Endpoint: b.Endpoint, Region: b.Region, Bucket: b.Name, Prefix: b.Prefix, AccessKey: b.AccessKey, SecretKey: b.SecretKey,
-		Insecure: b.Insecure, Spool: filepath.Join(in.cfg.DataDir, "spool"), Locks: postgres.NewBlobLocks(in.pool), Log: in.log,
+		Insecure: b.Insecure, Spool: filepath.Join(in.cfg.DataDir, "spool"), Locks: assetstore.NewBlobLocks(in.pool), Log: in.log,
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/export"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/worker"
@@ -21,8 +21,8 @@ func (in *Instance) chooser() export.Chooser {
 	}
 }
 
-func (in *Instance) exports() *postgres.Exports {
-	return postgres.NewExports(in.pool, in.events, in.storage)
+func (in *Instance) exports() *assetstore.Exports {
+	return assetstore.NewExports(in.pool, in.events, in.storage)
 }
 
 // exportService accepts exports.

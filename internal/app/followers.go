@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/operate/views"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections"
 )
 
@@ -15,7 +15,7 @@ const workflowTasks = enums.TASK_QUEUE_TYPE_WORKFLOW
 
 // startProjector keeps the views up to date.
 func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {
-	checkpoints := postgres.NewCheckpoints(in.pool, in.cfg.DatabaseURL, in.log)
+	checkpoints := eventstore.NewCheckpoints(in.pool, in.cfg.DatabaseURL, in.log)
 	group.Go(func() error { return checkpoints.Run(ctx) })
 	group.Go(func() error {
 		all, err := views.Followers(in.cfg.PublicURL)

@@ -24,7 +24,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	"github.com/millrace-dev/millrace/internal/web/editor"
@@ -87,18 +91,18 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
-		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: postgres.NewProgress(in.pool),
-		Assets:    asset.NewService(postgres.NewAssets(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
-		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: postgres.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
+		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: livestore.NewProgress(in.pool),
+		Assets:    asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Kicker: in.relay, Retention: in.cfg.AssetRetention}),
+		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports:   in.exportService(),
 		Logs:      job.Logs{Events: in.events, Registry: in.types},
 		History:   past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage:   in.storage,
-		Userdata:  userdata.Service{Store: postgres.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
+		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
 		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
 		Editor:    page,
 		Router:    models,
-		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: postgres.NewWebhooks(in.pool, in.events)},
+		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},
 		Readiness: readiness{in}, Space: readiness{in}, Logger: in.log,
 	}, api.Options{
 		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(), AllowedOrigins: in.cfg.Origins,

@@ -28,6 +28,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
@@ -44,10 +50,10 @@ type Instance struct {
 	name     string // of this process in facts
 	pool     *pgxpool.Pool
 	types    *eventlog.Registry
-	wake     *postgres.Wake
-	tail     *postgres.Tailer
-	events   *postgres.EventStore
-	jobs     *postgres.Jobs
+	wake     *eventstore.Wake
+	tail     *eventstore.Tailer
+	events   *eventstore.Store
+	jobs     *jobstore.Store
 	key      *secret.Key
 	blobs    blob.Store
 	values   blob.Store
@@ -61,12 +67,12 @@ type Instance struct {
 	traces   *telemetry.Provider // nil: nothing is exported
 	catalog  *catalog.Catalog
 	verifier *webtoken.Verifier // of tokens; nil until one is needed
-	credits  *postgres.Credits
-	calls    *postgres.Calls
+	credits  *accountstore.Credits
+	calls    *callstore.Store
 	models   *activities.Models // nil in a process that does not work
 	service  *call.Service      // nil in a process that neither serves nor works
 	sent     webhook.Counts
-	storage  *postgres.Storage
+	storage  *accountstore.Storage
 }
 
 // Open connects the parts. Nothing runs yet.
@@ -95,12 +101,12 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence}); err != nil {
 		return err
 	}
-	in.wake = postgres.NewWake(in.cfg.DatabaseURL, in.log)
-	in.tail = postgres.NewTailer(in.pool, in.cfg.DatabaseURL, in.wake, postgres.TailerOptions{Log: in.log})
-	in.events = postgres.NewEventStore(in.pool, in.types, in.wake)
-	in.jobs = postgres.NewJobs(in.pool, in.events)
-	in.storage = postgres.NewStorage(in.pool, in.cfg.AccountLimit)
-	in.tiers.Accounts = postgres.NewAccounts(in.pool).Account
+	in.wake = eventstore.NewWake(in.cfg.DatabaseURL, in.log)
+	in.tail = eventstore.NewTailer(in.pool, in.cfg.DatabaseURL, in.wake, eventstore.TailerOptions{Log: in.log})
+	in.events = eventstore.New(in.pool, in.types, in.wake)
+	in.jobs = jobstore.New(in.pool, in.events)
+	in.storage = accountstore.NewStorage(in.pool, in.cfg.AccountLimit)
+	in.tiers.Accounts = accountstore.New(in.pool).Account
 	return nil
 }
 
@@ -121,7 +127,7 @@ func (in *Instance) openStores(ctx context.Context) (err error) {
 	if in.values, err = disk.Open(ctx, valueDir(in.cfg), disk.Options{Log: in.log}); err != nil {
 		return err
 	}
-	in.files = files.New(postgres.NewFiles(in.pool, in.events).Within(in.storage), in.blobs, files.Options{
+	in.files = files.New(assetstore.NewFiles(in.pool, in.events).Within(in.storage), in.blobs, files.Options{
 		InputRetention: in.cfg.AssetRetention, OutputRetention: job.OutputRetention(in.cfg.JobRetention),
 	})
 	tool, err := ffmpeg.Find(in.cfg.FFmpeg)
@@ -163,7 +169,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if in.traces != nil {
 		carry.traced = in.traced
 	}
-	in.relay = outbox.NewRelay(postgres.NewOutbox(in.pool), carry, in.log, outbox.Options{})
+	in.relay = outbox.NewRelay(outboxstore.New(in.pool), carry, in.log, outbox.Options{})
 	return nil
 }
 
@@ -207,7 +213,7 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, Marks: postgres.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/stream/peer"
 )
@@ -28,7 +28,7 @@ func (in *Instance) openBus(ctx context.Context, group *errgroup.Group) error {
 		}
 		inner = bus
 	}
-	recorder := stream.NewRecorder(inner, postgres.NewProgress(in.pool), in.log)
+	recorder := stream.NewRecorder(inner, livestore.NewProgress(in.pool), in.log)
 	group.Go(func() error { return ignoreStop(recorder.Run(ctx)) })
 	in.bus = recorder
 	return nil
@@ -50,7 +50,7 @@ func (in *Instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer
 	if in.has(API) {
 		opts.Interest = in.hub
 	}
-	bus, err := peer.New(postgres.NewReplicas(in.pool), opts)
+	bus, err := peer.New(livestore.NewReplicas(in.pool), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/projections"
 )
 
@@ -71,7 +72,7 @@ func (s standSource) Stand(ctx context.Context) (metrics.Stand, error) {
 		}
 		st.Lags[p.Name()], st.Halted[p.Name()] = max(0, st.Head-position), 0
 	}
-	told, err := postgres.NewWebhooks(s.in.pool, s.in.events).Stand(ctx)
+	told, err := webhookstore.New(s.in.pool, s.in.events).State(ctx)
 	if err != nil {
 		return st, err
 	}

@@ -18,7 +18,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/provider"
 	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/outbound"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/worker"
 )
@@ -32,8 +34,8 @@ func (in *Instance) openModels(context.Context) (err error) {
 	if err := in.extendClasses(in.catalog.Snapshot()); err != nil {
 		return err
 	}
-	in.credits = postgres.NewCredits(in.pool, in.events)
-	in.calls = postgres.NewCalls(in.pool, in.events, in.credits)
+	in.credits = accountstore.NewCredits(in.pool, in.events)
+	in.calls = callstore.New(in.pool, in.events, in.credits)
 	return nil
 }
 
@@ -71,7 +73,7 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 }
 
 // funds tells whether an account can pay at all.
-type funds struct{ credits *postgres.Credits }
+type funds struct{ credits *accountstore.Credits }
 
 // Funded implements call.Credits.
 func (f funds) Funded(ctx context.Context, account string) (bool, error) {
@@ -128,7 +130,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 		return nil, err
 	}
 	return &router.Hosting{
-		Catalog: in.catalog, Fetch: internet, Blobs: in.blobs, Assets: postgres.NewAssets(in.pool, in.events),
+		Catalog: in.catalog, Fetch: internet, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
 		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Kick, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
 	}, nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
 // nodeCache is what nodes of earlier jobs gave, nil where none is to be kept.
@@ -17,7 +17,7 @@ func (in *Instance) nodeCache() *nodecache.Cache {
 		return nil
 	}
 	return &nodecache.Cache{
-		Store: postgres.NewNodeCache(in.pool), Bytes: in.cfg.NodeCache, Age: in.cfg.CacheAge, From: in.cfg.CacheFrom,
+		Store: jobstore.NewNodeCache(in.pool), Bytes: in.cfg.NodeCache, Age: in.cfg.CacheAge, From: in.cfg.CacheFrom,
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
@@ -97,8 +98,8 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Jobs: ops, JobsTold: jobs, Replays: jobs,
 		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallsTold: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
 		Assets: assets.Service{Pool: in.pool}, AssetsTold: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor: servedDoctor{in}, Queues: postgres.NewQueues(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: events.Service{Pool: in.pool, Registry: in.types},
-		Accounts: accounts.Service{Store: postgres.NewAccounts(in.pool), Events: in.events, Credits: postgres.NewCredits(in.pool, in.events), Subscriptions: postgres.NewSubscriptions(in.pool, in.events), Storage: in.storage},
+		Doctor: servedDoctor{in}, Queues: accountstore.NewGates(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Accounts: accounts.Service{Store: accountstore.New(in.pool), Events: in.events, Credits: accountstore.NewCredits(in.pool, in.events), Subscriptions: accountstore.NewSubscriptions(in.pool, in.events), Storage: in.storage},
 	}, in.cfg.AdminToken)
 }
 
@@ -113,6 +114,6 @@ func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
 		return nil, err
 	}
 	return &operatewebhooks.Service{
-		Endpoints: service, Store: postgres.NewWebhooks(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types), Accounts: postgres.NewAccounts(in.pool),
+		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types), Accounts: accountstore.New(in.pool),
 	}, nil
 }

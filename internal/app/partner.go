@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/partner"
 	"github.com/millrace-dev/millrace/internal/outbound"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
@@ -95,7 +95,7 @@ func identified(ctx context.Context, auth edge.Authenticator, owner, credential 
 
 // jobCredentials opens the credentials of running jobs. They stay within one call.
 type jobCredentials struct {
-	jobs   *postgres.Jobs
+	jobs   *jobstore.Store
 	sealer *secret.Sealer
 	auth   edge.Authenticator
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/router"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
@@ -44,7 +44,7 @@ func (in *Instance) tokens() (edge.Authenticator, error) {
 	}
 	opts := in.cfg.Tokens.Options()
 	opts.Log = in.log
-	var accounts webtoken.Accounts = postgres.NewTokenAccounts(in.pool, in.events, in.cfg.Tokens.Create)
+	var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.cfg.Tokens.Create)
 	if in.cfg.Auth != account.ModeKeys {
 		accounts = onlyLocal{}
 	}
@@ -69,7 +69,7 @@ func (onlyLocal) AccountOf(_ context.Context, n account.Named) (account.Account,
 
 // keysOrTokens checks the credentials of accounts: API keys, and tokens where any are accepted.
 func (in *Instance) keysOrTokens() (edge.Authenticator, error) {
-	keys := account.NewKeys(postgres.NewAccounts(in.pool))
+	keys := account.NewKeys(accountstore.New(in.pool))
 	tokens, err := in.tokens()
 	if err != nil || tokens == nil {
 		return keys, err

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 	"github.com/millrace-dev/millrace/internal/outbound"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
@@ -21,7 +21,7 @@ func (in *Instance) webhookService() (*webhook.Service, error) {
 		return nil, err
 	}
 	return webhook.NewService(webhook.Deps{
-		Books: webhooks.NewReader(in.pool, in.types), Store: postgres.NewWebhooks(in.pool, in.events), Sealer: sealer, Allow: in.cfg.Webhooks.Allow,
+		Books: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: sealer, Allow: in.cfg.Webhooks.Allow,
 	}), nil
 }
 
@@ -64,7 +64,7 @@ func (in *Instance) reseal(ctx context.Context, service *webhook.Service) error 
 	if err != nil {
 		return err
 	}
-	accounts, err := postgres.NewWebhooks(in.pool, in.events).Accounts(ctx)
+	accounts, err := webhookstore.New(in.pool, in.events).Accounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})
 		defer wire.Close()
 		return webhook.NewDispatcher(webhook.DispatcherDeps{
-			Queue: postgres.NewWebhooks(in.pool, in.events), Disabler: service, Sealer: service.Sealer, Wire: wire,
+			Queue: webhookstore.New(in.pool, in.events), Disabler: service, Sealer: service.Sealer, Wire: wire,
 			Allow: in.cfg.Webhooks.Allow, Counts: &in.sent, Log: in.log, Grace: in.cfg.StopAfter,
 		}, in.cfg.Webhooks.Policy).Run(ctx)
 	})

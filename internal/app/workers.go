@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/scan"
 	"github.com/millrace-dev/millrace/worker"
 )
@@ -42,7 +42,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		uploads := worker.IngestSweeper{Client: in.client, Assets: postgres.NewAssets(in.pool, in.events), Kick: in.relay.Kick, Log: in.log}
+		uploads := worker.IngestSweeper{Client: in.client, Assets: assetstore.New(in.pool, in.events), Kick: in.relay.Kick, Log: in.log}
 		group.Go(func() error { return uploads.Run(ctx) })
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)
@@ -61,7 +61,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 
 // assetWorker ingests uploads and sweeps what has expired.
 func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
-	records := postgres.NewAssets(in.pool, in.events)
+	records := assetstore.New(in.pool, in.events)
 	var scanner activities.Scanner = scan.Content{Blobs: in.blobs}
 	if in.cfg.ScanCommand != "" {
 		var err error

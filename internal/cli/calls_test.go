@@ -10,7 +10,9 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
@@ -19,7 +21,7 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	require.NoError(t, errors.Join(call.Register(s.types), credit.Register(s.types)))
-	store := postgres.NewCalls(s.pool, s.store, postgres.NewCredits(s.pool, s.store))
+	store := callstore.New(s.pool, s.store, accountstore.NewCredits(s.pool, s.store))
 	limits := call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5}}, QueueFor: time.Hour}
 	n := call.NewCall{ID: "aaaaaaaa-0000-4000-8000-000000000001", Account: "local", Limits: limits, Fact: call.AcceptedV1{
 		Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000,
@@ -40,7 +42,7 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	require.Error(t, err)
 
 	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-		facts, err := postgres.ReadStream(t.Context(), tx, n.ID.Stream(), 0, 100)
+		facts, err := eventstore.ReadStream(t.Context(), tx, n.ID.Stream(), 0, 100)
 		if err != nil {
 			return err
 		}

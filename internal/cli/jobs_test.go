@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
@@ -27,7 +28,7 @@ type site struct {
 	dsn   string
 	pool  *pgxpool.Pool
 	types *eventlog.Registry
-	store *postgres.EventStore
+	store *eventstore.Store
 	last  int64
 	extra map[string]string // of the environment
 }
@@ -40,7 +41,7 @@ func newSite(t *testing.T) *site {
 	s.pool, err = postgres.Open(t.Context(), s.dsn, postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(s.pool.Close)
-	s.store = postgres.NewEventStore(s.pool, s.types, nil)
+	s.store = eventstore.New(s.pool, s.types, nil)
 	return s
 }
 
@@ -74,14 +75,14 @@ func (s *site) fold(t *testing.T) {
 		if err := tx.QueryRow(t.Context(), `select coalesce(max(position), 0) from checkpoints where name = $1`, jobs.Name).Scan(&from); err != nil {
 			return err
 		}
-		events, err := postgres.ReadLog(t.Context(), tx, from, s.last, 1000)
+		events, err := eventstore.ReadLog(t.Context(), tx, from, s.last, 1000)
 		if err != nil {
 			return err
 		}
 		if err := jobs.NewProjection(s.types).Apply(t.Context(), tx, events); err != nil {
 			return err
 		}
-		return postgres.SaveCheckpoint(t.Context(), tx, jobs.Name, from, s.last)
+		return eventstore.SaveCheckpoint(t.Context(), tx, jobs.Name, from, s.last)
 	}))
 }
 
@@ -222,7 +223,7 @@ func TestShowingAJobReadsItsIndexOnly(t *testing.T) {
 	}
 	for sql, args := range map[string][]any{
 		records.FindStreamSQL: {job.ID("aaaaa000-0000-0000-0000-000000000000").Stream(), job.ID("aaaaafff-ffff-ffff-ffff-ffffffffffff").Stream()},
-		postgres.SelectEvents + ` where stream = $1 and version > $2 order by version limit $3`: {good.Stream(), 0, 1000},
+		eventstore.SelectEvents + ` where stream = $1 and version > $2 order by version limit $3`: {good.Stream(), 0, 1000},
 	} {
 		rows, err := s.pool.Query(t.Context(), `explain (analyze, buffers, format json) `+sql, append([]any{pgx.QueryExecModeExec}, args...)...)
 		require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 func TestQueueCommands(t *testing.T) {
@@ -97,7 +97,7 @@ func TestSubscriptionsAreChangedOneThingAtATime(t *testing.T) {
 		_, err = s.run(t, append([]string{"accounts", "set", "acme"}, wrong...)...)
 		require.Error(t, err)
 	}
-	a, err := postgres.NewAccounts(s.pool).AccountByName(t.Context(), "acme")
+	a, err := accountstore.New(s.pool).AccountByName(t.Context(), "acme")
 	require.NoError(t, err)
 	var reason string
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select meta ->> 'reason' from events where stream = 'account-' || $1 and meta ->> 'reason' <> '' order by version limit 1`, a.ID).Scan(&reason))

@@ -20,7 +20,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/workflows"
 )
@@ -154,7 +156,7 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 	e.awaitListed(t, strangeCall.WorkflowID(1))
 	lostAsset, runningAsset, doneAsset := s.upload(t, "lost"), s.upload(t, "running"), s.upload(t, "done")
 	e.start(t, runningAsset.WorkflowID(), workflows.RunModelName) // of any kind: its id counts
-	require.NoError(t, postgres.NewAssets(s.pool, s.store).RecordScan(t.Context(), "local", doneAsset, asset.Scan{Verdict: asset.Clean}))
+	require.NoError(t, assetstore.New(s.pool, s.store).RecordScan(t.Context(), "local", doneAsset, asset.Scan{Verdict: asset.Clean}))
 	s.exec(t, `delete from outbox`) // what it said was lost with the engine
 
 	found, err := s.reconcile(t)
@@ -199,7 +201,7 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 // accept has a call in flight.
 func (s *site) accept(t *testing.T, id call.ID) {
 	t.Helper()
-	_, err := postgres.NewCalls(s.pool, s.store, postgres.NewCredits(s.pool, s.store)).Accept(t.Context(), call.NewCall{
+	_, err := callstore.New(s.pool, s.store, accountstore.NewCredits(s.pool, s.store)).Accept(t.Context(), call.NewCall{
 		ID: id, Account: "local", Limits: call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5}}, QueueFor: time.Hour},
 		Fact: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2},
 	})
@@ -209,7 +211,7 @@ func (s *site) accept(t *testing.T, id call.ID) {
 // upload accepts a file.
 func (s *site) upload(t *testing.T, name string) asset.ID {
 	t.Helper()
-	made, err := postgres.NewAssets(s.pool, s.store).Create(t.Context(), asset.New{
+	made, err := assetstore.New(s.pool, s.store).Create(t.Context(), asset.New{
 		Account: "local", Hash: blob.Ref{name[0]}, Size: 12, ContentType: "image/png", Origin: asset.Uploaded,
 	})
 	require.NoError(t, err)

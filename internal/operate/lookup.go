@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 // databaseTime is the clock that facts are stamped with.
@@ -26,7 +26,7 @@ func Now(ctx context.Context, pool *pgxpool.Pool) (time.Time, error) {
 
 // AccountNames maps ids of accounts to their names.
 func AccountNames(ctx context.Context, pool *pgxpool.Pool) (map[string]string, error) {
-	all, err := postgres.NewAccounts(pool).Accounts(ctx)
+	all, err := accountstore.New(pool).Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func Account(ctx context.Context, pool *pgxpool.Pool, text string) (account.Acco
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // no text of the database
 		return account.Account{}, unknown
 	}
-	accounts := postgres.NewAccounts(pool)
+	accounts := accountstore.New(pool)
 	a, err := accounts.Account(ctx, text)
 	if fault.Is(err, fault.NotFound) {
 		a, err = accounts.AccountByName(ctx, text)

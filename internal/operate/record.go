@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // firstLine is the text of an error on one line. The texts of our errors never hold a connection string.
@@ -20,7 +20,7 @@ func OneLine(err error) string { return inspect.Clean(err.Error()) }
 var ErrNoDataDir = errors.New("the data directory is not on this machine")
 
 // Record appends the fact that an operator did something.
-func Record(ctx context.Context, events *postgres.EventStore, stream, account, eventType string, data any, by Attribution) error {
+func Record(ctx context.Context, events *eventstore.Store, stream, account, eventType string, data any, by Attribution) error {
 	_, err := events.Append(ctx, eventlog.Append{
 		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},

@@ -17,7 +17,7 @@ import (
 
 // SQLSTATE codes that the program tells apart.
 const (
-	uniqueViolation = "23505"
+	UniqueViolation = "23505"
 	diskFull        = "53100"
 	readOnly        = "25006" // a standby that was not promoted yet, or a primary that was taken out of service
 	storageExceeded = "MR037" // of the function within_storage: an account would keep more bytes than it may
@@ -53,7 +53,7 @@ func classify(err error, what string) error {
 
 func classifyState(err error, pg *pgconn.PgError, what string) error {
 	switch {
-	case pg.Code == uniqueViolation:
+	case pg.Code == UniqueViolation:
 		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
 	case pg.Code == storageExceeded:
 		return fault.Wrap(wrapped(err, what), fault.Denied, account.CodeStorage, "the files of this account take as much as they may together: delete some to make room")

@@ -38,7 +38,7 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	conn, err := connect(ctx, dsn, "migrate", 0, nil)
+	conn, err := Connect(ctx, dsn, "migrate", 0, nil)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
 func TestMigrateRunsOnceHoweverOftenItIsCalled(t *testing.T) {
@@ -31,7 +32,7 @@ func TestMigrateRunsOnceHoweverOftenItIsCalled(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))
 	var recorded int
-	require.NoError(t, openPool(t, dsn).QueryRow(t.Context(), `select count(*) from schema_migrations`).Scan(&recorded))
+	require.NoError(t, storetest.OpenPool(t, dsn).QueryRow(t.Context(), `select count(*) from schema_migrations`).Scan(&recorded))
 	require.Positive(t, recorded)
 	require.Equal(t, recorded, applied)
 }
@@ -43,8 +44,8 @@ func TestMigrateRefusesADatabaseItDoesNotKnow(t *testing.T) {
 		"migration_changed": `update schema_migrations set checksum = 'edited' where version = 1`,
 	}
 	for code, sql := range cases {
-		dsn := newDatabase(t)
-		_, err := openPool(t, dsn).Exec(t.Context(), sql)
+		dsn := storetest.NewDatabase(t)
+		_, err := storetest.OpenPool(t, dsn).Exec(t.Context(), sql)
 		require.NoError(t, err)
 		err = postgres.Migrate(t.Context(), dsn, nil)
 		require.Equal(t, fault.Conflict, fault.KindOf(err))

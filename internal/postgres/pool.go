@@ -1,6 +1,7 @@
-// Package postgres keeps Millrace's state in PostgreSQL: the event log, its ordered
-// tailer, and the command tables beside it. It promises that a fact is stored once and
-// read in order; it leaves what facts mean to the aggregates and views to projections.
+// Package postgres opens and migrates Millrace's database and runs its transactions. It
+// promises that every error of the driver has its fault kind, and that a commit without an
+// answer is told from one that failed. Tables and their meaning are left to the stores in
+// the packages below it.
 package postgres
 
 import (
@@ -59,8 +60,8 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	setDefaults(cfg.ConnConfig, serverKeepsAlive)
 	setDefaults(cfg.ConnConfig, map[string]string{
 		"application_name":                    opts.Name,
-		"idle_in_transaction_session_timeout": millis(opts.IdleTransaction),
-		"lock_timeout":                        millis(opts.LockTimeout),
+		"idle_in_transaction_session_timeout": Millis(opts.IdleTransaction),
+		"lock_timeout":                        Millis(opts.LockTimeout),
 		"timezone":                            "UTC",
 		"default_transaction_isolation":       "read committed", // locks are taken first, and what stands behind them is read
 		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
@@ -88,16 +89,17 @@ func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
 	}
 }
 
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+// Millis returns d as PostgreSQL settings have it.
+func Millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// silent is how long a connection of our own waits for the answer to one of its statements, none of which
+// Silence is how long a connection of our own waits for the answer to one of its statements, none of which
 // takes longer than milliseconds.
-const silent = 10 * time.Second
+const Silence = 10 * time.Second
 
-// connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
+// Connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
 // migrations, which must not pass through a pool. Server-side waits have no limit on it, but a server
 // that says nothing for as long as silence is taken for gone; 0 = never.
-func connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
+func Connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")

@@ -17,29 +17,31 @@ type Queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// querier is a transaction or a connection that is in one.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+// RowQueryer runs one statement that returns one row: a transaction, a connection or the pool.
+type RowQueryer interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Tx is an open transaction, as pgx.Tx or as a connection on which Pipelined began one.
+type Tx interface {
+	Queryer
+	RowQueryer
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// rowQueryer is a pool or a transaction.
-type rowQueryer interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// inTwoTrips is a transaction in two round trips: look is sent behind BEGIN, and what it returned
-// decides what is written, which is sent before COMMIT. While an account's lane is locked, every
-// round trip is one that its other jobs wait for. The statements of write must fail when they did
-// not do what they should, since nobody looks before the commit.
-func inTwoTrips(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), write func(querier, *pgx.Batch) error) error {
+// Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN; what
+// they returned decides what write queues, which is sent together with COMMIT. A transaction that locks an
+// account holds up the account's other transactions, so every round trip counts. A statement of write must
+// fail when it did not do what it should, since nothing looks at its result before the commit.
+//
+// A commit without an answer is an ambiguous error.
+func Pipelined(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), write func(Tx, *pgx.Batch) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release() // which closes a connection whose transaction is still open
-	if err := trips(ctx, conn, look, write); err != nil {
+	if err := pipelined(ctx, conn, look, write); err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if conn.Conn().PgConn().TxStatus() != 'I' {
@@ -50,7 +52,7 @@ func inTwoTrips(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), 
 	return nil
 }
 
-func trips(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write func(querier, *pgx.Batch) error) error {
+func pipelined(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write func(Tx, *pgx.Batch) error) error {
 	first, second := &pgx.Batch{}, &pgx.Batch{}
 	first.Queue("begin")
 	look(first)
@@ -63,89 +65,96 @@ func trips(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write
 	second.Queue("commit")
 	if err := conn.SendBatch(ctx, second).Close(); err != nil {
 		if conn.Conn().IsClosed() { // the commit may have come through
-			return &uncertainError{err}
+			return Ambiguous(err)
 		}
 		return err
 	}
 	return nil
 }
 
-// uncertainError is the failure of a transaction whose commit was sent and not answered: it may have been
-// committed.
-type uncertainError struct{ error }
-
-// Unwrap returns what broke the connection.
-func (e *uncertainError) Unwrap() error { return e.error }
-
-func isUncertain(err error) bool {
-	var uncertain *uncertainError
-	return errors.As(err, &uncertain)
-}
-
-// inTx is pgx.BeginFunc that tells a commit that was not answered from one that failed.
-func inTx(ctx context.Context, pool *pgxpool.Pool, do func(pgx.Tx) error) error {
+// InTx is pgx.BeginFunc, except that a commit without an answer is an ambiguous error.
+func InTx(ctx context.Context, pool *pgxpool.Pool, do func(pgx.Tx) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	decided := false
+	committing := false
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		err := do(tx)
-		decided = err == nil
+		committing = err == nil
 		return err
 	})
-	if err != nil && decided && conn.Conn().IsClosed() {
-		return &uncertainError{err}
+	if err != nil && committing && conn.Conn().IsClosed() {
+		return Ambiguous(err)
 	}
 	return err
 }
 
-// execute runs one statement that commits by itself, and tells one that was not answered from one that failed.
-func execute(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag pgconn.CommandTag, err error) {
+// Exec runs one statement that commits by itself. When the connection broke before the answer came, the error
+// is ambiguous.
+func Exec(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return tag, err
 	}
 	defer conn.Release()
 	if tag, err = conn.Exec(ctx, sql, args...); err != nil && conn.Conn().IsClosed() {
-		return tag, &uncertainError{err}
+		return tag, Ambiguous(err)
 	}
 	return tag, err
 }
 
+// ambiguousError is the failure of a transaction whose COMMIT was sent and not answered: it may be committed.
+type ambiguousError struct{ error }
+
+// Unwrap returns what broke the connection.
+func (e *ambiguousError) Unwrap() error { return e.error }
+
+// Ambiguous marks err as the failure of a transaction that may be committed nevertheless.
+func Ambiguous(err error) error { return &ambiguousError{err} }
+
+// IsAmbiguous reports whether err leaves open if the transaction was committed.
+func IsAmbiguous(err error) bool {
+	var ambiguous *ambiguousError
+	return errors.As(err, &ambiguous)
+}
+
+// Pauses between attempts to find out what became of a commit.
 const (
-	// knownWithin bounds how long a client waits to be told whether what it asked for is recorded. A server that
-	// was killed is back by then, and a session that its client left has ended.
-	knownWithin = 20 * time.Second
-	firstAsk    = 20 * time.Millisecond
-	lastAsk     = time.Second
+	FirstAsk = 20 * time.Millisecond
+	LastAsk  = time.Second
 )
 
-// untilAnswered makes an attempt at what means nothing more when it is done twice. When it is not known whether it
-// was done, it is attempted again, until that is. Left unknown, the error is that of the first attempt.
-func untilAnswered(ctx context.Context, attempt func(context.Context) error) error {
-	unknown := attempt(ctx)
-	if !isUncertain(unknown) {
-		return unknown
+// ambiguousFor bounds how long a client waits to be told whether what it asked for is recorded. A server that
+// was killed is back by then, and a session that its client left has ended.
+const ambiguousFor = 20 * time.Second
+
+// RetryAmbiguous makes an attempt at something that may be done twice without harm. While it is not known
+// whether an attempt was committed, it makes another. When that stays unknown, it returns the error of the
+// first attempt.
+func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) error {
+	ambiguous := attempt(ctx)
+	if !IsAmbiguous(ambiguous) {
+		return ambiguous
 	}
-	ctx, cancel := context.WithTimeout(ctx, knownWithin)
+	ctx, cancel := context.WithTimeout(ctx, ambiguousFor)
 	defer cancel()
-	for delay := firstAsk; ; delay = min(2*delay, lastAsk) {
-		if pause(ctx, delay) != nil {
-			return unknown
+	for delay := FirstAsk; ; delay = min(2*delay, LastAsk) {
+		if Pause(ctx, delay) != nil {
+			return ambiguous
 		}
 		switch err := attempt(ctx); {
 		case err == nil:
 			return nil
-		case ctx.Err() == nil && !isUncertain(err) && !fault.Is(classify(err, "attempt again"), fault.Unavailable):
+		case ctx.Err() == nil && !IsAmbiguous(err) && !fault.Is(classify(err, "attempt again"), fault.Unavailable):
 			return err
 		}
 	}
 }
 
-// pause waits for d or the end of ctx, whose error it returns.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d or the end of ctx, whose error it returns.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

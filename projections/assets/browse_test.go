@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
@@ -99,7 +99,7 @@ var selections = map[string]struct { //nolint:gochecknoglobals // a table of the
 func told(t *testing.T, folded int) (*assets.Reader, *pgxpool.Pool) {
 	t.Helper()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	events := postgres.NewEventStore(pool, r, nil)
+	events := eventstore.New(pool, r, nil)
 	last := projectiontest.Position(projectiontest.Tell(t, events, shelf()[:folded]...))
 	fold(t, pool, r, last)
 	projectiontest.Tell(t, events, shelf()[folded:]...)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -33,7 +33,7 @@ func TestMetadataThatIsTakenCanBeFolded(t *testing.T) {
 				return
 			}
 			reg, pool := registry(t), projectiontest.NewPool(t)
-			events := postgres.NewEventStore(pool, reg, nil)
+			events := eventstore.New(pool, reg, nil)
 			e := asset.CreatedV1{Origin: asset.Uploaded, Size: 1, ContentType: "image/png", Metadata: json.RawMessage(m)}
 			fold(t, pool, reg, projectiontest.Position(projectiontest.Tell(t, events, given(1, asset.TypeCreated, e))))
 			require.Equal(t, []int{1}, numbers(browse(t, assets.NewReader(pool, reg, nil), assets.Browse{}).Assets))

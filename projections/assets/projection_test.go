@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
@@ -102,7 +102,7 @@ func TestReads(t *testing.T) {
 		t.Run(fmt.Sprintf("%d events folded", folded), func(t *testing.T) {
 			t.Parallel()
 			r, pool := registry(t), projectiontest.NewPool(t)
-			events := postgres.NewEventStore(pool, r, nil)
+			events := eventstore.New(pool, r, nil)
 			last := projectiontest.Position(projectiontest.Tell(t, events, story()[:folded]...))
 			fold(t, pool, r, last)
 			projectiontest.Tell(t, events, story()[folded:]...)
@@ -155,9 +155,9 @@ func TestReads(t *testing.T) {
 func fold(t *testing.T, pool *pgxpool.Pool, r *eventlog.Registry, to int64) {
 	t.Helper()
 	view := assets.NewProjection(r)
-	found, err := pool.Query(t.Context(), postgres.SelectEvents+` where position <= $1 order by position`, to)
+	found, err := pool.Query(t.Context(), eventstore.SelectEvents+` where position <= $1 order by position`, to)
 	require.NoError(t, err)
-	events, err := pgx.CollectRows(found, postgres.ScanRecorded)
+	events, err := pgx.CollectRows(found, eventstore.ScanRecorded)
 	require.NoError(t, err)
 	if len(events) > 0 {
 		projectiontest.Apply(t, pool, view, events...)

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Reader reads assets of one account at a time. Its answers include every event committed before
@@ -88,7 +89,7 @@ func there(a asset.Asset, now time.Time) bool {
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
 func (r *Reader) catchUp(ctx context.Context, db postgres.Queryer, id asset.ID, current row, version int64) (row, error) {
-	for rec, err := range eventlog.ReadThrough(ctx, postgres.StreamsOf(db), id.Stream(), current.asset.Version, version) {
+	for rec, err := range eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), id.Stream(), current.asset.Version, version) {
 		if err != nil {
 			return row{}, err
 		}
@@ -231,7 +232,7 @@ const maxBehind = 5000
 // unfolded folds the account's events behind the view's checkpoint on top of its rows, and returns these, too.
 // The events are read before the rows, so that what the view folds meanwhile is seen twice rather than never.
 func (r *Reader) unfolded(ctx context.Context, db postgres.Queryer, account string) (fresh, before map[asset.ID]row, err error) {
-	found, err := db.Query(ctx, postgres.SelectEvents+`
+	found, err := db.Query(ctx, eventstore.SelectEvents+`
 		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
 		  and (select coalesce(max(position), 0) from events)
 		      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
@@ -239,7 +240,7 @@ func (r *Reader) unfolded(ctx context.Context, db postgres.Queryer, account stri
 	if err != nil {
 		return nil, nil, postgres.Classify(err, "read what the view has not folded")
 	}
-	events, err := pgx.CollectRows(found, postgres.ScanRecorded)
+	events, err := pgx.CollectRows(found, eventstore.ScanRecorded)
 	if err != nil || len(events) == 0 {
 		return nil, nil, postgres.Classify(err, "read what the view has not folded")
 	}

@@ -7,7 +7,7 @@ import (
 
 	past "github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -49,7 +49,7 @@ func TestHistoryViewEqualsItsRebuild(t *testing.T) {
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	store := postgres.NewEventStore(pool, r, nil)
+	store := eventstore.New(pool, r, nil)
 	recorded := projectiontest.Tell(t, store, story()...)
 	view, reader := history.NewProjection(r), history.NewReader(pool, r)
 	for folded := range len(recorded) + 1 {

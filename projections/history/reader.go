@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Reader reads what is hidden.
@@ -43,7 +44,7 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 	if err != nil {
 		return nil, postgres.Classify(err, "read what is hidden")
 	}
-	unseen := eventlog.ReadThrough(ctx, postgres.StreamsOf(r.pool), hidden.Stream(account), h.Version, version)
+	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(r.pool), hidden.Stream(account), h.Version, version)
 	if h, err = eventlog.Fold(r.registry, unseen, h, foldHiding); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // maxBehind is how many positions behind the log a view may be for lists to be completed from
@@ -89,7 +90,7 @@ func (r *Reader) onTop(ctx context.Context, id job.ID, current row, events []eve
 // behind returns the account's events of jobs that the view's checkpoint has not passed.
 // Plan: both ends of the primary key, then its range above the checkpoint: nothing, when the view is current.
 func (r *Reader) behind(ctx context.Context, account string) ([]eventlog.Recorded, error) {
-	rows, err := r.pool.Query(ctx, postgres.SelectEvents+`
+	rows, err := r.pool.Query(ctx, eventstore.SelectEvents+`
 		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
 		  and (select coalesce(max(position), 0) from events)
 		      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
@@ -100,7 +101,7 @@ func (r *Reader) behind(ctx context.Context, account string) ([]eventlog.Recorde
 	defer rows.Close()
 	var events []eventlog.Recorded
 	for size := 0; rows.Next(); {
-		rec, err := postgres.ScanRecorded(rows)
+		rec, err := eventstore.ScanRecorded(rows)
 		if err != nil {
 			return nil, postgres.Classify(err, "read what the view has not folded")
 		}

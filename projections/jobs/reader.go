@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Reader reads jobs of one account at a time. Its answers include every event committed before the
@@ -57,7 +58,7 @@ func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, e
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
 func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {
-	for rec, err := range eventlog.ReadThrough(ctx, postgres.StreamsOf(r.pool), id.Stream(), current.job.Version, version) {
+	for rec, err := range eventlog.ReadThrough(ctx, eventstore.StreamsOf(r.pool), id.Stream(), current.job.Version, version) {
 		if err != nil {
 			return row{}, err
 		}

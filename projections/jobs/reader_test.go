@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -22,7 +22,7 @@ import (
 // log is a log whose view is folded by hand, so that it may be any distance behind.
 type log struct {
 	pool   *pgxpool.Pool
-	store  *postgres.EventStore
+	store  *eventstore.Store
 	view   *jobs.Projection
 	reader *jobs.Reader
 }
@@ -35,7 +35,7 @@ func newLog(t testing.TB) *log {
 func logOn(t testing.TB, pool *pgxpool.Pool) *log {
 	t.Helper()
 	r := registry(t)
-	return &log{pool: pool, store: postgres.NewEventStore(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r)}
+	return &log{pool: pool, store: eventstore.New(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r)}
 }
 
 // foldTo brings the view and its checkpoint to a position.
@@ -47,7 +47,7 @@ func (l *log) foldTo(t testing.TB, upTo int64) {
 		if err != nil {
 			return err
 		}
-		events, err := postgres.ReadLog(t.Context(), tx, from, upTo, 1_000_000)
+		events, err := eventstore.ReadLog(t.Context(), tx, from, upTo, 1_000_000)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (l *log) foldTo(t testing.TB, upTo int64) {
 				return err
 			}
 		}
-		return postgres.SaveCheckpoint(t.Context(), tx, jobs.Name, from, upTo)
+		return eventstore.SaveCheckpoint(t.Context(), tx, jobs.Name, from, upTo)
 	}))
 }
 

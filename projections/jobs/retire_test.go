@@ -13,7 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 	"github.com/millrace-dev/millrace/projections/jobs"
@@ -23,7 +24,7 @@ import (
 // retention is a log of jobs with the sweep over it.
 type retention struct {
 	*log
-	jobs  *postgres.Jobs
+	jobs  *jobstore.Store
 	blobs *mem.Store
 	sweep *activities.Retention
 }
@@ -31,7 +32,7 @@ type retention struct {
 func newRetention(t *testing.T) *retention {
 	t.Helper()
 	r := &retention{log: newLog(t), blobs: mem.New()}
-	r.jobs = postgres.NewJobs(r.pool, r.store)
+	r.jobs = jobstore.New(r.pool, r.store)
 	r.sweep = &activities.Retention{
 		Jobs: r.jobs, Archives: r.blobs, Log: slog.New(slog.DiscardHandler),
 		Policy: activities.JobPolicy{Retention: 30 * 24 * time.Hour, Views: []string{jobs.Name}},
@@ -87,7 +88,7 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	id := r.submit(t, job.Document{Blob: document.String()}, 2)
 	r.end(t, id)
 	kept := r.submit(t, job.Document{Inline: `{"prompt":{}}`}, 2)
-	before, err := postgres.Facts(t.Context(), r.pool, nil, id)
+	before, err := jobstore.Events(t.Context(), r.pool, nil, id)
 	require.NoError(t, err)
 	r.fold(t)
 
@@ -107,7 +108,7 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	inLog, err := r.store.ReadStream(t.Context(), id.Stream(), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, inLog, 1)
-	after, err := postgres.Facts(t.Context(), r.pool, r.blobs, id)
+	after, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
 	require.Len(t, after, len(before)+1)
 	for i, fact := range before {
@@ -117,7 +118,7 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	}
 	var retired []byte
 	require.NoError(t, r.pool.QueryRow(t.Context(), `select archive from job_archives where job_id = $1`, id).Scan(&retired))
-	needed, err := postgres.NewAssets(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document, blob.Ref(retired)})
+	needed, err := assetstore.New(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document, blob.Ref(retired)})
 	require.NoError(t, err)
 	require.Equal(t, map[blob.Ref]bool{document: true, blob.Ref(retired): true}, needed, "the collector leaves them")
 }
@@ -137,7 +138,7 @@ func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 	var archive []byte
 	require.NoError(t, r.pool.QueryRow(t.Context(), `select archive from job_archives where job_id = $1`, id).Scan(&archive))
 	referenced := func() map[blob.Ref]bool {
-		needed, err := postgres.NewAssets(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document, blob.Ref(archive)})
+		needed, err := assetstore.New(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document, blob.Ref(archive)})
 		require.NoError(t, err)
 		return needed
 	}
@@ -150,7 +151,7 @@ func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 	require.Equal(t, activities.JobSweep{Forgotten: 1}, r.after(t, year+time.Hour))
 	require.Equal(t, activities.JobSweep{}, r.after(t, year+time.Hour), "once")
 	require.Empty(t, referenced(), "the collector takes them")
-	left, err := postgres.Facts(t.Context(), r.pool, r.blobs, id)
+	left, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "the fact that it was retired stays")
 	require.Equal(t, job.TypeRetired, left[0].Type)
@@ -167,7 +168,7 @@ func TestALostArchiveIsNoForgottenOne(t *testing.T) {
 	require.Equal(t, 1, r.after(t, month).Retired)
 	r.fold(t)
 	require.Equal(t, 1, r.after(t, month).Pruned)
-	_, err := postgres.Facts(t.Context(), r.pool, mem.New(), id)
+	_, err := jobstore.Events(t.Context(), r.pool, mem.New(), id)
 	require.ErrorContains(t, err, "archive")
 }
 
@@ -183,11 +184,11 @@ func TestFactsOfAnExpiredJobAreErasedWhereThatIsConfigured(t *testing.T) {
 	require.Equal(t, 1, r.after(t, month).Retired)
 	r.fold(t)
 	require.Equal(t, 1, r.after(t, month).Pruned)
-	left, err := postgres.Facts(t.Context(), r.pool, r.blobs, id)
+	left, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.JSONEq(t, `{"facts":3}`, string(left[0].Data))
-	needed, err := postgres.NewAssets(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document})
+	needed, err := assetstore.New(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document})
 	require.NoError(t, err)
 	require.Empty(t, needed)
 	projectiontest.RebuildsSame(t, r.pool, r.view)
@@ -262,7 +263,7 @@ func TestADamagedArchiveIsReportedAndNeverReadInPart(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	id := r.submit(t, job.Document{Inline: "{}"}, 1)
-	facts, err := postgres.Facts(t.Context(), r.pool, nil, id)
+	facts, err := jobstore.Events(t.Context(), r.pool, nil, id)
 	require.NoError(t, err)
 	var packed strings.Builder
 	require.NoError(t, job.WriteArchive(&packed, facts))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/projections"
 )
@@ -65,13 +66,13 @@ func Position(events []eventlog.Recorded) int64 {
 func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, story ...Given) *pgxpool.Pool {
 	tb.Helper()
 	dsn, quiet := NewDatabase(tb), slog.New(slog.DiscardHandler)
-	pool, wake := OpenPool(tb, dsn), postgres.NewWake(dsn, quiet)
-	tail := postgres.NewTailer(pool, dsn, wake, postgres.TailerOptions{})
-	checkpoints := postgres.NewCheckpoints(pool, dsn, quiet)
+	pool, wake := OpenPool(tb, dsn), eventstore.NewWake(dsn, quiet)
+	tail := eventstore.NewTailer(pool, dsn, wake, eventstore.TailerOptions{})
+	checkpoints := eventstore.NewCheckpoints(pool, dsn, quiet)
 	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
 	require.NoError(tb, err)
 	Background(tb, wake.Run, tail.Run, checkpoints.Run, runner.Run)
-	told := Tell(tb, postgres.NewEventStore(pool, types, wake), story...)
+	told := Tell(tb, eventstore.New(pool, types, wake), story...)
 	WaitFor(tb, pool, view, Position(told))
 	RebuildsSame(tb, pool, view)
 	return pool

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
 
 // OutgoingName is the checkpoint of Outgoing.
@@ -69,7 +70,7 @@ func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Record
 		}
 		all = append(all, made...)
 	}
-	return postgres.EnqueueDeliveries(ctx, tx, all)
+	return webhookstore.EnqueueDeliveries(ctx, tx, all)
 }
 
 func accountsOf(events []eventlog.Recorded) []string {

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Reader reads the endpoints of accounts. It implements webhook.Books.
@@ -74,6 +75,6 @@ func readBooks(ctx context.Context, db postgres.Queryer, registry *eventlog.Regi
 
 // catchUp folds what the view has not seen yet.
 func catchUp(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, account string, book webhook.Book, head int64) (webhook.Book, error) {
-	unseen := eventlog.ReadThrough(ctx, postgres.StreamsOf(db), webhook.Stream(account), book.Version, head)
+	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), webhook.Stream(account), book.Version, head)
 	return eventlog.Fold(registry, unseen, book, webhook.Book.Fold)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
@@ -75,7 +76,7 @@ func TestWebhooksViewEqualsItsRebuild(t *testing.T) {
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	recorded := projectiontest.Tell(t, postgres.NewEventStore(pool, r, nil), story()...)
+	recorded := projectiontest.Tell(t, eventstore.New(pool, r, nil), story()...)
 	view, reader := webhooks.NewProjection(r), webhooks.NewReader(pool, r)
 	for folded := range len(recorded) + 1 {
 		if folded > 0 {
@@ -113,7 +114,7 @@ func ofCall(account string, id call.ID, kind string, data any) projectiontest.Gi
 // told is what is in the queue, oldest first: endpoint, kind, and the id and status in the message.
 func told(t *testing.T, pool *pgxpool.Pool) [][4]string {
 	t.Helper()
-	page, err := postgres.NewWebhooks(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 100})
+	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 100})
 	require.NoError(t, err)
 	all := make([][4]string, len(page.Deliveries))
 	for i, d := range page.Deliveries {
@@ -131,7 +132,7 @@ func told(t *testing.T, pool *pgxpool.Pool) [][4]string {
 func TestEachEndIsToldOnceToThoseWhoAskedBefore(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	store := postgres.NewEventStore(pool, r, nil)
+	store := eventstore.New(pool, r, nil)
 	early, late, theirs := job.NewID(), job.NewID(), job.NewID()
 	keep(t, pool, "acme", first, second)
 	keep(t, pool, "other", third)
@@ -153,7 +154,7 @@ func TestEachEndIsToldOnceToThoseWhoAskedBefore(t *testing.T) {
 		{string(second), "job.failed", string(late), "failed"},
 		{string(third), "job.expired", string(theirs), "expired"},
 	}, told(t, pool))
-	page, err := postgres.NewWebhooks(pool, nil).Deliveries(t.Context(), webhook.Query{Webhook: first, Limit: 1})
+	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Webhook: first, Limit: 1})
 	require.NoError(t, err)
 	body := string(page.Deliveries[0].Body)
 	require.NotContains(t, body, "a secret prompt", "texts of errors may quote what was submitted")
@@ -167,7 +168,7 @@ func TestEachEndIsToldOnceToThoseWhoAskedBefore(t *testing.T) {
 func TestCallsAreToldWithTheirModelButNotThoseOfPartnerNodes(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	store := postgres.NewEventStore(pool, r, nil)
+	store := eventstore.New(pool, r, nil)
 	keep(t, pool, "acme", first)
 	own, ofNode := call.ID(uuid.NewString()), call.ID(uuid.NewString())
 	accepted := func(mode call.Mode) call.AcceptedV1 {
@@ -185,7 +186,7 @@ func TestCallsAreToldWithTheirModelButNotThoseOfPartnerNodes(t *testing.T) {
 	require.Equal(t, [][4]string{
 		{string(first), "call.outcome_unknown", string(own), "unknown"}, {string(first), "call.succeeded", string(own), "succeeded"},
 	}, told(t, pool))
-	page, err := postgres.NewWebhooks(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 1})
+	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, string(page.Deliveries[0].Body), `"self":"/v2/models/acme/m/requests/`+string(own)+`"`)
 }
@@ -193,7 +194,7 @@ func TestCallsAreToldWithTheirModelButNotThoseOfPartnerNodes(t *testing.T) {
 func TestWhatIsDisabledOrRemovedIsToldNothing(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	store := postgres.NewEventStore(pool, r, nil)
+	store := eventstore.New(pool, r, nil)
 	id := job.NewID()
 	keep(t, pool, "acme", first) // second is registered, and its other half is gone
 	recorded := projectiontest.Tell(t, store,

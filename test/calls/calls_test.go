@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 func TestACallIsAnsweredAndReplayed(t *testing.T) {
@@ -62,7 +62,7 @@ func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
 	})
 	s.awaitEnd(t, "a", call.ID(inv.RequestID))
 	require.Empty(t, got, "nobody has told it")
-	tail := postgres.NewTailer(s.pool, s.place.DSN, s.wake, postgres.TailerOptions{})
+	tail := eventstore.NewTailer(s.pool, s.place.DSN, s.wake, eventstore.TailerOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() { _ = tail.Run(ctx) })

@@ -27,7 +27,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/provider"
 	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/outbound"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/sim"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
@@ -90,7 +90,7 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Kicker: r.relay, Worker: uuid.NewString(), Log: log,
 		Provider: &router.Provider{Catalog: models, Client: provider.New(internet, lookup, log), Log: log},
 		Hosts: &router.Hosting{
-			Catalog: models, Fetch: internet, Blobs: r.blobs, Assets: postgres.NewAssets(r.pool, r.events), Signer: r.signer,
+			Catalog: models, Fetch: internet, Blobs: r.blobs, Assets: assetstore.New(r.pool, r.events), Signer: r.signer,
 			Notify: func([]outbox.Intent) {}, Log: log,
 		},
 	}
@@ -137,7 +137,7 @@ func TestAssetsOfAnAnswerAreHosted(t *testing.T) { // R-101 to R-105
 	require.Greater(t, left, 23*time.Hour)
 	_, err = blob.Verify(t.Context(), r.blobs, grant.Hash)
 	require.NoError(t, err)
-	entry, err := postgres.NewFiles(r.pool, r.events).OfAnyone(t.Context(), asset.ID(grant.Asset))
+	entry, err := assetstore.NewFiles(r.pool, r.events).OfAnyone(t.Context(), asset.ID(grant.Asset))
 	require.NoError(t, err)
 	require.Equal(t, grant.Hash, entry.Hash)
 	again, err := r.ask(t, "bfl/flux-2-pro", "k", `{"prompt":"a red square"}`)

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/worker"
 )
@@ -160,7 +161,7 @@ func newStand(t *testing.T, tiers call.Tiers) *stand {
 	s.parts, err = s.place.open(t.Context())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	tail := postgres.NewTailer(s.pool, s.place.DSN, s.wake, postgres.TailerOptions{})
+	tail := eventstore.NewTailer(s.pool, s.place.DSN, s.wake, eventstore.TailerOptions{})
 	s.watch = call.NewWatch(s.types)
 	var group sync.WaitGroup
 	for _, run := range []func(context.Context) error{

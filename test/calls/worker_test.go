@@ -27,6 +27,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 	"github.com/millrace-dev/millrace/worker"
@@ -54,9 +58,9 @@ type place struct{ DSN, Temporal, Namespace, Blobs, Provider string }
 type parts struct {
 	pool   *pgxpool.Pool
 	types  *eventlog.Registry
-	wake   *postgres.Wake
-	events *postgres.EventStore
-	calls  *postgres.Calls
+	wake   *eventstore.Wake
+	events *eventstore.Store
+	calls  *callstore.Store
 	blobs  blob.Store
 	client client.Client
 	relay  *outbox.Relay
@@ -81,10 +85,10 @@ func (p place) open(ctx context.Context) (*parts, error) {
 	if s.client, err = client.Dial(client.Options{HostPort: p.Temporal, Namespace: p.Namespace, Logger: silent{}}); err != nil {
 		return nil, err
 	}
-	s.wake = postgres.NewWake(p.DSN, s.log)
-	s.events = postgres.NewEventStore(s.pool, s.types, s.wake)
-	s.calls = postgres.NewCalls(s.pool, s.events, postgres.NewCredits(s.pool, s.events))
-	s.relay = outbox.NewRelay(postgres.NewOutbox(s.pool), carrier{s.client}, s.log, outbox.Options{})
+	s.wake = eventstore.NewWake(p.DSN, s.log)
+	s.events = eventstore.New(s.pool, s.types, s.wake)
+	s.calls = callstore.New(s.pool, s.events, accountstore.NewCredits(s.pool, s.events))
+	s.relay = outbox.NewRelay(outboxstore.New(s.pool), carrier{s.client}, s.log, outbox.Options{})
 	return s, nil
 }
 

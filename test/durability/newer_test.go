@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // In a rolling upgrade, processes of the older version meet events that only the newer one knows: in jobs that wait,
@@ -47,7 +48,7 @@ func (c *cluster) appendUnknown(ids []string) {
 	pool, err := postgres.Open(c.t.Context(), c.stack.DatabaseURL, postgres.PoolOptions{})
 	require.NoError(c.t, err)
 	defer pool.Close()
-	events := postgres.NewEventStore(pool, types, nil)
+	events := eventstore.New(pool, types, nil)
 	for _, id := range ids {
 		_, err := events.Append(c.t.Context(), eventlog.Append{
 			Stream: job.ID(id).Stream(), Account: "local", Expected: eventlog.AnyVersion,

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // leaveUnknown writes the facts of a call whose process died on the wire.
@@ -23,7 +24,7 @@ func (c *client) leaveUnknown(account string) call.ID {
 	types := eventlog.NewRegistry()
 	require.NoError(c.t, call.Register(types))
 	id := call.ID(uuid.NewString())
-	_, err = postgres.NewEventStore(pool, types, nil).Append(c.t.Context(), eventlog.Append{
+	_, err = eventstore.New(pool, types, nil).Append(c.t.Context(), eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: 0,
 		Events: []eventlog.Event{
 			{ID: call.FactID(id, 0, call.TypeAccepted), Type: call.TypeAccepted, Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000}},

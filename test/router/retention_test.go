@@ -24,6 +24,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // later is the API over the service's own database, by a clock that is ahead.
@@ -34,17 +37,17 @@ func (c *client) later(ahead time.Duration) *client {
 	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace", filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 2})
 	require.NoError(c.t, err)
 	c.t.Cleanup(pool.Close)
-	events := postgres.NewEventStore(pool, types, nil)
+	events := eventstore.New(pool, types, nil)
 	models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
 	require.NoError(c.t, err)
 	offers := router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}
 	handler, err := api.New(api.Deps{
-		Auth: account.NewKeys(postgres.NewAccounts(pool)), Jobs: struct{ cloud.Commands }{}, Reader: struct{ api.JobReader }{}, Sources: struct{ cloud.Sources }{},
+		Auth: account.NewKeys(accountstore.New(pool)), Jobs: struct{ cloud.Commands }{}, Reader: struct{ api.JobReader }{}, Sources: struct{ cloud.Sources }{},
 		Links: struct{ jobio.Links }{}, Live: struct{ live.Source }{}, Readiness: struct{ about.Readiness }{}, Logger: slog.New(slog.DiscardHandler),
 		Router: &api.ModelRouter{
 			Models: offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 			Calls: call.NewService(call.Deps{
-				Store: postgres.NewCalls(pool, events, postgres.NewCredits(pool, events)), Models: offers, Tiers: everything{},
+				Store: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Models: offers, Tiers: everything{},
 				Now: func() time.Time { return time.Now().Add(ahead) },
 			}),
 		},

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 func Command(s *shell.Shell) *cobra.Command {
@@ -42,7 +42,7 @@ func createAccountCommand(s *shell.Shell) *cobra.Command {
 	tier, reason := string(account.TierStandard), ""
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create an account and print its id", Args: cobra.ExactArgs(1),
-		RunE: changingAccounts(s, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, args []string) error {
+		RunE: changingAccounts(s, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, args []string) error {
 			t, err := account.ParseTier(tier)
 			if err != nil {
 				return err
@@ -65,11 +65,11 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
 		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
-			all, err := postgres.NewAccounts(pool).Accounts(ctx)
+			all, err := accountstore.New(pool).Accounts(ctx)
 			if err != nil {
 				return err
 			}
-			kept, err := postgres.NewStorage(pool, s.Config.AccountLimit).All(ctx)
+			kept, err := accountstore.NewStorage(pool, s.Config.AccountLimit).All(ctx)
 			if err != nil {
 				return err
 			}
@@ -118,12 +118,12 @@ func listedAccounts(s *shell.Shell, all []account.Account, kept map[string]accou
 }
 
 // changingAccounts runs a command on the account store whose changes are recorded as the operator's.
-func changingAccounts(s *shell.Shell, reason *string, run func(context.Context, *postgres.RecordedAccounts, []string) error) func(*cobra.Command, []string) error {
+func changingAccounts(s *shell.Shell, reason *string, run func(context.Context, *accountstore.RecordedAccounts, []string) error) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
 		events, err := shell.EventStore(pool)
 		if err != nil {
 			return err
 		}
-		return run(ctx, postgres.NewAccounts(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), args)
+		return run(ctx, accountstore.New(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), args)
 	})
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 func changeAccountCommand(s *shell.Shell) *cobra.Command {
@@ -51,7 +52,7 @@ process; jobs that run go on. None of a suspended account's keys and tokens is a
 		if err != nil {
 			return err
 		}
-		if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+		if a, err = accountstore.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.Out, "%s: tier %s, active %t, suspended %t\n", a.Name, a.Tier, a.Active, a.Suspended)
@@ -86,7 +87,7 @@ more than is available.`,
 			if err != nil {
 				return err
 			}
-			credits := postgres.NewCredits(pool, events)
+			credits := accountstore.NewCredits(pool, events)
 			if err := credits.Grant(ctx, a.ID, micros, shell.Operator(), reason); err != nil {
 				return err
 			}
@@ -126,7 +127,7 @@ force is what the facts add up to. With --rebuild, the balance is written anew f
 			if err != nil {
 				return err
 			}
-			credits := postgres.NewCredits(pool, events)
+			credits := accountstore.NewCredits(pool, events)
 			if rebuild {
 				if _, _, err := credits.Rebuild(ctx, a.ID); err != nil {
 					return err
@@ -140,7 +141,7 @@ force is what the facts add up to. With --rebuild, the balance is written anew f
 	return cmd
 }
 
-func showLedger(ctx context.Context, s *shell.Shell, credits *postgres.Credits, events *postgres.EventStore, a account.Account, asJSON bool) error {
+func showLedger(ctx context.Context, s *shell.Shell, credits *accountstore.Credits, events *eventstore.Store, a account.Account, asJSON bool) error {
 	b, err := credits.Balance(ctx, a.ID)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 func Keys(s *shell.Shell) *cobra.Command {
@@ -38,7 +38,7 @@ func Keys(s *shell.Shell) *cobra.Command {
 
 // onKeys runs a command on the account that the flag names, with the store of its keys, whose changes are recorded
 // as the operator's.
-func onKeys(s *shell.Shell, owner, reason *string, run func(context.Context, *postgres.RecordedAccounts, account.Account, []string) error) func(*cobra.Command, []string) error {
+func onKeys(s *shell.Shell, owner, reason *string, run func(context.Context, *accountstore.RecordedAccounts, account.Account, []string) error) func(*cobra.Command, []string) error {
 	work := s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
 		a, err := operate.Account(ctx, pool, *owner)
 		if err != nil {
@@ -48,7 +48,7 @@ func onKeys(s *shell.Shell, owner, reason *string, run func(context.Context, *po
 		if err != nil {
 			return err
 		}
-		return run(ctx, postgres.NewAccounts(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), a, args)
+		return run(ctx, accountstore.New(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), a, args)
 	})
 	return func(cmd *cobra.Command, args []string) error {
 		if *owner == "" {
@@ -63,7 +63,7 @@ func createKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "create --account NAME", Short: "Create a key and print it, once", Args: cobra.NoArgs,
-		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, a account.Account, _ []string) error {
+		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, a account.Account, _ []string) error {
 			key := account.Key{Account: a.ID}
 			for _, n := range names {
 				scope, err := account.ParseScope(n)
@@ -102,7 +102,7 @@ func listKeysCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "list --account NAME", Short: "List keys by their shown beginning", Args: cobra.NoArgs,
-		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, a account.Account, _ []string) error {
+		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, a account.Account, _ []string) error {
 			keys, err := store.Keys(ctx, a.ID)
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
-		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *postgres.RecordedAccounts, a account.Account, args []string) error {
+		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, a account.Account, args []string) error {
 			if err := store.RevokeKey(ctx, a.ID, args[0]); err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 // modelFlags say what an account may use of the model router.
@@ -50,7 +50,7 @@ of its lists. It counts from the next request on, in every process; who did so a
 				return err
 			}
 			c := account.Change{Account: a.ID, Access: access, Actor: shell.Operator(), Reason: f.reason}
-			if a, err = postgres.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+			if a, err = accountstore.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 // limitWord is how much an account may keep, in words.
@@ -49,7 +49,7 @@ second, in every process; who did so and why is recorded.`,
 				return err
 			}
 		}
-		storage := postgres.NewStorage(pool, s.Config.AccountLimit)
+		storage := accountstore.NewStorage(pool, s.Config.AccountLimit)
 		if check {
 			if err := checkStorage(ctx, storage, a); err != nil {
 				return err
@@ -105,10 +105,10 @@ func setStorage(ctx context.Context, pool *pgxpool.Pool, a account.Account, limi
 	if err != nil {
 		return a, err
 	}
-	return postgres.NewSubscriptions(pool, events).Change(ctx, account.Change{Account: a.ID, Storage: &wanted, Actor: shell.Operator(), Reason: reason})
+	return accountstore.NewSubscriptions(pool, events).Change(ctx, account.Change{Account: a.ID, Storage: &wanted, Actor: shell.Operator(), Reason: reason})
 }
 
-func checkStorage(ctx context.Context, storage *postgres.Storage, a account.Account) error {
+func checkStorage(ctx context.Context, storage *accountstore.Storage, a account.Account) error {
 	counted, kept, err := storage.Recount(ctx, a.ID)
 	if err == nil && counted != kept {
 		err = fmt.Errorf("the records of %s are %d bytes in %d files, and %d bytes in %d files are kept count of", inspect.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
@@ -125,11 +125,11 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kept, err := postgres.NewStorage(pool, s.Config.AccountLimit).Kept(ctx, a.ID)
+			kept, err := accountstore.NewStorage(pool, s.Config.AccountLimit).Kept(ctx, a.ID)
 			if err != nil {
 				return err
 			}
-			balance, err := postgres.NewCredits(pool, nil).Balance(ctx, a.ID)
+			balance, err := accountstore.NewCredits(pool, nil).Balance(ctx, a.ID)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,8 @@ import (
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
@@ -233,7 +234,7 @@ settle the call: with the amount, or with 0 to give all of the hold back.`,
 			if err != nil {
 				return err
 			}
-			store := postgres.NewCalls(pool, events, postgres.NewCredits(pool, events))
+			store := callstore.New(pool, events, accountstore.NewCredits(pool, events))
 			c, err := operatecalls.Settle(ctx, pool, store, args[0], micros, eventlog.Meta{Actor: shell.Operator(), Reason: reason})
 			if err != nil {
 				return err

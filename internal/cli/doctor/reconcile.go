@@ -13,7 +13,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/reconcile"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
 // reconcile shows what the two stores do not agree on, and with sure mends it.
@@ -36,11 +39,11 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 	if err != nil {
 		return err
 	}
-	jobs := postgres.NewJobs(pool, events)
+	jobs := jobstore.New(pool, events)
 	r := reconcile.Reconciler{
 		Ops:    &operatejobs.Service{Pool: pool, Types: types, Events: events, Jobs: jobs, Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}}},
-		Client: c, Tiers: app.Tiers{Cfg: s.Config, Accounts: postgres.NewAccounts(pool).Account}, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
-		Calls: postgres.NewCalls(pool, events, postgres.NewCredits(pool, events)), Assets: postgres.NewAssets(pool, events),
+		Client: c, Tiers: app.Tiers{Cfg: s.Config, Accounts: accountstore.New(pool).Account}, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
+		Calls: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Assets: assetstore.New(pool, events),
 	}
 	found, err := r.Compare(ctx)
 	if err != nil {

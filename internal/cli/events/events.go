@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 func Command(s *shell.Shell) *cobra.Command {
@@ -138,7 +138,7 @@ func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]in
 }
 
 // followEvents writes what q finds and then what is recorded, until ctx ends, which is no error.
-func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service, q postgres.LogSearch, print func([]inspect.Entry) error) error {
+func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
 	if !q.Until.IsZero() || q.Before > 0 {
 		return fault.New(fault.Invalid, "invalid_request", "--follow has no end: it goes with neither --until nor --before")
 	}
@@ -147,8 +147,8 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
-	wake := postgres.NewWake(s.Config.DatabaseURL, logger)
-	tail := postgres.NewTailer(log.Pool, s.Config.DatabaseURL, wake, postgres.TailerOptions{Log: logger})
+	wake := eventstore.NewWake(s.Config.DatabaseURL, logger)
+	tail := eventstore.NewTailer(log.Pool, s.Config.DatabaseURL, wake, eventstore.TailerOptions{Log: logger})
 	var group errgroup.Group
 	group.Go(func() error { return wake.Run(running) })
 	group.Go(func() error { return tail.Run(running) })

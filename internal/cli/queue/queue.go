@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 func Command(s *shell.Shell) *cobra.Command {
@@ -62,7 +62,7 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 			if err != nil {
 				return err
 			}
-			st, err := postgres.NewQueues(pool, events).Set(ctx, gate.Change{Account: scope, Mode: mode, Actor: shell.Operator(), Reason: reason})
+			st, err := accountstore.NewGates(pool, events).Set(ctx, gate.Change{Account: scope, Mode: mode, Actor: shell.Operator(), Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 }
 
 func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]gate.State, error) {
-	queues := postgres.NewQueues(pool, nil)
+	queues := accountstore.NewGates(pool, nil)
 	if owner == "" {
 		return queues.States(ctx, doctor.MaxQueues)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -132,12 +133,12 @@ func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) erro
 }
 
 // EventStore is the log of a command that records facts. Other processes learn of them by their poll.
-func EventStore(pool *pgxpool.Pool) (*postgres.EventStore, error) {
+func EventStore(pool *pgxpool.Pool) (*eventstore.Store, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return nil, err
 	}
-	return postgres.NewEventStore(pool, types, nil), nil
+	return eventstore.New(pool, types, nil), nil
 }
 
 // Teller is that of a command, on a machine that may not have the data directory.

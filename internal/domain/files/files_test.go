@@ -20,6 +20,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
@@ -29,7 +32,7 @@ type bundle struct {
 	pool     *pgxpool.Pool
 	files    *files.Service
 	blobs    *mem.Store
-	events   *postgres.EventStore
+	events   *eventstore.Store
 	registry *eventlog.Registry
 }
 
@@ -40,8 +43,8 @@ func setup(t testing.TB, opts files.Options) *bundle {
 	t.Cleanup(pool.Close)
 	b := &bundle{pool: pool, blobs: mem.New(), registry: eventlog.NewRegistry()}
 	require.NoError(t, asset.Register(b.registry))
-	b.events = postgres.NewEventStore(pool, b.registry, nil)
-	b.files = files.New(postgres.NewFiles(pool, b.events), b.blobs, opts)
+	b.events = eventstore.New(pool, b.registry, nil)
+	b.files = files.New(assetstore.NewFiles(pool, b.events), b.blobs, opts)
 	return b
 }
 
@@ -124,7 +127,7 @@ func TestAnotherAttemptGetsTheSameNameAndRecordsNothing(t *testing.T) {
 func TestADeletedFileStaysDeletedWhenItsNodeRunsAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t, files.Options{OutputRetention: time.Hour})
-	assets := postgres.NewAssets(b.pool, b.events)
+	assets := assetstore.New(b.pool, b.events)
 	for name, end := range map[string]func(t *testing.T, id asset.ID) asset.State{
 		"deleted": func(t *testing.T, id asset.ID) asset.State {
 			require.NoError(t, assets.Delete(t.Context(), "a1", id, "r"))
@@ -178,7 +181,7 @@ func TestAnAttemptThatOutlivedItsRunSavesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, files.Options{})
 	require.NoError(t, job.Register(b.registry))
-	jobs := postgres.NewJobs(b.pool, b.events)
+	jobs := jobstore.New(b.pool, b.events)
 	run := newRun("a1")
 	_, err := jobs.Submit(t.Context(), job.NewJob{ID: run.Job, Account: "a1", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}})
 	require.NoError(t, err)

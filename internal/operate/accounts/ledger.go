@@ -6,7 +6,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Entry is one fact of a ledger and what is available behind it.
@@ -22,7 +22,7 @@ type Entry struct {
 }
 
 // LedgerEntries folds a ledger and notes each step.
-func LedgerEntries(ctx context.Context, events *postgres.EventStore, id string) ([]Entry, credit.Balance, error) {
+func LedgerEntries(ctx context.Context, events *eventstore.Store, id string) ([]Entry, credit.Balance, error) {
 	entries := []Entry{}
 	recorded := eventlog.Read(ctx, events, credit.Stream(id), 0)
 	l, err := eventlog.Fold(events.Types(), recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {

@@ -8,16 +8,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // adminAccounts implements admin.Accounts.
 type Service struct {
-	Store         *postgres.Accounts
-	Events        *postgres.EventStore
-	Credits       *postgres.Credits
-	Subscriptions *postgres.Subscriptions
-	Storage       *postgres.Storage
+	Store         *accountstore.Store
+	Events        *eventstore.Store
+	Credits       *accountstore.Credits
+	Subscriptions *accountstore.Subscriptions
+	Storage       *accountstore.Storage
 }
 
 // Accounts implements admin.Accounts.
@@ -34,7 +35,7 @@ func (a Service) Keys(ctx context.Context, owner string) ([]account.Key, error) 
 }
 
 // by returns the store whose changes are recorded as those of by.
-func (a Service) by(by operate.Attribution) *postgres.RecordedAccounts {
+func (a Service) by(by operate.Attribution) *accountstore.RecordedAccounts {
 	return a.Store.Recorded(a.Events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
@@ -86,7 +86,7 @@ func CallsToReplay(ctx context.Context, pool *pgxpool.Pool, ids []string, q call
 // adminCalls implements admin.Calls.
 type Service struct {
 	Pool  *pgxpool.Pool
-	Store *postgres.Calls
+	Store *callstore.Store
 }
 
 // List implements admin.Calls.
@@ -118,7 +118,7 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 }
 
 // settleCall settles the call whose id begins with text by what the provider took for it.
-func Settle(ctx context.Context, pool *pgxpool.Pool, store *postgres.Calls, text string, micros int64, by eventlog.Meta) (call.Call, error) {
+func Settle(ctx context.Context, pool *pgxpool.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
 	t, err := records.Calls.Story(ctx, pool, text)
 	if err != nil {
 		return call.Call{}, err

@@ -14,12 +14,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // queues tells which queues do not take or start jobs: somebody wanted it so, and may have forgotten.
 func (d databaseDoctor) queues(ctx context.Context) (Finding, error) {
-	states, err := postgres.NewQueues(d.pool, nil).States(ctx, MaxQueues)
+	states, err := accountstore.NewGates(d.pool, nil).States(ctx, MaxQueues)
 	if err != nil {
 		return Finding{}, err
 	}
@@ -193,7 +196,7 @@ func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
 		return Finding{}, err
 	}
 	o := orphans{
-		refs:   asset.AnyOf{postgres.NewAssets(d.pool, nil), postgres.NewCalls(d.pool, nil, nil)},
+		refs:   asset.AnyOf{assetstore.New(d.pool, nil), callstore.New(d.pool, nil, nil)},
 		cutoff: time.Now().Add(-orphanAge),
 	}
 	walk, stop := context.WithTimeout(ctx, doctorTimeout/2)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
 
 // hookWarn is the age from which a delivery that waits deserves a look: a day of retries at an endpoint that
@@ -15,7 +15,7 @@ const hookWarn = 24 * time.Hour
 
 // webhooks looks at what could not be delivered. It warns only: an endpoint that is down is its owner's matter.
 func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
-	st, err := postgres.NewWebhooks(d.pool, nil).Stand(ctx)
+	st, err := webhookstore.New(d.pool, nil).State(ctx)
 	if err != nil {
 		return Finding{}, err
 	}

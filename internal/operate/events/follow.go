@@ -5,14 +5,14 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // followBatch is how many facts are written at once.
 const followBatch = 500
 
 // Follow hands print what q finds, and then every fact that it wants, in the order of the log.
-func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q postgres.LogSearch, print func([]inspect.Entry) error) error {
+func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
 	after := int64(0)
 	for more := true; more; {
 		page, err := l.Page(ctx, q)

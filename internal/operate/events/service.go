@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // logReader answers what operators ask of the log as a whole. It implements admin.Events.
@@ -45,7 +45,7 @@ type Page struct {
 }
 
 // search checks what is asked for.
-func (l Service) Parse(ctx context.Context, f Filter) (q postgres.LogSearch, names map[string]string, err error) {
+func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, names map[string]string, err error) {
 	f.Limit = cmp.Or(f.Limit, DefaultLimit)
 	switch {
 	case f.Limit < 1 || f.Limit > maxListed:
@@ -57,7 +57,7 @@ func (l Service) Parse(ctx context.Context, f Filter) (q postgres.LogSearch, nam
 	case !utf8.ValidString(f.Stream+f.Type) || strings.ContainsRune(f.Stream+f.Type, 0):
 		return q, nil, fault.New(fault.Invalid, "invalid_request", "a stream and a type are texts without NUL characters")
 	}
-	q = postgres.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
+	q = eventstore.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
 	now, err := operate.Now(ctx, l.Pool)
 	if err != nil {
 		return q, nil, err
@@ -85,8 +85,8 @@ func (l Service) Parse(ctx context.Context, f Filter) (q postgres.LogSearch, nam
 }
 
 // Page finds what q asks for.
-func (l Service) Page(ctx context.Context, q postgres.LogSearch) (Page, error) {
-	found, err := postgres.SearchLog(ctx, l.Pool, q)
+func (l Service) Page(ctx context.Context, q eventstore.LogSearch) (Page, error) {
+	found, err := eventstore.SearchLog(ctx, l.Pool, q)
 	if err != nil {
 		return Page{}, err
 	}
@@ -130,7 +130,7 @@ func (l Service) Fact(ctx context.Context, position int64) (any, error) {
 }
 
 func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
-	rec, err := postgres.FactAt(ctx, l.Pool, position)
+	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
 		return Detail{}, fault.Wrap(err, fault.NotFound, "event_not_found",
 			"there is no fact at position %d: it was never taken, or its append was rolled back, or it left the log with its job", position)
@@ -142,7 +142,7 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	if _, err := uuid.Parse(d.Cause); err != nil {
 		return d, nil //nolint:nilerr // a cause that is no id is shown as it is
 	}
-	rec, err = postgres.FactByID(ctx, l.Pool, d.Cause)
+	rec, err = eventstore.EventByID(ctx, l.Pool, d.Cause)
 	if fault.Is(err, fault.NotFound) {
 		return d, nil
 	}
@@ -170,7 +170,7 @@ func (l Service) Count(ctx context.Context, whole bool) (Counts, error) {
 	if whole {
 		most = 0
 	}
-	recorded, low, complete, err := postgres.CountTypes(ctx, l.Pool, most)
+	recorded, low, complete, err := eventstore.CountTypes(ctx, l.Pool, most)
 	if err != nil {
 		return Counts{}, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -47,7 +47,7 @@ func History(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Hist
 	if err != nil {
 		return inspect.History{}, err
 	}
-	all, err := postgres.Facts(ctx, pool, nil, id)
+	all, err := jobstore.Events(ctx, pool, nil, id)
 	if err != nil {
 		return inspect.History{}, err
 	}
@@ -79,7 +79,7 @@ func (t Histories) History(ctx context.Context, text string) (inspect.History, e
 	if err != nil {
 		return h, err
 	}
-	all, err := postgres.Facts(ctx, t.Pool, blobs, id)
+	all, err := jobstore.Events(ctx, t.Pool, blobs, id)
 	if err != nil {
 		return h, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
@@ -74,7 +75,7 @@ func Search(ctx context.Context, pool *pgxpool.Pool, names map[string]string, no
 	if err := caughtUp(ctx, pool); err != nil {
 		return nil, err
 	}
-	from, err := postgres.PositionAt(ctx, pool, since)
+	from, err := eventstore.PositionAt(ctx, pool, since)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
 // operations is what operators do to jobs, from the command line and over the admin API alike. Each
@@ -25,8 +26,8 @@ import (
 type Service struct {
 	Pool    *pgxpool.Pool
 	Types   *eventlog.Registry
-	Events  *postgres.EventStore
-	Jobs    *postgres.Jobs
+	Events  *eventstore.Store
+	Jobs    *jobstore.Store
 	Retrier job.Retrier
 	Kick    func([]outbox.Intent)
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
 // Repair is one thing that PostgreSQL and Temporal do not agree on, and what is done about it. The two
@@ -32,8 +34,8 @@ type Reconciler struct {
 	Ops    *jobs.Service
 	Client client.Client
 	Tiers  job.Tiers
-	Calls  *postgres.Calls
-	Assets *postgres.Assets
+	Calls  *callstore.Store
+	Assets *assetstore.Store
 	By     operate.Attribution
 }
 
@@ -66,7 +68,7 @@ func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
 		all = append(all, Repair{
 			Kind: "job", ID: string(ref.Job), Finding: "a slot or a place in the queue without an open stream", Action: "drop it",
 			Do: func(ctx context.Context) error {
-				return r.Ops.Jobs.Drop(ctx, postgres.Strays{Slots: []job.RunRef{ref}}, r.By.Actor, r.By.Reason)
+				return r.Ops.Jobs.Drop(ctx, jobstore.Strays{Slots: []job.RunRef{ref}}, r.By.Actor, r.By.Reason)
 			},
 		})
 	}

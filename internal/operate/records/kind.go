@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // storied is a kind of aggregate with the workflows that ran it.
@@ -49,7 +49,7 @@ func (k Kind[S]) Story(ctx context.Context, pool *pgxpool.Pool, text string) (in
 	if err != nil {
 		return none, err
 	}
-	facts, err := eventlog.Collect(eventlog.Read(ctx, postgres.StreamsOf(pool), stream, 0))
+	facts, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(pool), stream, 0))
 	if err != nil {
 		return none, err
 	}

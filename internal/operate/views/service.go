@@ -15,13 +15,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections"
 )
 
 // adminViews is what operators ask of views and do to them.
 type Service struct {
 	Pool   *pgxpool.Pool
-	Events *postgres.EventStore
+	Events *eventstore.Store
 	Base   string // public URL
 }
 

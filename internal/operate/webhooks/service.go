@@ -12,7 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
@@ -53,9 +54,9 @@ func (o *Service) Account(ctx context.Context, text string) (string, error) {
 // API alike. It implements admin.Webhooks. Addresses are not shown: they may carry tokens of their owners.
 type Service struct {
 	Endpoints *webhook.Service
-	Store     *postgres.Webhooks
+	Store     *webhookstore.Store
 	Reader    *webhooks.Reader
-	Accounts  *postgres.Accounts
+	Accounts  *accountstore.Store
 }
 
 // Webhooks implements admin.Webhooks.

@@ -68,7 +68,7 @@ type File struct {
 // Base returns the last segment of the file's path.
 func (f File) Base() string { return path.Base(string(f.Path)) }
 
-// Store keeps the records of files. postgres.Userdata is it.
+// Store keeps the records of files. accountstore.Userdata is it.
 type Store interface {
 	// List returns the files below dir in order of their paths, or with recurse false those directly
 	// in it. A directory without files is not there: NotFound.

@@ -1,0 +1,163 @@
+// Package accountstore keeps in PostgreSQL what belongs to an account as such: its keys, tier
+// and subscription, its credits, its gates, the bytes it may keep, and the files of its
+// editor. Figures that other stores depend on (credits, bytes) are changed in their
+// transactions, so that they are never off by what one transaction did.
+package accountstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Store keeps accounts and API keys. It implements account.Store.
+type Store struct{ pool *pgxpool.Pool }
+
+var _ account.Store = (*Store)(nil)
+
+// New returns the account store on pool.
+func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
+
+// IdentityByKey implements account.KeyFinder: one query by the unique hash, and once a minute a second one
+// that records the use.
+func (s *Store) IdentityByKey(ctx context.Context, hash account.KeyHash) (account.Identity, error) {
+	var id account.Identity
+	var suspended, noted bool
+	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, a.suspended, not a.router, a.router_models, a.router_denied, k.scopes, k.prefix, coalesce(k.last_used_at > now() - interval '1 minute', false)
+		from api_keys k join accounts a on a.id = k.account
+		where k.hash = $1 and k.revoked_at is null`, hash[:]).
+		Scan(&id.Account, &id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied, &id.Scopes, &id.Key, &noted)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.Identity{}, fault.Wrap(err, fault.NotFound, "", "no such key")
+	}
+	if err != nil {
+		return account.Identity{}, fault.Wrap(err, fault.Unavailable, "", "the key cannot be checked now")
+	}
+	if suspended {
+		return account.Identity{}, account.Suspended()
+	}
+	if !noted {
+		s.noteUse(ctx, hash)
+	}
+	return id, nil
+}
+
+// noteUse records that a key was used. A key is good whether or not that can be written: reads go on from
+// a database that takes none.
+func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
+	if _, err := s.pool.Exec(ctx, `update api_keys set last_used_at = now() where hash = $1
+		and (last_used_at is null or last_used_at <= now() - interval '1 minute')`, hash[:]); err != nil {
+		slog.WarnContext(ctx, "the use of a key was not recorded", "error", err)
+	}
+}
+
+const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, storage_limit, created_at`
+
+func scanAccount(row pgx.Row) (account.Account, error) {
+	var a account.Account
+	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Storage, &a.CreatedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.Account{}, fault.Wrap(err, fault.NotFound, "not_found", "no such account")
+	}
+	a.CreatedAt = a.CreatedAt.UTC()
+	return a, postgres.Classify(err, "read an account")
+}
+
+// Create implements account.Store.
+func (s *Store) Create(ctx context.Context, name string, tier account.Tier) (account.Account, error) {
+	return createAccount(ctx, s.pool, name, tier)
+}
+
+func createAccount(ctx context.Context, db accountDB, name string, tier account.Tier) (account.Account, error) {
+	if err := account.CheckName(name); err != nil {
+		return account.Account{}, err
+	}
+	a, err := scanAccount(db.QueryRow(ctx, `insert into accounts (id, name, tier) values ($1, $2, $3)
+		returning `+accountColumns, uuid.NewString(), name, tier))
+	const uniqueViolation = "23505"
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == uniqueViolation {
+		return account.Account{}, fault.Wrap(err, fault.Conflict, "account_exists", "an account named %q exists", name)
+	}
+	if err != nil {
+		return account.Account{}, fmt.Errorf("create account %q: %w", name, err)
+	}
+	return a, nil
+}
+
+// Account implements account.Store.
+func (s *Store) Account(ctx context.Context, id string) (account.Account, error) {
+	return scanAccount(s.pool.QueryRow(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+}
+
+// AccountByName implements account.Store.
+func (s *Store) AccountByName(ctx context.Context, name string) (account.Account, error) {
+	return scanAccount(s.pool.QueryRow(ctx, `select `+accountColumns+` from accounts where name = $1`, name))
+}
+
+// Accounts implements account.Store.
+func (s *Store) Accounts(ctx context.Context) ([]account.Account, error) {
+	rows, err := s.pool.Query(ctx, `select `+accountColumns+` from accounts order by name`)
+	if err != nil {
+		return nil, fmt.Errorf("list accounts: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Account, error) { return scanAccount(row) })
+}
+
+// AddKey implements account.Store.
+func (s *Store) AddKey(ctx context.Context, key account.Key, hash account.KeyHash) error {
+	return addKey(ctx, s.pool, key, hash)
+}
+
+func addKey(ctx context.Context, db accountDB, key account.Key, hash account.KeyHash) error {
+	_, err := db.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,
+		key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
+	if err != nil {
+		return fmt.Errorf("add a key of account %s: %w", key.Account, err)
+	}
+	return nil
+}
+
+// Keys implements account.Store.
+func (s *Store) Keys(ctx context.Context, owner string) ([]account.Key, error) {
+	rows, err := s.pool.Query(ctx, `select id, account, prefix, scopes, created_at, revoked_at, last_used_at from api_keys
+		where account = $1 order by created_at, id`, owner)
+	if err != nil {
+		return nil, fmt.Errorf("list keys of account %s: %w", owner, err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Key, error) {
+		var k account.Key
+		err := row.Scan(&k.ID, &k.Account, &k.Prefix, &k.Scopes, &k.CreatedAt, &k.RevokedAt, &k.LastUsed)
+		return k, err
+	})
+}
+
+// RevokeKey implements account.Store.
+func (s *Store) RevokeKey(ctx context.Context, owner, id string) error {
+	return revokeKey(ctx, s.pool, owner, id)
+}
+
+func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
+	if _, err := uuid.Parse(id); err != nil {
+		return fault.Wrap(err, fault.NotFound, "not_found", "no such key")
+	}
+	tag, err := db.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
+		where account = $1 and id = $2`, owner, id)
+	if err != nil {
+		return fmt.Errorf("revoke key %s: %w", id, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fault.New(fault.NotFound, "not_found", "no such key")
+	}
+	return nil
+}

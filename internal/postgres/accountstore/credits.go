@@ -1,0 +1,278 @@
+package accountstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// Credits carries out the transactions of ledgers. Each locks the account's balance row, changes it
+// and appends the fact behind it at the version the row expects, so the two cannot part.
+//
+// The methods that end in Tx take part in a transaction of the caller's: they write the rows and return
+// the fact as an append, none when nothing changed, which the caller hands to AppendAll with its own as
+// the last statement. One transaction changes a ledger at most once. On an error the caller rolls back.
+type Credits struct {
+	pool   *pgxpool.Pool
+	events *eventstore.Store
+}
+
+// NewCredits returns the ledgers on pool that append through events.
+func NewCredits(pool *pgxpool.Pool, events *eventstore.Store) *Credits {
+	return &Credits{pool: pool, events: events}
+}
+
+const grantCredit = `insert into credit_balances (account, granted, available, held, settled, version)
+	select $1::text, $2::bigint, $2::bigint, 0, 0, 1 where $2::bigint >= 0 or exists (select from credit_balances where account = $1::text)
+	on conflict (account) do update set granted = credit_balances.granted + $2::bigint,
+		available = credit_balances.available + $2::bigint, version = credit_balances.version + 1
+	where $2::bigint >= 0 or credit_balances.available + $2::bigint >= 0
+	returning version`
+
+// Grant gives an account credit, in micros; the first grant, which may be of nothing, makes it metered.
+// A negative amount is a correction and takes no more than is available: else insufficient_credits.
+func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor, reason string) error {
+	if err := checkAmount(micros, -credit.MaxAmount); err != nil {
+		return err
+	}
+	if account == "" || reason == "" {
+		return fault.New(fault.Invalid, "invalid_request", "a grant names an account and a reason")
+	}
+	first := uuid.New()
+	_, err := c.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
+		return postgres.InTx(ctx, c.pool, func(tx pgx.Tx) error { return c.grant(ctx, tx, first, account, micros, actor, reason) })
+	})
+	if err != nil {
+		return postgres.Classify(err, "grant credit to account "+account)
+	}
+	c.events.Wake()
+	return nil
+}
+
+// errGranted ends an attempt behind one that was committed.
+var errGranted = errors.New("the grant is recorded")
+
+// grant is one attempt at a grant, whose fact is first.
+func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
+	var version int64
+	err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return credit.Insufficient()
+	}
+	if err != nil {
+		return err
+	}
+	recorded, err := c.events.AppendTx(ctx, tx, eventlog.Append{
+		Stream: credit.Stream(account), Account: account, Expected: version - 1,
+		Events: []eventlog.Event{{ID: first, Type: credit.TypeGranted, Data: credit.GrantedV1{Micros: micros}}},
+		Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+	})
+	if err == nil && recorded[0].Version != version {
+		return errGranted
+	}
+	return err
+}
+
+// holdCredit locks the balance first, so that what it reads is the latest; u moves the balance only
+// where the hold is new.
+const holdCredit = `
+	with b as materialized (select available from credit_balances where account = $1 for update),
+	     h as (insert into credit_holds (account, hold, micros, state)
+		select $1::text, $2::text, $3::bigint, 'held' from b where available >= $3 or $3 = 0
+		on conflict do nothing returning micros),
+	     u as (update credit_balances c set available = c.available - h.micros, held = c.held + h.micros, version = c.version + 1
+		from h where c.account = $1 returning c.version)
+	select exists (select from b), coalesce((select version from u), 0)`
+
+// Hold sets an amount aside under an id of the caller's. Repeating it changes nothing; the first amount
+// stands. Less than that available is insufficient_credits (Exhausted), an id that was released is Conflict.
+// Of an account that is not metered nothing is recorded.
+func (c *Credits) Hold(ctx context.Context, account, hold string, micros int64) error {
+	return c.transact(ctx, "hold credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
+		return c.HoldTx(ctx, tx, account, hold, micros)
+	})
+}
+
+// HoldTx is Hold within tx; see Credits for what the caller does with the appends.
+func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
+	if err := checkHold(hold, micros); err != nil {
+		return nil, err
+	}
+	var metered bool
+	var version int64
+	if err := tx.QueryRow(ctx, holdCredit, account, hold, micros).Scan(&metered, &version); err != nil {
+		return nil, postgres.Classify(err, "hold credit of account "+account)
+	}
+	if version > 0 {
+		return ledgerFact(account, hold, version, credit.TypeHeld, credit.HeldV1{Hold: hold, Micros: micros}), nil
+	}
+	if !metered {
+		return nil, nil
+	}
+	state, err := HoldState(ctx, tx, account, hold)
+	switch {
+	case err != nil:
+		return nil, err
+	case state == "":
+		return nil, credit.Insufficient()
+	case state == credit.Released:
+		return nil, released(hold)
+	}
+	return nil, nil
+}
+
+// endHold ends a hold as state $3, of which $4 was spent, and moves the balance only where it was open.
+const endHold = `
+	with b as materialized (select account from credit_balances where account = $1 for update),
+	     h as (update credit_holds set state = $3
+		where account = $1 and hold = $2 and state = 'held' and exists (select from b) returning micros),
+	     u as (update credit_balances c set held = c.held - h.micros, settled = c.settled + $4,
+			available = c.available + h.micros - $4, version = c.version + 1
+		from h where c.account = $1 returning c.version, h.micros)
+	select version, micros from u`
+
+// Settle ends a hold: micros were spent, which may be more than was held. Repeating it changes nothing; the
+// first amount stands. A hold that was released before is Conflict; one that was never made, as when the
+// account was not metered then, changes nothing.
+func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64) error {
+	return c.transact(ctx, "settle credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
+		return c.SettleTx(ctx, tx, account, hold, micros)
+	})
+}
+
+// SettleTx is Settle within tx; see Credits for what the caller does with the appends.
+func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
+	version, held, err := c.end(ctx, tx, account, hold, credit.Settled, micros)
+	if err != nil || version == 0 {
+		return nil, err
+	}
+	return ledgerFact(account, hold, version, credit.TypeSettled, credit.SettledV1{Hold: hold, Micros: micros, Held: held}), nil
+}
+
+// Release ends a hold of which nothing was spent. A hold that has ended, either way, or was never made
+// is left as it is.
+func (c *Credits) Release(ctx context.Context, account, hold string) error {
+	return c.transact(ctx, "release credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
+		return c.ReleaseTx(ctx, tx, account, hold)
+	})
+}
+
+// ReleaseTx is Release within tx; see Credits for what the caller does with the appends.
+func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account, hold string) ([]eventlog.Append, error) {
+	version, held, err := c.end(ctx, tx, account, hold, credit.Released, 0)
+	if err != nil || version == 0 {
+		return nil, err
+	}
+	return ledgerFact(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
+}
+
+// releaseAll is endHold of many holds, of which nothing was spent.
+const releaseAll = `
+	with b as materialized (select account from credit_balances where account = $1 for update),
+	     h as (update credit_holds set state = 'released'
+		where account = $1 and hold = any($2) and state = 'held' and exists (select from b) returning hold, micros),
+	     u as (update credit_balances c set held = c.held - t.micros, available = c.available + t.micros, version = c.version + t.n
+		from (select coalesce(sum(micros), 0)::bigint as micros, count(*) as n from h) t
+		where c.account = $1 and t.n > 0 returning c.version)
+	select h.hold, h.micros, u.version from h, u order by h.hold`
+
+// ReleaseAllTx is ReleaseTx of many holds of one account.
+func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account string, holds []string) ([]eventlog.Append, error) {
+	rows, err := tx.Query(ctx, releaseAll, account, holds)
+	if err != nil {
+		return nil, postgres.Classify(err, "release holds of account "+account)
+	}
+	var fact credit.ReleasedV1
+	var version int64
+	a := eventlog.Append{Stream: credit.Stream(account), Account: account, Meta: eventlog.Meta{Actor: account}}
+	_, err = pgx.ForEachRow(rows, []any{&fact.Hold, &fact.Micros, &version}, func() error {
+		a.Events = append(a.Events, eventlog.Event{
+			ID: credit.FactID(account, fact.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: fact,
+		})
+		return nil
+	})
+	if err != nil || len(a.Events) == 0 {
+		return nil, postgres.Classify(err, "release holds of account "+account)
+	}
+	a.Expected = version - int64(len(a.Events))
+	return []eventlog.Append{a}, nil
+}
+
+// end returns version 0 where there was nothing to end.
+func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold string, as credit.HoldState, spent int64) (version, held int64, err error) {
+	if err := checkHold(hold, spent); err != nil {
+		return 0, 0, err
+	}
+	err = tx.QueryRow(ctx, endHold, account, hold, as, spent).Scan(&version, &held)
+	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
+		return version, held, postgres.Classify(err, "end a hold of account "+account)
+	}
+	state, err := HoldState(ctx, tx, account, hold)
+	if err == nil && as == credit.Settled && state == credit.Released {
+		err = released(hold)
+	}
+	return 0, 0, err
+}
+
+// HoldState returns "" for a hold that was never made. It is a statement of its own, so that it sees what
+// others committed while the one before waited.
+func HoldState(ctx context.Context, tx postgres.RowQueryer, account, hold string) (credit.HoldState, error) {
+	var state credit.HoldState
+	err := tx.QueryRow(ctx, `select state from credit_holds where account = $1 and hold = $2`, account, hold).Scan(&state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return state, postgres.Classify(err, "read a hold of account "+account)
+}
+
+func released(hold string) error {
+	return fault.New(fault.Conflict, credit.CodeReleased, "hold %s was released before", hold)
+}
+
+func checkHold(hold string, micros int64) error {
+	if hold == "" || len(hold) > credit.MaxHoldID {
+		return fault.New(fault.Invalid, "invalid_request", "a hold has an id of at most %d bytes", credit.MaxHoldID)
+	}
+	return checkAmount(micros, 0)
+}
+
+func checkAmount(micros, least int64) error {
+	if micros < least || micros > credit.MaxAmount {
+		return fault.New(fault.Invalid, "invalid_request", "an amount of %d micros is out of bounds", micros)
+	}
+	return nil
+}
+
+func ledgerFact(account, hold string, version int64, eventType string, data any) []eventlog.Append {
+	return []eventlog.Append{{
+		Stream: credit.Stream(account), Account: account, Expected: version - 1,
+		Events: []eventlog.Event{{ID: credit.FactID(account, hold, eventType), Type: eventType, Data: data}},
+		Meta:   eventlog.Meta{Actor: account},
+	}}
+}
+
+// transact commits what change writes together with the facts it returns.
+func (c *Credits) transact(ctx context.Context, what string, change func(pgx.Tx) ([]eventlog.Append, error)) error {
+	err := pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		appends, err := change(tx)
+		if err != nil {
+			return err
+		}
+		_, err = c.events.AppendAll(ctx, tx, appends)
+		return err
+	})
+	if err != nil {
+		return postgres.Classify(err, what)
+	}
+	c.events.Wake()
+	return nil
+}

@@ -1,0 +1,104 @@
+package accountstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// Balance returns the balance of an account; Metered is false where there is no ledger.
+func (c *Credits) Balance(ctx context.Context, account string) (credit.Balance, error) {
+	return readBalance(ctx, c.pool, `select true, granted, available, held, settled from credit_balances where account = $1`, account)
+}
+
+func readBalance(ctx context.Context, db postgres.RowQueryer, query, account string) (credit.Balance, error) {
+	var b credit.Balance
+	err := db.QueryRow(ctx, query, account).Scan(&b.Metered, &b.Granted, &b.Available, &b.Held, &b.Settled)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return credit.Balance{}, nil
+	}
+	return b, postgres.Classify(err, "read the balance of account "+account)
+}
+
+// Fold returns the state of an account's ledger as its facts say, whatever the tables hold.
+func (c *Credits) Fold(ctx context.Context, account string) (credit.Ledger, error) {
+	return c.fold(ctx, c.pool, account)
+}
+
+func (c *Credits) fold(ctx context.Context, db postgres.Queryer, account string) (credit.Ledger, error) {
+	recorded := eventlog.Read(ctx, eventstore.StreamsOf(db), credit.Stream(account), 0)
+	l, err := eventlog.Fold(c.events.Types(), recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {
+		l.Apply(rec, data)
+		return l
+	})
+	if err != nil {
+		return credit.Ledger{}, fmt.Errorf("ledger of account %s: %w", account, err)
+	}
+	return l, nil
+}
+
+// Rebuild writes the tables of an account's ledger anew from its facts and returns the balance before and
+// after; the two are equal unless a row was changed by other means.
+func (c *Credits) Rebuild(ctx context.Context, account string) (before, after credit.Balance, err error) {
+	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		// A missing row is locked by being written, so that a grant under way comes before or after; xmax
+		// tells that it was there.
+		const lock = `insert into credit_balances (account, granted, available, held, settled, version) values ($1, 0, 0, 0, 0, 0)
+			on conflict (account) do update set account = excluded.account returning xmax <> 0, granted, available, held, settled`
+		if before, err = readBalance(ctx, tx, lock, account); err != nil {
+			return err
+		}
+		if err := c.knowsLedger(ctx, tx, account); err != nil {
+			return err
+		}
+		l, err := c.fold(ctx, tx, account)
+		if err != nil {
+			return err
+		}
+		after = l.Balance
+		return writeLedger(ctx, tx, account, l)
+	})
+	return before, after, postgres.Classify(err, "rebuild the ledger of account "+account)
+}
+
+// knowsLedger refuses a ledger that holds events of types this binary does not know: a balance that is
+// written without them would be wrong, and stay so.
+func (c *Credits) knowsLedger(ctx context.Context, db postgres.Queryer, account string) error {
+	for rec, err := range eventlog.Read(ctx, eventstore.StreamsOf(db), credit.Stream(account), 0) {
+		if err != nil {
+			return err
+		}
+		if !c.events.Types().Knows(rec.Type) {
+			return fault.Wrap(eventlog.ErrUnknownType, fault.Unavailable, "unknown_event_type",
+				"event %d of the ledger has the type %s, which a newer version of Millrace wrote: rebuild the ledger with that version", rec.Version, rec.Type)
+		}
+	}
+	return nil
+}
+
+func writeLedger(ctx context.Context, tx pgx.Tx, account string, l credit.Ledger) error {
+	ids, states := make([]string, 0, len(l.Holds)), make([]string, 0, len(l.Holds))
+	micros := make([]int64, 0, len(l.Holds))
+	for id, h := range l.Holds {
+		ids, states, micros = append(ids, id), append(states, string(h.State)), append(micros, h.Micros)
+	}
+	b, batch := l.Balance, &pgx.Batch{}
+	batch.Queue(`delete from credit_holds where account = $1`, account)
+	batch.Queue(`insert into credit_holds (account, hold, micros, state)
+		select $1, i.* from unnest($2::text[], $3::bigint[], $4::text[]) as i`, account, ids, micros, states)
+	if b.Metered {
+		batch.Queue(`update credit_balances set granted = $2, available = $3, held = $4, settled = $5, version = $6
+			where account = $1`, account, b.Granted, b.Available, b.Held, b.Settled, l.Version)
+	} else {
+		batch.Queue(`delete from credit_balances where account = $1`, account)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}

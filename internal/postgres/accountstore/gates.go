@@ -1,0 +1,117 @@
+package accountstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// Gates carries out operators' commands on queues. The mode in force is a column of the account's lane,
+// which every admission locks: when Set returns, nothing of that account is admitted against it. For
+// gate.All that holds from the next transaction on.
+type Gates struct {
+	pool   *pgxpool.Pool
+	events *eventstore.Store
+}
+
+// NewGates returns the queues in pool's database whose facts go through events.
+func NewGates(pool *pgxpool.Pool, events *eventstore.Store) *Gates {
+	return &Gates{pool: pool, events: events}
+}
+
+// lockMode locks the lane, which it makes where there is none, and returns the mode in force; no row when
+// there is no such account.
+const lockMode = `insert into job_lanes as l (account)
+	select $1::text where $1 = '*' or exists (select from accounts where id = $1)
+	on conflict (account) do update set mode = l.mode
+	returning mode`
+
+// Set changes the mode of a queue and returns its state. Setting the mode that is in force records nothing.
+// An account that does not exist is NotFound. Opening a queue does not start jobs by itself: workers
+// that follow the log do, and the sweep.
+func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
+	if err := c.Check(); err != nil {
+		return gate.State{}, err
+	}
+	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		var was gate.Mode
+		err := tx.QueryRow(ctx, lockMode, c.Account).Scan(&was)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fault.New(fault.NotFound, "not_found", "no such account")
+		}
+		if err != nil || was == c.Mode {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode)); err != nil {
+			return err
+		}
+		eventType, data := gate.Fact(c.Mode, was)
+		_, err = q.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: gate.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+			Meta:   eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
+		})
+		return err
+	})
+	if err != nil {
+		return gate.State{}, postgres.Classify(err, "change the queue of account "+c.Account)
+	}
+	q.events.Wake()
+	return q.State(ctx, c.Account)
+}
+
+// stateColumns read a lane with its last fact; the numbers of gate.All are those of all accounts.
+const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta ->> 'actor', ''), coalesce(e.meta ->> 'reason', ''),
+		case l.account when '*' then (select coalesce(sum(queued), 0) from job_lanes) else l.queued end,
+		case l.account when '*' then (select coalesce(sum(running), 0) from job_lanes) else l.running end
+	from job_lanes l
+	left join streams s on s.id = 'queue-' || l.account
+	left join events e on e.stream = s.id and e.version = s.version`
+
+// State returns the state of the queue of an account, or of gate.All.
+func (q *Gates) State(ctx context.Context, account string) (gate.State, error) {
+	found, err := q.states(ctx, stateColumns+` where l.account = $1`, account)
+	if err != nil || len(found) > 0 {
+		return append(found, gate.State{})[0], err
+	}
+	st := gate.State{Account: account, Mode: gate.Open}
+	if account != gate.All {
+		return st, nil
+	}
+	err = q.pool.QueryRow(ctx, `select coalesce(sum(queued), 0), coalesce(sum(running), 0) from job_lanes`).Scan(&st.Queued, &st.Running)
+	return st, postgres.Classify(err, "count the jobs of all queues")
+}
+
+// States returns gate.All first, then the accounts whose queue is not open or has jobs, in order of their
+// id, at most limit.
+func (q *Gates) States(ctx context.Context, limit int) ([]gate.State, error) {
+	all, err := q.State(ctx, gate.All)
+	if err != nil {
+		return nil, err
+	}
+	own, err := q.states(ctx, stateColumns+` where l.account <> '*' and (l.mode <> 'open' or l.queued > 0 or l.running > 0)
+		order by l.account limit $1`, limit)
+	return append([]gate.State{all}, own...), err
+}
+
+func (q *Gates) states(ctx context.Context, query string, arg any) ([]gate.State, error) {
+	rows, err := q.pool.Query(ctx, query, arg)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the state of queues")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (gate.State, error) {
+		var st gate.State
+		err := row.Scan(&st.Account, &st.Mode, &st.Since, &st.Actor, &st.Reason, &st.Queued, &st.Running)
+		return st, err
+	})
+	return found, postgres.Classify(err, "read the state of queues")
+}

@@ -1,0 +1,103 @@
+package accountstore
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// Subscriptions changes what accounts may use, each change with its fact.
+type Subscriptions struct {
+	pool   *pgxpool.Pool
+	events *eventstore.Store
+}
+
+// NewSubscriptions returns the subscriptions in pool's database whose facts go through events.
+func NewSubscriptions(pool *pgxpool.Pool, events *eventstore.Store) *Subscriptions {
+	return &Subscriptions{pool: pool, events: events}
+}
+
+// Change carries out a change and returns the account behind it. What is in force already is not recorded
+// again. It counts from the next request and the next admission on, in every process. An account that does
+// not exist is NotFound.
+func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.Account, error) {
+	if err := c.Check(); err != nil {
+		return account.Account{}, err
+	}
+	var a account.Account
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		if a, err = scanAccount(tx.QueryRow(ctx, `select `+accountColumns+` from accounts where id = $1 for update`, c.Account)); err != nil {
+			return err
+		}
+		facts := subscriptionFacts(&a, c)
+		if len(facts) == 0 {
+			return nil
+		}
+		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7, storage_limit = $8
+			where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage); err != nil {
+			return err
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: facts,
+			Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
+		})
+		return err
+	})
+	if err != nil {
+		return account.Account{}, postgres.Classify(err, "change account "+c.Account)
+	}
+	s.events.Wake()
+	return a, nil
+}
+
+// subscriptionFacts applies a change to a and returns what there is to record.
+func subscriptionFacts(a *account.Account, c account.Change) []eventlog.Event {
+	var facts []eventlog.Event
+	add := func(eventType string, data any) {
+		facts = append(facts, eventlog.Event{ID: uuid.New(), Type: eventType, Data: data})
+	}
+	if c.Tier != "" && c.Tier != a.Tier {
+		add(account.TypeTierChanged, account.TierChangedV1{Tier: c.Tier, Was: a.Tier})
+		a.Tier = c.Tier
+	}
+	if c.Active != nil && *c.Active != a.Active {
+		if a.Active = *c.Active; a.Active {
+			add(account.TypeSubscribed, account.SubscribedV1{})
+		} else {
+			add(account.TypeUnsubscribed, account.UnsubscribedV1{})
+		}
+	}
+	if c.Access != nil && !c.Access.Equal(a.Access) {
+		a.Access = *c.Access
+		add(account.TypeRouterAccessChanged, account.RouterAccessChangedV1{Enabled: !a.Access.Off, Models: a.Access.Models, Denied: a.Access.Denied})
+	}
+	if c.Suspend != nil && *c.Suspend != a.Suspended {
+		if a.Suspended = *c.Suspend; a.Suspended {
+			add(account.TypeSuspended, account.SuspendedV1{})
+		} else {
+			add(account.TypeResumed, account.ResumedV1{})
+		}
+	}
+	if c.Storage != nil && !sameLimit(c.Storage.Bytes, a.Storage) {
+		add(account.TypeStorageLimited, account.StorageLimitedV1{Bytes: c.Storage.Bytes, Was: a.Storage})
+		a.Storage = c.Storage.Bytes
+	}
+	return facts
+}
+
+func sameLimit(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
+// noNil returns a list that is not null in the database.
+func noNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,90 @@
+package assetstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Change implements asset.Store. The row's lock makes changes of one asset follow each other, and its deletion
+// come before or after.
+func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error) {
+	var state asset.Asset
+	var facts []asset.Fact
+	err := s.transact(ctx, "change an asset", func(tx pgx.Tx) error {
+		if err := claim(ctx, tx, account, id, c); err != nil {
+			return err
+		}
+		var err error
+		if state, err = s.fold(ctx, tx, id); err != nil {
+			return err
+		}
+		if facts, err = state.Facts(c); err != nil || len(facts) == 0 {
+			return err
+		}
+		meta := eventlog.Meta{Actor: account, RequestID: requestID}
+		state, err = s.changed(ctx, tx, state, facts, meta)
+		return err
+	})
+	return state, facts, err
+}
+
+// claim locks the row of an asset and sees that the preview it is given is the account's, too.
+func claim(ctx context.Context, tx pgx.Tx, account string, id asset.ID, c asset.Change) error {
+	var there bool
+	err := tx.QueryRow(ctx, `select true from files where asset_id = $1 and account = $2 and `+alive+` for update`, string(id), account).Scan(&there)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.New(fault.NotFound, "not_found", "there is no such asset")
+	}
+	if err != nil || c.Preview == nil || *c.Preview == "" {
+		return err
+	}
+	return hasPreview(ctx, tx, account, *c.Preview)
+}
+
+func hasPreview(ctx context.Context, db postgres.Tx, account string, preview asset.ID) error {
+	var there bool
+	err := db.QueryRow(ctx, `select exists (select from files where asset_id = $1 and account = $2 and `+alive+`)`, string(preview), account).Scan(&there)
+	if err == nil && !there {
+		return fault.New(fault.Invalid, "invalid_preview", "preview_id names no file of this account")
+	}
+	return err
+}
+
+// changed records facts and what commands know of them, and returns the state after.
+func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, facts []asset.Fact, meta eventlog.Meta) (asset.Asset, error) {
+	events := make([]eventlog.Event, len(facts))
+	for i, f := range facts {
+		events[i] = eventlog.Event{ID: uuid.New(), Type: f.Type, Data: f.Data}
+	}
+	expected, id := state.Version, state.ID
+	after := state
+	for i, f := range facts { // positions come with the append; tags and type do not depend on them
+		after = asset.Fold(after, eventlog.Recorded{Stream: id.Stream(), Version: expected + int64(i) + 1}, f.Data)
+	}
+	if after.ContentType != state.ContentType || !slices.Equal(after.Tags, state.Tags) {
+		_, err := tx.Exec(ctx, `update files set content_type = $2, tags = $3 where asset_id = $1`,
+			string(id), after.ContentType, append([]string{}, after.Tags...))
+		if err != nil {
+			return asset.Asset{}, err
+		}
+	}
+	recorded, err := s.events.AppendTx(ctx, tx, eventlog.Append{
+		Stream: id.Stream(), Account: state.Account, Expected: eventlog.AnyVersion, Meta: meta, Events: events,
+	})
+	if err != nil {
+		return asset.Asset{}, err
+	}
+	for i, rec := range recorded {
+		state = asset.Fold(state, rec, facts[i].Data)
+	}
+	return state, nil
+}

@@ -1,0 +1,163 @@
+package assetstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Files records the files of accounts. It implements files.Store.
+type Files struct {
+	pool    *pgxpool.Pool
+	events  *eventstore.Store
+	storage *accountstore.Storage // nil = no limit
+}
+
+var _ files.Store = (*Files)(nil)
+
+// NewFiles returns the file records in pool's database, whose facts go through events.
+func NewFiles(pool *pgxpool.Pool, events *eventstore.Store) *Files {
+	return &Files{pool: pool, events: events}
+}
+
+// Within returns the store that keeps uploads within the limits of accounts. What nodes save is kept in any case:
+// their job was accepted.
+func (f *Files) Within(storage *accountstore.Storage) *Files {
+	limited := *f
+	limited.storage = storage
+	return &limited
+}
+
+const (
+	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
+		rejected, thumbnail, created_at, expires_at, named`
+	alive = `(expires_at is null or expires_at > now())`
+	// selectFile is for one viewer: account $1, job $2 or null.
+	selectFile = `select ` + fileColumns + ` from files where account = $1 and (` + alive + `
+		or exists (select from asset_holds h where h.asset_id = files.asset_id and h.job_id = $2::uuid))`
+)
+
+func scanFile(row pgx.CollectableRow) (files.Entry, error) {
+	var e files.Entry
+	var id [16]byte
+	var hash, thumbnail []byte
+	err := row.Scan(&id, &e.Account, &e.Place.Folder, &e.Place.Subfolder, &e.Place.Filename, &hash, &e.Size,
+		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &thumbnail, &e.CreatedAt, &e.ExpiresAt, &e.Named)
+	if err != nil {
+		return files.Entry{}, err
+	}
+	e.Asset, e.Hash = assetID(id), blob.Ref(hash)
+	if thumbnail != nil {
+		e.Thumbnail = blob.Ref(thumbnail)
+	}
+	e.CreatedAt = e.CreatedAt.UTC()
+	if e.ExpiresAt != nil {
+		*e.ExpiresAt = e.ExpiresAt.UTC()
+	}
+	return e, nil
+}
+
+// one runs a query for at most one file; none is NotFound.
+func one(ctx context.Context, db postgres.Queryer, query string, args ...any) (files.Entry, error) {
+	rows, err := db.Query(ctx, query, args...)
+	if err != nil {
+		return files.Entry{}, postgres.Classify(err, "look up a file")
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, scanFile)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return files.Entry{}, fault.New(fault.NotFound, "not_found", "there is no such file")
+	}
+	return e, postgres.Classify(err, "look up a file")
+}
+
+func jobOrNull(who files.Viewer) *string {
+	if who.Job == "" {
+		return nil
+	}
+	return &who.Job
+}
+
+// ByName implements files.Store.
+func (f *Files) ByName(ctx context.Context, who files.Viewer, p asset.Place) (files.Entry, error) {
+	return one(ctx, f.pool, selectFile+` and named and folder = $3 and subfolder = $4 and filename = $5`,
+		who.Account, jobOrNull(who), p.Folder, p.Subfolder, p.Filename)
+}
+
+// ByAsset implements files.Store.
+func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.ID) (files.Entry, error) {
+	return one(ctx, f.pool, selectFile+` and asset_id = $3`, who.Account, jobOrNull(who), string(id))
+}
+
+// OfAnyone implements files.Store.
+func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) {
+	return one(ctx, f.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
+}
+
+// ByAssets implements files.Store in one query.
+func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.ID) (map[asset.ID]files.Entry, error) {
+	rows, err := f.pool.Query(ctx, selectFile+` and asset_id = any($3::uuid[])`, who.Account, jobOrNull(who), assetIDs(ids))
+	if err != nil {
+		return nil, postgres.Classify(err, "look up files")
+	}
+	entries, err := pgx.CollectRows(rows, scanFile)
+	if err != nil {
+		return nil, postgres.Classify(err, "look up files")
+	}
+	found := make(map[asset.ID]files.Entry, len(entries))
+	for _, e := range entries {
+		found[e.Asset] = e
+	}
+	return found, nil
+}
+
+// ByHash implements files.Store: the newest of the account's files with these bytes.
+func (f *Files) ByHash(ctx context.Context, who files.Viewer, hash blob.Ref) (files.Entry, error) {
+	return one(ctx, f.pool, selectFile+` and hash = $3 and not rejected order by created_at desc, asset_id limit 1`,
+		who.Account, jobOrNull(who), hash[:])
+}
+
+// Names implements files.Store.
+func (f *Files) Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error) {
+	rows, err := f.pool.Query(ctx, `select case subfolder when '' then filename else subfolder || '/' || filename end
+		from files where account = $1 and folder = $2 and named and not rejected and `+alive+`
+		order by subfolder, filename limit $3`, account, string(folder), limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "list files")
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return names, postgres.Classify(err, "list files")
+}
+
+// creation returns the append that records a new asset.
+func creation(e files.Entry, origin asset.Origin, producer *asset.Producer, meta eventlog.Meta) eventlog.Append {
+	place := e.Place
+	fact := asset.CreatedV1{
+		Origin: origin, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, Place: &place, Producer: producer,
+		Width: e.Width, Height: e.Height, ExpiresAt: e.ExpiresAt,
+	}
+	path := files.Join(place)
+	fact.FilePath = &path
+	return createdAppend(e.Asset, e.Account, fact, meta)
+}
+
+func createdAppend(id asset.ID, account string, fact asset.CreatedV1, meta eventlog.Meta) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: 0, Meta: meta,
+		Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: fact}},
+	}
+}
+
+func assetID(raw [16]byte) asset.ID { return asset.ID(uuid.UUID(raw).String()) }

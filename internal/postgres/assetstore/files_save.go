@@ -1,0 +1,199 @@
+package assetstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// saveFile allots the next number of a prefix and inserts the file, unless its producer saved it
+// before; either way it returns the file and whether it is new. The counter's row is locked until
+// commit, so parallel calls get different numbers. The files of the folder are looked through
+// only when the prefix is new.
+const saveFile = `
+with known as (
+	select ` + fileColumns + ` from files where job_id = $7 and run = $8 and node = $9 and idx = $10
+), counter as (
+	insert into file_counters as c (account, folder, subfolder, prefix, last)
+	select $1, $2, $3, $4, case
+		when exists (select from file_counters where account = $1 and folder = $2 and subfolder = $3 and prefix = $4) then 1
+		else 1 + (` + highestNumber + `) end
+	where not exists (select from known)
+	on conflict (account, folder, subfolder, prefix) do update set last = c.last + 1
+	returning last
+), new as (
+	insert into files (account, folder, subfolder, filename, named, asset_id, job_id, run, node, idx, hash, size,
+		content_type, width, height, expires_at)
+	select $1, $2, $3, $4 || '_' || lpad(last::text, greatest(5, length(last::text)), '0') || $5, true,
+		$6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+	from counter
+	returning ` + fileColumns + `
+)
+select ` + fileColumns + `, true from new union all select ` + fileColumns + `, false from known`
+
+// highestNumber is the highest number that a name below the prefix ($1 account, $2 folder,
+// $3 subfolder, $4 prefix) carries, 0 when none does.
+const highestNumber = `select coalesce(max((regexp_match(substr(filename, length($4::text) + 2), '^([0-9]{1,9})([^0-9]|$)'))[1]::bigint), 0)
+	from files where account = $1 and folder = $2 and subfolder = $3 and named and starts_with(filename, $4::text || '_')`
+
+// raiseCounter brings a counter to the highest number in use. It repairs the case of a name that
+// was taken without its counter knowing.
+const raiseCounter = `update file_counters set last = greatest(last, (` + highestNumber + `))
+	where account = $1 and folder = $2 and subfolder = $3 and prefix = $4`
+
+// saveAttempts bounds how often a save meets another attempt of itself or a name in its way.
+const saveAttempts = 4
+
+// Save implements files.Store.
+func (f *Files) Save(ctx context.Context, s files.Saving) (files.Entry, error) {
+	for attempt := 1; ; attempt++ {
+		e, err := f.trySave(ctx, s)
+		switch taken := violated(err); {
+		case errors.Is(err, errEnded):
+			return f.asRecorded(ctx, s.Account, s.Asset)
+		case taken == "" || attempt == saveAttempts:
+			return e, postgres.Classify(err, "save a file")
+		case taken == "files_name":
+			if _, err := f.pool.Exec(ctx, raiseCounter, s.Account, s.Folder, s.Subfolder, s.Prefix); err != nil {
+				return files.Entry{}, postgres.Classify(err, "repair a file counter")
+			}
+		}
+	}
+}
+
+// violated returns the unique constraint that err is about, or "".
+func violated(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == postgres.UniqueViolation {
+		return pg.ConstraintName
+	}
+	return ""
+}
+
+func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error) {
+	var e files.Entry
+	var fresh bool
+	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
+		var err error
+		if e, fresh, err = f.allot(ctx, tx, s); err != nil || !fresh {
+			return err
+		}
+		if err := mayProduce(ctx, tx, s); err != nil {
+			return err
+		}
+		if err := f.advance(ctx, tx, e.Account, e.Place, s.Prefix); err != nil {
+			return err
+		}
+		p := s.Producer
+		_, err = f.events.AppendTx(ctx, tx, creation(e, asset.Produced, &p, eventlog.Meta{Actor: "job " + p.Job}))
+		return err
+	})
+	if err == nil && fresh {
+		f.events.Wake()
+	}
+	return e, err
+}
+
+// errEnded says that what is to be saved was saved by an earlier attempt, and deleted or expired since.
+var errEnded = errors.New("the file was saved before and is gone")
+
+// mayProduce refuses an attempt that outlived its job or its run: what it saves would belong to nobody. The
+// stream stays locked, so that the job ends after what it saved, or before. It also refuses to bring back a file
+// that an earlier attempt saved and that has ended since: the new row is written, so no other attempt can
+// write one, and a stream that is there by now is that of a file without a row.
+func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) error {
+	var over, ended bool
+	p := s.Producer
+	err := tx.QueryRow(ctx, `select coalesce((select s.closed or coalesce(j.run <> $3, false)
+			from streams s left join job_slots j on j.job_id = $2
+			where s.id = $1 for share of s), false), exists (select from streams where id = $4)`,
+		job.ID(p.Job).Stream(), p.Job, p.Run, s.Asset.Stream()).Scan(&over, &ended)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look whether the job goes on: %w", err)
+	case over:
+		return fault.New(fault.Conflict, "run_over", "run %d of job %s is over", p.Run, p.Job)
+	case ended:
+		return errEnded
+	}
+	return nil
+}
+
+// asRecorded returns a file as it was recorded, also one that is gone. A user who deletes an output of a job that still
+// runs wants the file gone and the job finished, whether the attempt that saved it lives to tell of it or not.
+func (f *Files) asRecorded(ctx context.Context, account string, id asset.ID) (files.Entry, error) {
+	recorded, err := eventstore.ReadStream(ctx, f.pool, id.Stream(), 0, 1)
+	if err != nil {
+		return files.Entry{}, err
+	}
+	for _, rec := range recorded {
+		data, err := f.events.Decode(rec)
+		if err != nil {
+			return files.Entry{}, err
+		}
+		if e, ok := data.(asset.CreatedV1); ok && e.Place != nil && rec.Account == account {
+			return files.Entry{
+				Asset: id, Account: account, Place: *e.Place, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType,
+				Width: e.Width, Height: e.Height, CreatedAt: rec.RecordedAt, ExpiresAt: e.ExpiresAt,
+			}, nil
+		}
+	}
+	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not say how it was saved", id)
+}
+
+func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
+	rows, err := tx.Query(ctx, saveFile, s.Account, string(s.Folder), s.Subfolder, s.Prefix, s.Suffix, string(s.Asset),
+		s.Producer.Job, s.Producer.Run, s.Producer.Node, s.Producer.Index, s.Hash[:], s.Size, s.ContentType,
+		s.Width, s.Height, s.ExpiresAt)
+	if err != nil {
+		return files.Entry{}, false, err
+	}
+	type result struct {
+		files.Entry
+		fresh bool
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (result, error) {
+		var r result
+		e, err := scanFile(withLast{row, &r.fresh})
+		r.Entry = e
+		return r, err
+	})
+	return r.Entry, r.fresh, err
+}
+
+// withLast scans one more column behind those asked for.
+type withLast struct {
+	pgx.CollectableRow
+	last any
+}
+
+// Scan implements pgx.Row.
+func (w withLast) Scan(dest ...any) error { return w.CollectableRow.Scan(append(dest, w.last)...) }
+
+// advance moves the existing counters of other prefixes that a new name also counts for.
+func (f *Files) advance(ctx context.Context, tx pgx.Tx, account string, p asset.Place, own string) error {
+	prefixes, numbers := files.Counters(p.Filename)
+	if p.Folder == string(node.FolderInput) || len(prefixes) == 0 || len(prefixes) == 1 && prefixes[0] == own {
+		return nil // nothing is allotted in the input folder
+	}
+	_, err := tx.Exec(ctx, `update file_counters c set last = greatest(c.last, n.number)
+		from unnest($4::text[], $5::bigint[]) as n (prefix, number)
+		where c.account = $1 and c.folder = $2 and c.subfolder = $3 and c.prefix = n.prefix and c.prefix <> $6`,
+		account, p.Folder, p.Subfolder, prefixes, numbers, own)
+	if err != nil {
+		return fmt.Errorf("advance file counters: %w", err)
+	}
+	return nil
+}

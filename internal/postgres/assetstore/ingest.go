@@ -1,0 +1,121 @@
+package assetstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// Get returns the state of an asset of the account as its stream has it; an asset that is not
+// there, or no longer, gives false.
+func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error) {
+	var state asset.Asset
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var err error
+		state, err = s.fold(ctx, tx, id)
+		return err
+	})
+	if err != nil {
+		return asset.Asset{}, false, postgres.Classify(err, "read asset "+string(id))
+	}
+	return state, state.Version > 0 && state.Account == account && !state.State.Gone(), nil
+}
+
+// RecordVerified records that the stored bytes of an asset were read and hashed. One that has ended
+// meanwhile stays as it is.
+func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID, fact asset.VerifiedV1) error {
+	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
+		if !fact.OK { // and so there is nothing to scan
+			if _, err := tx.Exec(ctx, `update files set ingest_since = null where asset_id = $1 and account = $2`, string(id), account); err != nil {
+				return err
+			}
+		}
+		return s.append(ctx, tx, account, id, fact)
+	})
+}
+
+// RecordScan records what the scan of an asset found, and takes rejected content out of service.
+func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error {
+	return s.observe(ctx, "record the scan of an asset", func(tx pgx.Tx) error {
+		var thumbnail []byte
+		if !scan.Thumbnail.IsZero() {
+			thumbnail = scan.Thumbnail[:]
+		}
+		_, err := tx.Exec(ctx, `update files set ingest_since = null, rejected = rejected or $3, thumbnail = coalesce($4, thumbnail),
+				width = case when $5 > 0 then $5 else width end, height = case when $6 > 0 then $6 else height end
+			where asset_id = $1 and account = $2`,
+			string(id), account, scan.Verdict == asset.Rejects, thumbnail, scan.Width, scan.Height)
+		if err != nil {
+			return err
+		}
+		return s.append(ctx, tx, account, id, asset.ScannedV1{Scan: scan})
+	})
+}
+
+// observe runs a transaction whose fact is of no interest once the asset has ended.
+func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error) error {
+	err := s.transact(ctx, what, fn)
+	if errors.Is(err, eventlog.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, fact any) error {
+	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"},
+		Events: []eventlog.Event{observation(id, fact)},
+	})
+	return err
+}
+
+// Uningested returns up to limit assets, in order of their ids from behind after, about whose bytes something
+// is left to find out for at least age, and whose ingestion waits for no intent.
+func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error) {
+	if after == "" {
+		after = asset.ID(uuid.Nil.String())
+	}
+	rows, err := s.pool.Query(ctx, `select asset_id::text, account, size from files f
+		where ingest_since is not null and asset_id > $1 and ingest_since <= now() - $2::interval and `+alive+`
+		  and not exists (select from outbox o where o.workflow_id = 'ingest-' || f.asset_id)
+		order by asset_id limit $3`, string(after), age, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for ingestions that are not done")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (asset.IngestRef, error) {
+		var ref asset.IngestRef
+		return ref, row.Scan(&ref.Asset, &ref.Account, &ref.Size)
+	})
+	return found, postgres.Classify(err, "look for ingestions that are not done")
+}
+
+// Reingest records that an asset is ingested again whose ingestion nothing runs, and the intent to do so. An asset
+// that has ended, or that nothing is left to find out about, is left alone.
+func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	err := s.observe(ctx, "ingest an asset again", func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `update files set ingest_since = now() where asset_id = $1 and account = $2 and ingest_since is not null`,
+			string(ref.Asset), ref.Account)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{ingestion(ref.Asset, ref.Account, ref.Size)}); err != nil {
+			return err
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: ref.Asset.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
+			Events: []eventlog.Event{{ID: uuid.New(), Type: asset.TypeRequeued, Data: asset.RequeuedV1{}}},
+		})
+		return err
+	})
+	return intents, err
+}

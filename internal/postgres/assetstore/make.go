@@ -1,0 +1,342 @@
+package assetstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// standing is what a transaction that makes an asset finds of its bytes, behind its locks.
+type standing struct {
+	limit    int64 // of the account's bytes, 0 = none
+	held     bool
+	never    bool       // some asset of these bytes has no deadline
+	deadline *time.Time // the latest of those in force
+
+	same history // the newest live asset with these bytes, path and tags
+	like history // the newest live asset with these bytes
+	size int64   // of like, as the next three
+	kind string
+	wide int
+	high int
+}
+
+// history is an asset, "" = there is none, with the first page of its facts.
+type history struct {
+	id    asset.ID
+	facts []eventlog.Recorded
+}
+
+// queueStanding locks the name and the bytes within the account until the transaction ends and reads
+// what is in force for the bytes. The locks come as statements of their own, so that the read sees what
+// the previous holder committed.
+func queueStanding(q *pgx.Batch, n asset.New, st *standing) {
+	const lock = `select pg_advisory_xact_lock(hashtextextended($1, $2))`
+	if n.Place != nil {
+		q.Queue(lock, keyOfName(n.Account, *n.Place), lockOfNames)
+	}
+	q.Queue(lock, n.Account+"\x1f"+n.Hash.Hex(), lockOfBytes)
+	q.Queue(`select count(*) > 0, coalesce(bool_or(expires_at is null), false), max(expires_at)
+		from files where account = $1 and hash = $2 and not rejected and `+alive, n.Account, n.Hash[:]).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
+}
+
+// inForce returns the later of the deadline and the one in force (A-40); nil = never.
+func (st *standing) inForce(deadline *time.Time) *time.Time {
+	switch {
+	case !st.held:
+		return deadline
+	case st.never:
+		return nil
+	default:
+		return asset.Later(deadline, st.deadline)
+	}
+}
+
+// Conditions on the account's files of some bytes. The row of an asset that is returned again is
+// locked: its deletion comes first or waits.
+const (
+	ofBytes     = ` from files where account = $1 and hash = $2 and not rejected and ` + alive
+	ofReference = ofBytes + ` and file_path is not distinct from $3 and tags = $4 and job_id is null`
+	newest      = ` order by created_at desc, asset_id limit 1`
+	factsOf     = eventstore.SelectEvents + ` where stream = (select 'asset-' || asset_id`
+	firstPage   = `) order by version limit $`
+)
+
+// queueLikes reads the asset that a reference repeats, if any, and the newest one of the same bytes.
+func queueLikes(q *pgx.Batch, n asset.New, st *standing) {
+	repeated := []any{n.Account, n.Hash[:], n.FilePath, tagsOf(n)}
+	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
+		QueryRow(func(row pgx.Row) error { return maybe(row.Scan(&st.same.id)) })
+	q.Queue(factsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
+	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, repeated[:2]...).
+		QueryRow(func(row pgx.Row) error {
+			return maybe(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
+		})
+	q.Queue(factsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
+}
+
+// tagsOf returns the tags of a new asset; the column knows no null.
+func tagsOf(n asset.New) []string {
+	if n.Tags == nil {
+		return []string{}
+	}
+	return n.Tags
+}
+
+// maybe takes an absent row for none.
+func maybe(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+func (h *history) read(rows pgx.Rows) (err error) {
+	h.facts, err = pgx.CollectRows(rows, eventstore.ScanRecorded)
+	return err
+}
+
+// limit is what the account may keep, as far as it concerns n: what was copied from a model's answer is paid for.
+func (s *Store) limit(ctx context.Context, n asset.New) (int64, error) {
+	if n.Origin == asset.Hosted {
+		return 0, nil
+	}
+	return s.storage.Limit(ctx, n.Account)
+}
+
+// naming is what every attempt at making an asset gives it.
+type naming struct {
+	id    asset.ID
+	first uuid.UUID // of its first fact: a repetition by another request has another
+}
+
+func nameFor(n asset.New) naming { return naming{cmp.Or(n.ID, asset.NewID()), uuid.New()} }
+
+// Create implements asset.Store.
+func (s *Store) Create(ctx context.Context, n asset.New) (asset.Made, error) {
+	limit, err := s.limit(ctx, n)
+	if err != nil {
+		return asset.Made{}, err
+	}
+	name := nameFor(n)
+	var tried []making
+	recorded, err := s.events.RetryAmbiguous(ctx, name.first, func(ctx context.Context) error {
+		st := standing{limit: limit}
+		return postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ postgres.Tx, q *pgx.Batch) error {
+			m, err := s.queueAsset(q, n, name, &st)
+			tried = append(tried, m)
+			return err
+		})
+	})
+	switch {
+	case err != nil:
+		return asset.Made{}, unknown(postgres.Classify(taken(err, n.ID), "create an asset"))
+	case recorded:
+		return s.recorded(ctx, name.id, tried[0].held) // what a later attempt found may be what the first one made
+	}
+	s.events.Wake()
+	return tried[len(tried)-1].made(s)
+}
+
+// Reference implements asset.Store.
+func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error) {
+	limit, err := s.limit(ctx, n)
+	if err != nil {
+		return asset.Made{}, false, err
+	}
+	name := nameFor(n)
+	var m making
+	recorded, err := s.events.RetryAmbiguous(ctx, name.first, func(ctx context.Context) (err error) {
+		m, same, err = s.reference(ctx, n, name, limit)
+		return err
+	})
+	switch {
+	case err != nil:
+		return asset.Made{}, false, unknown(postgres.Classify(taken(err, n.ID), "reference bytes"))
+	case recorded:
+		made, err = s.recorded(ctx, name.id, true)
+		return made, false, err
+	}
+	s.events.Wake()
+	made, err = m.made(s)
+	return made, same && made.Asset.ID != name.id, err // an attempt before may have made it
+}
+
+// reference is one attempt at a reference.
+func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit int64) (m making, same bool, err error) {
+	st := standing{limit: limit}
+	look := func(q *pgx.Batch) {
+		queueStanding(q, n, &st)
+		queueLikes(q, n, &st)
+	}
+	err = postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
+		switch {
+		case !st.held || st.like.id == "":
+			return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+		case st.same.id != "":
+			m, same, err = s.queueAgain(ctx, db, q, n, st.same)
+		}
+		if err == nil && !same {
+			m, err = s.queueReference(ctx, db, q, n, name, &st)
+		}
+		return err
+	})
+	return m, same, err
+}
+
+// recorded is an asset that an attempt made whose answer was lost; the relay starts its ingestion.
+func (s *Store) recorded(ctx context.Context, id asset.ID, held bool) (asset.Made, error) {
+	s.events.Wake()
+	state, err := s.fold(ctx, s.pool, id)
+	if err != nil {
+		return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+	}
+	return asset.Made{Asset: state, Held: held}, nil
+}
+
+// unknown tells a failure behind which an asset may have been made.
+func unknown(err error) error {
+	if postgres.IsAmbiguous(err) {
+		return fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+	}
+	return err
+}
+
+// taken names the failure of an id that its owner chose.
+func taken(err error, id asset.ID) error {
+	var pg *pgconn.PgError
+	if id != "" && errors.As(err, &pg) && (pg.Code == postgres.UniqueViolation || eventstore.IsRefused(err)) {
+		return fault.Wrap(err, fault.Conflict, "asset_id_taken", "the id %s is in use, or was", id)
+	}
+	return err
+}
+
+// making is an asset whose facts were queued; what they make of it is known when they are placed.
+type making struct {
+	before  asset.Asset
+	facts   *eventstore.Queued // nil = nothing new is known
+	held    bool
+	intents []outbox.Intent
+}
+
+// made folds the placed facts on top.
+func (m making) made(s *Store) (asset.Made, error) {
+	state := m.before
+	if m.facts != nil {
+		var err error
+		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.facts.Recorded()), state, asset.Fold); err != nil {
+			return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+		}
+	}
+	return asset.Made{Asset: state, Held: m.held, Intents: m.intents}, nil
+}
+
+const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
+		filename, named, tags, expires_at, width, height, thumbnail, ingest_since)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $16 then now() end)`
+
+// queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
+// known of the bytes yet is left to its ingestion.
+func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *standing, known ...any) (making, error) {
+	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
+	id, m := name.id, making{held: st.held}
+	place, named := asset.Place{Folder: "input"}, n.Place != nil
+	if named {
+		place = *n.Place
+		q.Queue(`update files set named = false where account = $1 and folder = $2 and subfolder = $3 and filename = $4 and named`,
+			n.Account, place.Folder, place.Subfolder, place.Filename)
+	}
+	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
+		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known), len(known) == 0)
+	accountstore.QueueWithin(q, n.Account, st.limit, n.Size)
+	if len(known) == 0 {
+		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
+	}
+	outboxstore.Queue(q, m.intents)
+	fact := asset.CreatedV1{
+		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
+		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
+		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview,
+	}
+	a := createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+	a.Events[0].ID = name.first
+	for _, data := range known {
+		a.Events = append(a.Events, observation(id, data))
+	}
+	var err error
+	m.facts, err = s.events.QueueAppend(q, []eventlog.Append{a})
+	return m, err
+}
+
+// queueReference completes a reference with what the account's newest asset of these bytes says of
+// them; what was found out about the bytes holds for the new asset as well.
+func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *standing) (making, error) {
+	n.Size, n.Width, n.Height = st.size, st.wide, st.high
+	if n.ContentType == "" {
+		n.ContentType = st.kind
+	}
+	state, err := s.foldOn(ctx, db, st.like)
+	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
+		if err != nil {
+			return making{}, err
+		}
+		return s.queueAsset(q, n, name, st)
+	}
+	return s.queueAsset(q, n, name, st, asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan})
+}
+
+// queueAgain extends the deadline of an asset that is referenced once more; same is false for one that does not
+// agree with all that is said.
+func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, h history) (m making, same bool, err error) {
+	state, err := s.foldOn(ctx, db, h)
+	if err != nil || !n.Repeats(state) {
+		return making{}, false, err
+	}
+	m = making{before: state, held: true}
+	deadline := asset.Later(state.ExpiresAt, n.Deadline)
+	if state.ExpiresAt == nil || deadline != nil && deadline.Equal(*state.ExpiresAt) {
+		return m, true, nil
+	}
+	q.Queue(`update files set expires_at = $2 where asset_id = $1`, string(h.id), deadline)
+	m.facts, err = s.events.QueueAppend(q, []eventlog.Append{extension(h.id, n.Account, deadline, eventlog.Meta{
+		Actor: n.Account, RequestID: n.RequestID,
+	})})
+	return m, true, err
+}
+
+// extension is the append of a later deadline.
+func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.Meta) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: meta,
+		Events: []eventlog.Event{{
+			ID:   asset.FactID(id, asset.TypeRetentionExtended, deadline),
+			Type: asset.TypeRetentionExtended, Data: asset.RetentionExtendedV1{ExpiresAt: deadline},
+		}},
+	}
+}
+
+// foldOn folds the facts read so far and reads what a first page leaves out.
+func (s *Store) foldOn(ctx context.Context, db postgres.Queryer, h history) (asset.Asset, error) {
+	state, err := eventlog.Fold(s.events.Types(), eventlog.All(h.facts), asset.Asset{}, asset.Fold)
+	if err != nil || len(h.facts) < assetPage {
+		return state, err
+	}
+	rest := eventlog.Read(ctx, eventstore.StreamsOf(db), h.id.Stream(), state.Version)
+	return eventlog.Fold(s.events.Types(), rest, state, asset.Fold)
+}

@@ -1,0 +1,143 @@
+package assetstore
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+var _ asset.References = (*Store)(nil)
+
+// Expire ends up to limit assets whose deadline has passed and that no unfinished job needs or made, but
+// those to pass over, and returns how many. Reads ended at the deadline already; this frees the rows. When
+// the log refuses one of them the others end one by one, and those that cannot are returned.
+func (s *Store) Expire(ctx context.Context, limit int, pass []asset.ID) (int, []asset.ID, error) {
+	ended, refused, err := s.expire(ctx, limit, nil, pass)
+	if !fault.Is(err, fault.Conflict) && !eventstore.IsRefused(err) {
+		return len(ended), nil, err
+	}
+	total, failed := 0, []asset.ID(nil)
+	for _, id := range refused {
+		one, _, err := s.expire(ctx, 1, []asset.ID{id}, nil)
+		total += len(one)
+		if fault.Is(err, fault.Conflict) || eventstore.IsRefused(err) {
+			failed = append(failed, id)
+		} else if err != nil {
+			return total, failed, err
+		}
+	}
+	return total, failed, nil
+}
+
+// expire is one transaction of Expire; it returns which assets it was about even when it failed. only, if
+// not nil, are those that may end.
+func (s *Store) expire(ctx context.Context, limit int, only, pass []asset.ID) (ended, tried []asset.ID, err error) {
+	err = s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
+		ended, tried = nil, nil
+		rows, err := tx.Query(ctx, `delete from files where asset_id in (
+				select asset_id from files where expires_at <= now() and not `+heldByJob+` and not `+ofUnfinishedJob+`
+				and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
+				order by expires_at limit $1 for update skip locked)
+			returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(pass)...))
+		if err != nil {
+			return err
+		}
+		var id uuid.UUID
+		var account string
+		var appends []eventlog.Append
+		_, err = pgx.ForEachRow(rows, []any{&id, &account}, func() error {
+			tried = append(tried, asset.ID(id.String()))
+			appends = append(appends, expiry(asset.ID(id.String()), account))
+			return nil
+		})
+		if err != nil || len(appends) == 0 {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, appends)
+		return err
+	})
+	if err != nil {
+		return nil, tried, err
+	}
+	return tried, tried, nil
+}
+
+// ofUnfinishedJob is true of a file that a job made which has not ended.
+const ofUnfinishedJob = `exists (select from job_slots s where s.job_id = files.job_id)`
+
+func assetIDs(in []asset.ID) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, len(in))
+	for i, id := range in {
+		out[i] = string(id)
+	}
+	return out
+}
+
+func expiry(id asset.ID, account string) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true,
+		Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeExpired), Type: asset.TypeExpired, Data: asset.ExpiredV1{}}},
+		Meta:   eventlog.Meta{Actor: "retention"},
+	}
+}
+
+// keysAtOnce is how many keys one statement forgets: a flood of a day ago must not become one statement that takes
+// minutes, while whoever takes one of its keys again waits.
+const keysAtOnce = 10_000
+
+// Forget removes keys and holds that mean nothing any more: keys past their day, holds of jobs that
+// neither wait nor run.
+func (s *Store) Forget(ctx context.Context) error {
+	for gone := int64(keysAtOnce); gone == keysAtOnce; {
+		tag, err := s.pool.Exec(ctx, `delete from idempotency_keys where (account, operation, key) in (select account, operation, key
+			from idempotency_keys where expires_at <= now() order by expires_at limit $1 for update skip locked)`, keysAtOnce)
+		if err != nil {
+			return postgres.Classify(err, "forget spent keys")
+		}
+		gone = tag.RowsAffected()
+	}
+	_, err := s.pool.Exec(ctx, `delete from asset_holds h where not exists (select from job_slots s where s.job_id = h.job_id)
+		and not exists (select from job_queue q where q.job_id = h.job_id)`)
+	return postgres.Classify(err, "forget spent holds")
+}
+
+// documentBlob is the expression of the index events_document, letter for letter.
+const documentBlob = `substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}')`
+
+// Referenced implements asset.References: the blobs of files, of their thumbnails, of archives, and of large
+// submissions, which only their event refers to.
+func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
+	hashes, names := make([][]byte, len(refs)), make([]string, len(refs))
+	for i, ref := range refs {
+		hashes[i], names[i] = ref[:], ref.String()
+	}
+	rows, err := s.pool.Query(ctx, `
+		select h from unnest($1::bytea[]) h where exists (select from files where hash = h)
+			or exists (select from files where thumbnail = h)
+			or exists (select from userdata where hash = h)
+			or exists (select from job_archives where archive = h) or exists (select from job_archives where document = h)
+		union all
+		select decode(substr(n, 8), 'hex') from unnest($2::text[]) n where exists (
+			select from events where type = 'job.submitted.v1' and `+documentBlob+` = n and `+documentBlob+` is not null)`, hashes, names)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for references")
+	}
+	needed := make(map[blob.Ref]bool, len(refs))
+	var hash []byte
+	_, err = pgx.ForEachRow(rows, []any{&hash}, func() error {
+		needed[blob.Ref(hash)] = true
+		return nil
+	})
+	return needed, postgres.Classify(err, "look for references")
+}

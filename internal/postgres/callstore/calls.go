@@ -1,0 +1,370 @@
+// Package callstore keeps calls of partner models in PostgreSQL: acceptance, admission, end
+// and reconciliation, each in one transaction with its events, limits, credits and intents.
+// It promises that a call is charged at most once and that an idempotency key names one call.
+package callstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Store carries out the transactions of model calls. It implements call.Store. Lock order in each:
+// the account's call lane, its credit balance, then the append as the last statement before commit.
+type Store struct {
+	pool    *pgxpool.Pool
+	events  *eventstore.Store
+	credits *accountstore.Credits
+	pulse   *call.Pulse // of dispatching processes
+}
+
+var _ call.Store = (*Store)(nil)
+
+// New returns the call store on pool that appends through events and holds credit by credits.
+func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Credits) *Store {
+	return &Store{pool: pool, events: events, credits: credits, pulse: call.NewPulse(time.Now)}
+}
+
+// callLane is an account's standing among calls, locked until the transaction ends.
+type callLane struct {
+	inFlight, costly, parked int
+	committed, spent         int64
+	metered                  bool // the account has a credit ledger
+}
+
+const (
+	// firstRun is the number of a call's first run.
+	firstRun = 1
+	// queueFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
+	queueFullRetry = 5 * time.Second
+)
+
+const lockCallLane = `insert into call_lanes (account) values ($1)
+	on conflict (account) do update set parked = call_lanes.parked
+	returning in_flight, costly, parked, committed, spent, exists (select from credit_balances where account = $1)`
+
+func queueCallLane(q *pgx.Batch, account string, l *callLane) {
+	q.Queue(lockCallLane, account).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&l.inFlight, &l.costly, &l.parked, &l.committed, &l.spent, &l.metered)
+	})
+}
+
+const claimCallKey = `insert into call_keys (account, key, fingerprint, call_id, expires_at)
+	values ($1, $2, $3, $4, now() + $5::interval)
+	on conflict (account, key) do update set fingerprint = excluded.fingerprint, call_id = excluded.call_id,
+		expires_at = excluded.expires_at, delivered = false
+	where call_keys.expires_at <= now()`
+
+// Accept implements call.Store.
+func (s *Store) Accept(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
+	first := uuid.New()
+	recorded, err := s.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
+		out, err = s.accept(ctx, n, first)
+		return err
+	})
+	if err != nil {
+		return call.Admission{}, classifyAccept(err)
+	}
+	if recorded { // by an attempt whose answer was lost; the relay starts it
+		return s.admission(ctx, n)
+	}
+	return out, nil
+}
+
+// admission is what an earlier attempt decided of a call.
+func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
+	s.events.Wake()
+	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Parked {
+		out.Ahead, err = s.Ahead(ctx, n.Account, n.ID)
+	}
+	return out, err
+}
+
+// accept is one attempt at accepting a call, whose first fact is first.
+func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (call.Admission, error) {
+	var l callLane
+	var out call.Admission
+	var facts *eventstore.Queued
+	look := func(q *pgx.Batch) {
+		queueCallLane(q, n.Account, &l)
+		if n.Key != "" {
+			q.Queue(claimCallKey, n.Account, n.Key, n.Fingerprint[:], n.ID, call.Retention).Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 0 {
+					return call.ErrKeyTaken
+				}
+				return nil
+			})
+		}
+		queueWindows(q, n.Account, n.Limits.Windows)
+	}
+	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		refused := l.gate(n.Limits, n.Fact.Held, n.Costly)
+		admit := refused == nil && (n.Fact.Mode != call.Queued || l.parked == 0)
+		if err := parkable(l, n, refused); !admit && err != nil {
+			return err
+		}
+		appends, err := s.hold(ctx, db, l, n)
+		if err != nil {
+			return err
+		}
+		out.Intents, out.Ahead = s.settle(q, n, admit, l), int64(l.parked)
+		if admit {
+			l.committed += n.Fact.Held
+		}
+		out.Spend = l.spend(n.Limits)
+		facts, err = s.events.QueueAppend(q, append([]eventlog.Append{acceptance(n, first, admit)}, appends...))
+		return err
+	})
+	if err != nil {
+		return call.Admission{}, err
+	}
+	s.events.Wake()
+	out.Call, err = s.fold(n.ID, facts.Recorded())
+	return out, err
+}
+
+// classifyAccept keeps what the contract names, and the fault of everything else.
+func classifyAccept(err error) error {
+	var refused *call.Refusal
+	if errors.Is(err, call.ErrKeyTaken) || errors.As(err, &refused) {
+		return err
+	}
+	return postgres.Classify(err, "pass the gates of a call")
+}
+
+// parkable says why a call that is not admitted cannot wait either; nil when it can.
+func parkable(l callLane, n call.NewCall, refused *call.Refusal) error {
+	switch {
+	case n.Fact.Mode != call.Queued:
+		if refused == nil {
+			return nil
+		}
+		return refused
+	case refused != nil && refused.Status == 403:
+		return refused
+	case l.parked >= n.Limits.Backlog:
+		r := call.Refuse(429, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.parked)
+		r.RetryAfter = int(queueFullRetry / time.Second)
+		return r
+	}
+	return nil
+}
+
+// gate says why a call cannot go in flight now; nil when it can.
+func (l callLane) gate(limits call.Limits, held int64, costly bool) *call.Refusal {
+	all, few := limits.Concurrent(l.spent)
+	switch {
+	case all == 0:
+		return call.Refuse(403, call.Forbidden, "this account may not run models")
+	case l.inFlight >= all:
+		return call.Refuse(429, call.ConcurrencyLimit, "%d calls are in flight, the account's limit; try again when one has finished", l.inFlight)
+	case costly && l.costly >= few:
+		return call.Refuse(429, call.ConcurrencyLimit, "%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
+	case limits.Ceiling > 0 && l.committed+held > limits.Ceiling:
+		r := call.Refuse(429, call.ConcurrencyLimit, "the spend committed to calls in flight would pass the account's ceiling; try again when one has finished")
+		r.Spend = l.spend(limits)
+		return r
+	}
+	return nil
+}
+
+// centMicros is how many millionths of a dollar a cent has.
+const centMicros = 10_000
+
+// spend returns the figures of the ceiling in cents, nil where there is none. A begun cent counts.
+func (l callLane) spend(limits call.Limits) *call.Spend {
+	if limits.Ceiling <= 0 {
+		return nil
+	}
+	limit, current := limits.Ceiling/centMicros, (l.committed+centMicros-1)/centMicros
+	return &call.Spend{Limit: limit, Current: current, Remaining: max(0, limit-current)}
+}
+
+// hold sets the call's credit aside; the facts of the ledger are to be appended with the call's.
+func (s *Store) hold(ctx context.Context, db postgres.Tx, l callLane, n call.NewCall) ([]eventlog.Append, error) {
+	if !l.metered {
+		return nil, nil
+	}
+	return s.credits.HoldTx(ctx, db, n.Account, holdID(n.ID), n.Fact.Held)
+}
+
+func holdID(id call.ID) string { return id.Stream() }
+
+// settle queues the rows beside the facts: blob reference, and slot with start intent or place in
+// the queue. The ids of the intents are known when the batch is closed.
+func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []outbox.Intent {
+	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Fact.Request.Ref[:])
+	payload := payloadOf(n.Run(admittedVersion))
+	if !admit {
+		q.Queue(`insert into call_queue (call_id, account, held, costly, payload, expires_at) values ($1, $2, $3, $4, $5, now() + $6::interval)`,
+			n.ID, n.Account, n.Fact.Held, n.Costly, payload, n.Limits.QueueFor)
+		q.Queue(`update call_lanes set parked = parked + 1 where account = $1`, n.Account)
+		return nil
+	}
+	return queueCallSlot(q, n.ID, n.Account, firstRun, n.Fact.Held, n.Costly, payload)
+}
+
+// admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
+// always its first two facts, since nothing else is recorded of a parked call that does not end it.
+const admittedVersion = 2
+
+func payloadOf(r call.Run) json.RawMessage {
+	payload, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings and ints always marshal
+	}
+	return payload
+}
+
+func queueCallSlot(q *pgx.Batch, id call.ID, account string, run int, held int64, costly bool, payload json.RawMessage) []outbox.Intent {
+	q.Queue(`insert into call_slots (call_id, account, run, held, costly, payload) values ($1, $2, $3, $4, $5, $6)`,
+		id, account, run, held, costly, payload)
+	q.Queue(`update call_lanes set in_flight = in_flight + 1, committed = committed + $2, costly = costly + $3 where account = $1`,
+		account, held, oneIf(costly))
+	intents := []outbox.Intent{{WorkflowID: id.WorkflowID(run), Kind: outbox.StartRunModel, Payload: payload}}
+	outboxstore.Queue(q, intents)
+	return intents
+}
+
+func oneIf(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// acceptance is the append that begins a call. Its first fact has an id of this one request: a second call
+// under the same request id must run into the stream's version.
+func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
+	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Fact}}
+	if admit {
+		events = append(events, callAdmission(n.ID))
+	}
+	if admit && n.Sending != nil {
+		events = append(events, eventlog.Event{ID: call.FactID(n.ID, 0, call.TypeDispatching), Type: call.TypeDispatching, Data: *n.Sending})
+	}
+	return eventlog.Append{
+		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
+		Meta: eventlog.Meta{Actor: n.Account, RequestID: string(n.ID)},
+	}
+}
+
+func callAdmission(id call.ID) eventlog.Event {
+	return eventlog.Event{ID: call.FactID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
+}
+
+// queueWindows counts the call against each allowance, and refuses when one is used up; the count
+// goes back with the transaction then.
+func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
+	for _, w := range windows {
+		q.Queue(`insert into call_windows as c (account, name, started, used)
+			values ($1, $2, date_bin($3::interval, now(), 'epoch'), 1)
+			on conflict (account, name) do update set started = excluded.started,
+				used = case when c.started = excluded.started then c.used + 1 else 1 end
+			returning used, ceil(extract(epoch from started + $3::interval - now()))::int`, account, w.Name, w.Length).
+			QueryRow(func(row pgx.Row) error {
+				var used, rest int
+				if err := row.Scan(&used, &rest); err != nil {
+					return err
+				}
+				if used <= w.Calls {
+					return nil
+				}
+				r := call.Refuse(429, call.RateLimited, "the account's allowance of %d calls per %s is used up", w.Calls, w.Name)
+				r.RetryAfter = max(1, rest)
+				return r
+			})
+	}
+}
+
+// Count implements call.Store.
+func (s *Store) Count(ctx context.Context, account string, windows []call.Window) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		q := &pgx.Batch{}
+		queueWindows(q, account, windows)
+		return tx.SendBatch(ctx, q).Close()
+	})
+	return classifyAccept(err)
+}
+
+// Key implements call.Store.
+func (s *Store) Key(ctx context.Context, account, key string) (call.KeyRecord, bool, error) {
+	var rec call.KeyRecord
+	var fingerprint []byte
+	err := s.pool.QueryRow(ctx, `select call_id::text, fingerprint, delivered from call_keys
+		where account = $1 and key = $2 and expires_at > now()`, account, key).Scan(&rec.Call, &fingerprint, &rec.Delivered)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return rec, false, nil
+	}
+	if err != nil {
+		return rec, false, postgres.Classify(err, "look up an idempotency key")
+	}
+	rec.Fingerprint = blob.Ref(fingerprint)
+	return rec, true, nil
+}
+
+// Deliver implements call.Store.
+func (s *Store) Deliver(ctx context.Context, account string, id call.ID) error {
+	_, err := s.pool.Exec(ctx, `update call_keys set delivered = true where call_id = $1 and account = $2`, id, account)
+	return postgres.Classify(err, "record a delivery")
+}
+
+// Load implements call.Store: calls have a dozen facts, so folding them is one cheap query.
+func (s *Store) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
+	recorded, err := eventlog.Collect(eventlog.Read(ctx, s.events, id.Stream(), 0))
+	if err != nil {
+		return call.Call{}, err
+	}
+	if len(recorded) == 0 || recorded[0].Account != account {
+		return call.Call{}, fault.New(fault.NotFound, "call_not_found", "no such call")
+	}
+	return s.fold(id, recorded)
+}
+
+func (s *Store) fold(_ call.ID, recorded []eventlog.Recorded) (call.Call, error) {
+	var c call.Call
+	for _, rec := range recorded {
+		if _, ok := call.IDOfStream(rec.Stream); !ok {
+			continue // of the ledger, recorded with it
+		}
+		data, err := s.events.Types().DecodeKnown(rec)
+		if err != nil {
+			return call.Call{}, err
+		}
+		c = call.Fold(c, rec, data)
+	}
+	return c, nil
+}
+
+// Note implements call.Store.
+func (s *Store) Note(ctx context.Context, account string, id call.ID, e eventlog.Event) error {
+	_, err := s.events.Append(ctx, eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{e}, Meta: eventlog.Meta{Actor: account},
+	})
+	return err
+}
+
+// Ahead implements call.Store.
+func (s *Store) Ahead(ctx context.Context, account string, id call.ID) (int64, error) {
+	var ahead int64
+	err := s.pool.QueryRow(ctx, `select count(*) from call_queue
+		where account = $1 and seq < (select seq from call_queue where call_id = $2 and account = $1)`, account, id).Scan(&ahead)
+	return ahead, postgres.Classify(err, "count the parked calls")
+}

@@ -1,0 +1,323 @@
+package callstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// End records the end of a call: the fact, its charge, the free place and the calls that waited for
+// it. The stream's closing decides a race; an unknown outcome leaves it open for a late answer.
+func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
+	var l callLane
+	var freed slot
+	var intents []outbox.Intent
+	look := func(q *pgx.Batch) {
+		queueCallLane(q, e.Account, &l)
+		queueFree(q, e.Call, e.Account, &freed)
+	}
+	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		l.leave(freed)
+		l.spent += e.Charged
+		appends, err := s.settleHold(ctx, db, l, e)
+		if err != nil {
+			return err
+		}
+		admitted, started, err := s.admitParked(ctx, db, q, e.Account, e.Limits, l)
+		if err != nil {
+			return err
+		}
+		intents = started
+		queueLeft(q, e, freed)
+		_, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{callEnding(e, freed.held < 0)}, appends, admitted))
+		return err
+	})
+	switch {
+	case eventstore.IsRefused(err):
+		return s.refusedCallEnd(ctx, e)
+	case err != nil:
+		return call.Ended{}, postgres.Classify(err, "end call "+string(e.Call))
+	}
+	s.events.Wake()
+	return call.Ended{Applied: true, Intents: intents}, nil
+}
+
+// refusedCallEnd tells an ending that came second from one that cannot be recorded.
+func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, error) {
+	c, err := s.Load(ctx, e.Account, e.Call)
+	if err == nil && !c.State.Final() {
+		err = fmt.Errorf("end call %s: the log refuses %s in state %s", e.Call, e.Type, c.State)
+	}
+	return call.Ended{}, err
+}
+
+// slot is what a call in flight held; held is -1 when there was none.
+type slot struct {
+	held   int64
+	costly bool
+}
+
+func queueFree(q *pgx.Batch, id call.ID, account string, out *slot) {
+	out.held = -1
+	q.Queue(`delete from call_slots where call_id = $1 and account = $2 returning held, costly`, id, account).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&out.held, &out.costly}, func() error { return nil })
+		return err
+	})
+}
+
+func (l *callLane) leave(freed slot) {
+	if freed.held < 0 {
+		return
+	}
+	l.inFlight--
+	l.committed -= freed.held
+	l.costly -= oneIf(freed.costly)
+}
+
+func (l *callLane) enter(held int64, costly bool) {
+	l.inFlight++
+	l.committed += held
+	l.costly += oneIf(costly)
+}
+
+// settleHold ends the credit held for the call, unless its outcome is unknown.
+func (s *Store) settleHold(ctx context.Context, db postgres.Tx, l callLane, e call.Ending) ([]eventlog.Append, error) {
+	switch {
+	case !l.metered || e.Hold == call.KeepHold:
+		return nil, nil
+	case e.Charged == 0:
+		return s.credits.ReleaseTx(ctx, db, e.Account, holdID(e.Call))
+	default:
+		return s.credits.SettleTx(ctx, db, e.Account, holdID(e.Call), e.Charged)
+	}
+}
+
+// queueLeft writes the rows behind an ending.
+func queueLeft(q *pgx.Batch, e call.Ending, freed slot) {
+	if freed.held >= 0 {
+		q.Queue(`update call_lanes set in_flight = in_flight - 1, committed = committed - $2, costly = costly - $3, spent = spent + $4
+			where account = $1`, e.Account, freed.held, oneIf(freed.costly), e.Charged)
+	} else if e.Charged != 0 {
+		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, e.Account, e.Charged)
+	}
+	if e.ReleaseKey {
+		q.Queue(`delete from call_keys where call_id = $1 and account = $2`, e.Call, e.Account)
+	}
+	q.Queue(`update call_blobs set keep_until = now() + $2::interval where call_id = $1`, e.Call, call.Retention)
+	for _, body := range e.Keep {
+		q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, now() + $3::interval) on conflict do nothing`,
+			e.Call, body.Ref[:], call.Retention)
+	}
+}
+
+func callEnding(e call.Ending, late bool) eventlog.Append {
+	fact := e.Fact
+	switch f := fact.(type) { // its place was given away before: an unknown outcome is settled late
+	case call.SucceededV1:
+		f.Late, fact = late, f
+	case call.FailedV1:
+		f.Late, fact = late, f
+	}
+	return eventlog.Append{
+		Stream: e.Call.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: e.Type != call.TypeOutcomeUnknown,
+		Events: append(slices.Clip(e.Before), eventlog.Event{ID: call.FactID(e.Call, 0, e.Type), Type: e.Type, Data: fact}),
+		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason, RequestID: e.RequestID},
+	}
+}
+
+// parked is a call in the queue.
+type parked struct {
+	id      call.ID
+	held    int64
+	costly  bool
+	payload json.RawMessage
+}
+
+// admitAtMost bounds how many parked calls one transaction admits; the next ending admits more.
+const admitAtMost = 16
+
+// admitParked lets parked calls in flight, in their order, as far as the gates allow.
+func (s *Store) admitParked(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limits call.Limits, l callLane) ([]eventlog.Append, []outbox.Intent, error) {
+	if l.parked == 0 {
+		return nil, nil, nil
+	}
+	rows, err := db.Query(ctx, `select call_id::text, held, costly, payload from call_queue where account = $1 order by seq limit $2`, account, admitAtMost)
+	if err != nil {
+		return nil, nil, err
+	}
+	waiting, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p parked, err error) {
+		err = row.Scan(&p.id, &p.held, &p.costly, &p.payload)
+		return p, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var appends []eventlog.Append
+	var intents []outbox.Intent
+	for _, p := range waiting {
+		if l.gate(limits, p.held, p.costly) != nil {
+			break // those behind it wait as well: the queue keeps its order
+		}
+		l.enter(p.held, p.costly)
+		q.Queue(`delete from call_queue where call_id = $1`, p.id)
+		q.Queue(`update call_lanes set parked = parked - 1 where account = $1`, account)
+		intents = append(intents, queueCallSlot(q, p.id, account, firstRun, p.held, p.costly, p.payload)...)
+		appends = append(appends, eventlog.Append{
+			Stream: p.id.Stream(), Account: account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{callAdmission(p.id)}, Meta: eventlog.Meta{Actor: "admission"},
+		})
+	}
+	return appends, intents, nil //nolint:nilerr // a gate that keeps calls waiting is no failure
+}
+
+// Admit lets parked calls of an account in flight that no ending let in, as after a change of tier.
+func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error) {
+	var l callLane
+	var intents []outbox.Intent
+	look := func(q *pgx.Batch) { queueCallLane(q, account, &l) }
+	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		appends, started, err := s.admitParked(ctx, db, q, account, limits, l)
+		if err != nil || len(appends) == 0 {
+			return err
+		}
+		intents = started
+		_, err = s.events.QueueAppend(q, appends)
+		return err
+	})
+	if err != nil {
+		return nil, postgres.Classify(err, "admit calls of account "+account)
+	}
+	s.events.Wake()
+	return intents, nil
+}
+
+// Cancel implements call.Store.
+func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error) {
+	ended, err := s.endParked(ctx, account, id, call.TypeCanceled, call.CanceledV1{}, eventlog.Meta{Actor: account, RequestID: requestID})
+	if ended || err != nil {
+		return call.Cancellation{Active: ended}, err
+	}
+	out := call.Cancellation{Active: true}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var run int
+		err := tx.QueryRow(ctx, `update call_slots set payload = payload || '{"canceling": true}'
+			where call_id = $1 and account = $2 returning run`, id, account).Scan(&run)
+		if errors.Is(err, pgx.ErrNoRows) {
+			out.Active = false
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out.Intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{{WorkflowID: id.WorkflowID(run), Kind: outbox.Cancel}})
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: call.FactID(id, 0, call.TypeCancelRequested), Type: call.TypeCancelRequested, Data: call.CancelRequestedV1{}}},
+			Meta:   eventlog.Meta{Actor: account, RequestID: requestID},
+		})
+		return err
+	})
+	if errors.Is(err, eventlog.ErrClosed) {
+		return call.Cancellation{}, nil
+	}
+	if err == nil && out.Active {
+		s.events.Wake()
+	}
+	return out, postgres.Classify(err, "cancel call "+string(id))
+}
+
+// endParked ends a call that waits, and reports whether it did wait.
+func (s *Store) endParked(ctx context.Context, account string, id call.ID, eventType string, fact any, meta eventlog.Meta) (bool, error) {
+	var l callLane
+	var model *string
+	look := func(q *pgx.Batch) {
+		queueCallLane(q, account, &l)
+		q.Queue(`delete from call_queue where call_id = $1 and account = $2 returning payload->>'model'`, id, account).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&model}, func() error { return nil })
+			return err
+		})
+	}
+	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		if model == nil {
+			return nil
+		}
+		appends, err := s.settleHold(ctx, db, l, call.Ending{Run: call.Run{Call: id, Account: account}})
+		if err != nil {
+			return err
+		}
+		q.Queue(`update call_lanes set parked = parked - 1 where account = $1`, account)
+		q.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
+		_, err = s.events.QueueAppend(q, append([]eventlog.Append{{
+			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
+			Events: []eventlog.Event{{ID: call.FactID(id, 0, eventType), Type: eventType, Data: ofModel(fact, *model)}},
+		}}, appends...))
+		return err
+	})
+	if err != nil {
+		return false, postgres.Classify(err, "end parked call "+string(id))
+	}
+	if model != nil {
+		s.events.Wake()
+	}
+	return model != nil, nil
+}
+
+func ofModel(fact any, model string) any {
+	switch f := fact.(type) {
+	case call.CanceledV1:
+		f.Model = model
+		return f
+	case call.FailedV1:
+		f.Model = model
+		return f
+	}
+	return fact
+}
+
+// Reconcile settles a call of unknown outcome by an operator's word: what it cost in the end.
+func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charged int64, by eventlog.Meta) error {
+	c, err := s.Load(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	if c.State != call.Unknown || c.Charged != nil {
+		return fault.New(fault.Conflict, "call_settled", "the outcome of call %s is known", id)
+	}
+	var l callLane
+	e := call.Ending{
+		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
+		Fact: call.ReconciledV1{Model: c.Model, Charged: charged},
+	}
+	err = postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueCallLane(q, account, &l) }, func(db postgres.Tx, q *pgx.Batch) error {
+		appends, err := s.settleHold(ctx, db, l, e)
+		if err != nil {
+			return err
+		}
+		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, account, charged)
+		_, err = s.events.QueueAppend(q, append([]eventlog.Append{callEnding(e, false)}, appends...))
+		return err
+	})
+	if eventstore.IsRefused(err) {
+		return fault.New(fault.Conflict, "call_settled", "the outcome of call %s became known meanwhile", id)
+	}
+	if err != nil {
+		return postgres.Classify(err, "reconcile call "+string(id))
+	}
+	s.events.Wake()
+	return nil
+}

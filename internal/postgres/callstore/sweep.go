@@ -1,0 +1,204 @@
+package callstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// HeldAfter returns up to limit runs of calls that have been in flight for at least age and wait for no intent, in
+// the order of the calls' ids from behind after ("" = the first): paging sees every one, however many there are.
+func (s *Store) HeldAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
+	rows, err := s.pool.Query(ctx, `select payload from call_slots s
+		where call_id > $1 and admitted_at <= now() - $2::interval
+		  and not exists (select 1 from outbox o where o.workflow_id = 'call-' || s.call_id || '-' || s.run)
+		order by call_id limit $3`, afterCall(after), age, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "read old calls in flight")
+	}
+	runs, err := pgx.CollectRows(rows, scanRun)
+	return runs, postgres.Classify(err, "read old calls in flight")
+}
+
+func afterCall(id call.ID) string {
+	if id == "" {
+		return uuid.Nil.String()
+	}
+	return string(id)
+}
+
+func scanRun(row pgx.CollectableRow) (call.Run, error) {
+	var payload []byte
+	var r call.Run
+	if err := row.Scan(&payload); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(payload, &r)
+}
+
+// Restart records that a call goes on in a new workflow, and the intent to start it; its first look at the log
+// tells it how far the call has come. A call that was restarted or ended meanwhile is left alone.
+func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	next := r
+	next.Run++
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `update call_slots set run = $3, payload = payload || $4 where call_id = $1 and run = $2`, r.Call, r.Run, next.Run, payloadOf(next))
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{{
+			WorkflowID: r.Call.WorkflowID(next.Run), Kind: outbox.StartRunModel, Payload: payloadOf(next),
+		}})
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
+			Events: []eventlog.Event{{ID: call.FactID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued, Data: call.RequeuedV1{Run: next.Run}}},
+		})
+		return err
+	})
+	if err != nil {
+		return nil, postgres.Classify(err, "run a call again")
+	}
+	s.events.Wake()
+	return intents, nil
+}
+
+// Stray returns the runs of calls in flight that nodes of jobs waited for whose run is over, oldest first;
+// those that were asked to stop before are left out.
+func (s *Store) Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
+	rows, err := s.pool.Query(ctx, `select payload from call_slots c
+		where payload ? 'for' and not payload ? 'canceling' and admitted_at <= now() - $1::interval
+		  and not exists (select from job_slots j
+			where j.job_id = (c.payload->'for'->>'job')::uuid and j.run = (c.payload->'for'->>'run')::int)
+		order by admitted_at limit $2`, age, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "read calls of jobs that ended")
+	}
+	runs, err := pgx.CollectRows(rows, scanRun)
+	return runs, postgres.Classify(err, "read calls of jobs that ended")
+}
+
+// OfJob implements call.Store.
+func (s *Store) OfJob(ctx context.Context, account string, of call.JobRun) ([]call.ID, error) {
+	rows, err := s.pool.Query(ctx, `select call_id::text from call_slots
+		where account = $1 and payload->'for'->>'job' = $2 and payload->'for'->>'run' = $3::int::text order by admitted_at`, account, of.Job, of.Run)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the calls of a job")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[call.ID])
+	return found, postgres.Classify(err, "read the calls of a job")
+}
+
+// Waiting returns accounts whose calls are parked, at most limit, in order from the one behind after.
+func (s *Store) Waiting(ctx context.Context, after string, limit int) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `select account from call_lanes where parked > 0 and account > $1 order by account limit $2`, after, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "list accounts whose calls are parked")
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return accounts, postgres.Classify(err, "list accounts whose calls are parked")
+}
+
+// TimeOut ends parked calls that have waited for too long, and returns how many.
+func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
+	rows, err := s.pool.Query(ctx, `select payload from call_queue where expires_at <= now() order by expires_at limit $1`, limit)
+	if err != nil {
+		return 0, postgres.Classify(err, "read parked calls")
+	}
+	overdue, err := pgx.CollectRows(rows, scanRun)
+	if err != nil {
+		return 0, postgres.Classify(err, "read parked calls")
+	}
+	done := 0
+	var failed []error
+	for _, r := range overdue {
+		fact := call.FailedV1{Unsent: true, Failure: call.Failure{
+			Type: call.QueueTimeout, Status: 504, Detail: "the request waited too long for a place and was not run",
+		}}
+		ended, err := s.endParked(ctx, r.Account, r.Call, call.TypeFailed, fact, eventlog.Meta{Actor: "sweeper"})
+		switch {
+		case err != nil && (ctx.Err() != nil || fault.Is(err, fault.Unavailable)):
+			return done, errors.Join(append(failed, err)...)
+		case err != nil: // must not keep those behind it waiting
+			failed = append(failed, err)
+		case ended:
+			done++
+		}
+	}
+	return done, errors.Join(failed...)
+}
+
+// Forget drops keys and blob references whose time has passed. What it drops counts as absent before.
+func (s *Store) Forget(ctx context.Context) error {
+	for _, statement := range []string{
+		`delete from call_keys where expires_at <= now()`,
+		`delete from call_blobs where keep_until <= now()`,
+		`delete from call_workers where seen_at <= now() - interval '1 day'`,
+		`delete from call_windows where started <= now() - interval '32 days'`,
+	} {
+		if _, err := s.pool.Exec(ctx, statement); err != nil {
+			return postgres.Classify(err, "forget what calls no longer need")
+		}
+	}
+	return nil
+}
+
+// Beat records that a dispatching process lives.
+func (s *Store) Beat(ctx context.Context, worker string) error {
+	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
+	return postgres.Classify(err, "record a sign of life")
+}
+
+// Alive reports whether a dispatching process goes on giving signs of life, as call.Pulse judges. One that never
+// gave any, or none for a day, does not live.
+func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
+	var sign time.Time
+	err := s.pool.QueryRow(ctx, `select seen_at from call_workers where id = $1`, worker).Scan(&sign)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, postgres.Classify(err, "look for a sign of life")
+	}
+	return s.pulse.Alive(worker, sign), nil
+}
+
+// Referenced implements asset.References for the bodies of calls.
+func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
+	raw := make([][]byte, len(refs))
+	for i := range refs {
+		raw[i] = refs[i][:]
+	}
+	rows, err := s.pool.Query(ctx, `select distinct ref from call_blobs where ref = any($1::bytea[]) and keep_until > now()`, raw)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for references of calls")
+	}
+	used, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		return nil, postgres.Classify(err, "look for references of calls")
+	}
+	found := make(map[blob.Ref]bool, len(used))
+	for _, ref := range used {
+		if len(ref) != len(blob.Ref{}) {
+			return nil, fmt.Errorf("a blob reference of %d bytes", len(ref))
+		}
+		found[blob.Ref(ref)] = true
+	}
+	return found, nil
+}

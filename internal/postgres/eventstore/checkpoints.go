@@ -1,0 +1,264 @@
+package eventstore
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+const (
+	standbyPoll = 250 * time.Millisecond // how soon a standby notices that a group is free
+	holdCheck   = 2 * time.Second        // how often a holder checks that its session lives
+)
+
+// Checkpoints keeps consumer groups in the checkpoints table. A group is held by a session advisory
+// lock, so it is free the moment its holder's process or connection dies. All groups of a process
+// share one connection. It implements eventlog.Checkpoints; Hold needs a running Run.
+type Checkpoints struct {
+	pool *pgxpool.Pool
+	dsn  string
+	log  *slog.Logger
+
+	silence time.Duration // of one end of the session, after which the other takes it for gone
+	work    chan struct{} // tells Run that something below changed
+
+	mu      sync.Mutex // guards all below
+	wanted  []*want    // in order of asking
+	held    map[string]*held
+	freeing []string
+}
+
+// want is a Hold that waits.
+type want struct {
+	group string
+	got   chan *held // capacity 1
+}
+
+var _ eventlog.Checkpoints = (*Checkpoints)(nil)
+
+// NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a
+// transaction pooler; pool serves reads and saves.
+func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoints {
+	return &Checkpoints{pool: pool, dsn: dsn, log: log, silence: postgres.Silence, work: make(chan struct{}, 1), held: map[string]*held{}}
+}
+
+// Patience sets how long each end of the session bears the other's silence, by default 10 s. The session
+// says something every two seconds.
+func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
+
+// Run keeps the session whose locks hold the groups, until ctx ends. When the session is lost,
+// so are the groups; they are asked for again over the next one. A holder that cannot be heard loses them at
+// the server, too, so that another one goes on; what it still writes is refused, since its checkpoint has moved.
+func (c *Checkpoints) Run(ctx context.Context) error {
+	keepTrying(ctx, c.log, "checkpoints", c.session)
+	return nil
+}
+
+func (c *Checkpoints) session(ctx context.Context) error {
+	conn, err := postgres.Connect(ctx, c.dsn, "checkpoints", c.silence, map[string]string{"idle_session_timeout": postgres.Millis(c.silence)})
+	if err != nil {
+		return err
+	}
+	defer c.dropAll()
+	defer closeConn(ctx, conn)
+	for {
+		if err := c.free(ctx, conn); err != nil {
+			return err
+		}
+		waiting, err := c.acquire(ctx, conn)
+		if err != nil {
+			return err
+		}
+		interval := holdCheck
+		if waiting {
+			interval = standbyPoll
+		}
+		timer := time.NewTimer(interval)
+		select {
+		case <-c.work:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// groupLock is the lock key of a group: 64 bits, so that no two groups collide in practice.
+const groupLock = `hashtextextended(current_schema() || '/group/' || $1, 0)`
+
+// free unlocks released groups.
+func (c *Checkpoints) free(ctx context.Context, conn *pgx.Conn) error {
+	c.mu.Lock()
+	names := c.freeing
+	c.freeing = nil
+	c.mu.Unlock()
+	for _, name := range names {
+		if _, err := conn.Exec(ctx, `select pg_advisory_unlock(`+groupLock+`)`, name); err != nil {
+			return postgres.Classify(err, "release group "+name)
+		}
+		c.mu.Lock()
+		delete(c.held, name)
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// acquire tries to lock the groups that are wanted and not held here; it reports whether some
+// remain. With none to try it still asks the server, to notice a dead session.
+func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool, err error) {
+	names := c.untried()
+	if len(names) == 0 {
+		_, err := conn.Exec(ctx, `select 1`)
+		return false, postgres.Classify(err, "check the session")
+	}
+	for _, name := range names {
+		var locked bool
+		if err := conn.QueryRow(ctx, `select pg_try_advisory_lock(`+groupLock+`)`, name).Scan(&locked); err != nil {
+			return false, postgres.Classify(err, "hold group "+name)
+		}
+		if !locked {
+			waiting = true
+			continue
+		}
+		c.give(name)
+	}
+	return waiting, nil
+}
+
+func (c *Checkpoints) untried() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for _, w := range c.wanted {
+		if _, ours := c.held[w.group]; !ours && !slices.Contains(names, w.group) {
+			names = append(names, w.group)
+		}
+	}
+	return names
+}
+
+// give hands a locked group to who asked first; if nobody waits any more it is freed again.
+func (c *Checkpoints) give(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := &held{checkpoints: c, group: name, lost: make(chan struct{})}
+	c.held[name] = h
+	i := slices.IndexFunc(c.wanted, func(w *want) bool { return w.group == name })
+	if i < 0 {
+		c.release(h)
+		return
+	}
+	c.wanted[i].got <- h
+	c.wanted = slices.Delete(c.wanted, i, i+1)
+}
+
+// release ends a hold; the caller has the lock.
+func (c *Checkpoints) release(h *held) {
+	if h.ended {
+		return
+	}
+	h.ended = true
+	close(h.lost)
+	if c.held[h.group] == h {
+		c.freeing = append(c.freeing, h.group)
+		nudge(c.work)
+	}
+}
+
+// dropAll ends all holds: the session that locked them is gone.
+func (c *Checkpoints) dropAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	holds := c.held
+	c.held, c.freeing = map[string]*held{}, nil
+	for _, h := range holds {
+		c.release(h)
+	}
+}
+
+// Hold implements eventlog.Checkpoints.
+func (c *Checkpoints) Hold(ctx context.Context, group string) (eventlog.Held, error) {
+	w := &want{group: group, got: make(chan *held, 1)}
+	c.mu.Lock()
+	c.wanted = append(c.wanted, w)
+	c.mu.Unlock()
+	nudge(c.work)
+	select {
+	case h := <-w.got:
+		return h, nil
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wanted = slices.DeleteFunc(c.wanted, func(other *want) bool { return other == w })
+	select {
+	case h := <-w.got: // given while we gave up
+		c.release(h)
+	default:
+	}
+	return nil, ctx.Err()
+}
+
+// held is a group while its session lock is ours.
+type held struct {
+	checkpoints *Checkpoints
+	group       string
+	lost        chan struct{}
+	ended       bool // guarded by checkpoints.mu
+}
+
+// Position implements eventlog.Held.
+func (h *held) Position(ctx context.Context) (int64, error) {
+	var position int64
+	err := h.checkpoints.pool.QueryRow(ctx,
+		`select coalesce(max(position), 0) from checkpoints where name = $1`, h.group).Scan(&position)
+	return position, postgres.Classify(err, "read the checkpoint of "+h.group)
+}
+
+// Save implements eventlog.Held.
+func (h *held) Save(ctx context.Context, from, to int64) error {
+	return SaveCheckpoint(ctx, h.checkpoints.pool, h.group, from, to)
+}
+
+// SaveCheckpoint moves a checkpoint from one position to a later one, in db. If it is not at from,
+// another consumer has moved it and nothing changes: Conflict, checkpoint_moved.
+func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64) error {
+	rows, err := db.Query(ctx, `
+		insert into checkpoints as c (name, position) select $1::text, $3::bigint
+		where $2::bigint = 0 or exists (select from checkpoints where name = $1)
+		on conflict (name) do update set position = excluded.position, updated_at = now() where c.position = $2
+		returning position`, name, from, to)
+	if err != nil {
+		return postgres.Classify(err, "save the checkpoint of "+name)
+	}
+	saved, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return postgres.Classify(err, "save the checkpoint of "+name)
+	}
+	if len(saved) == 0 {
+		return fault.New(fault.Conflict, "checkpoint_moved", "the checkpoint of %s is no longer at %d", name, from)
+	}
+	return nil
+}
+
+// Lost implements eventlog.Held.
+func (h *held) Lost() <-chan struct{} { return h.lost }
+
+// Release implements eventlog.Held.
+func (h *held) Release() {
+	h.checkpoints.mu.Lock()
+	defer h.checkpoints.mu.Unlock()
+	h.checkpoints.release(h)
+}

@@ -1,0 +1,88 @@
+package eventstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Gap is a run of positions that were taken by transactions that have not ended: nothing
+// behind it can be delivered yet.
+type Gap struct {
+	After, UpTo int64 // the positions concerned: above After, up to UpTo
+	Since       time.Time
+	Holders     []Holder
+}
+
+// Holder is a transaction that keeps a gap open.
+type Holder struct {
+	Transaction string // virtual transaction id
+	PID         int32
+	Application string
+	State       string // of the session: "idle in transaction" names the culprit
+	Started     time.Time
+}
+
+const (
+	firstLook = 500 * time.Microsecond // about a commit
+	lastLook  = 50 * time.Millisecond
+)
+
+// holdersOfAppendLock lists who holds the append lock of this schema in this database. Object
+// ids are unsigned, hashes signed; the database matters since others may use the same keys.
+const holdersOfAppendLock = `
+	select l.virtualtransaction, coalesce(l.pid, 0), coalesce(a.application_name, ''), coalesce(a.state, ''),
+		coalesce(a.xact_start, now())
+	from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+	where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid = $1::bigint::oid
+	  and l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
+	  and l.database = (select oid from pg_database where datname = current_database())
+	  and ($2::text[] is null or l.virtualtransaction = any($2))`
+
+// waitForAppenders returns once every transaction that holds the append lock now has ended. Each took
+// the lock before its first position, so afterwards the positions seen so far are final.
+func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, upTo int64) error {
+	holders, err := appendLockHolders(ctx, conn, nil)
+	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
+	reported := false
+	for delay := firstLook; err == nil && len(holders) > 0; delay = min(2*delay, lastLook) {
+		if err := postgres.Pause(ctx, delay); err != nil {
+			return err
+		}
+		holders, err = appendLockHolders(ctx, conn, holders)
+		if !reported && len(holders) > 0 && time.Since(gap.Since) >= t.opts.SlowGap {
+			reported, gap.Holders = true, holders
+			t.reportGap(gap)
+		}
+	}
+	if reported && err == nil {
+		t.opts.Log.Info("gap in the event log closed", "position", upTo, "duration", time.Since(gap.Since))
+	}
+	return err
+}
+
+// appendLockHolders returns all holders, or those of only that still hold.
+func appendLockHolders(ctx context.Context, conn *pgx.Conn, only []Holder) ([]Holder, error) {
+	var names []string
+	for _, h := range only {
+		names = append(names, h.Transaction)
+	}
+	rows, err := conn.Query(ctx, holdersOfAppendLock, appendLockClass, names)
+	if err != nil {
+		return nil, postgres.Classify(err, "list who appends")
+	}
+	holders, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Holder])
+	return holders, postgres.Classify(err, "list who appends")
+}
+
+func (t *Tailer) reportGap(gap Gap) {
+	h := gap.Holders[0]
+	t.opts.Log.Warn("events wait behind a transaction that holds the append lock",
+		"position", gap.After, "up_to", gap.UpTo, "holders", len(gap.Holders), "pid", h.PID,
+		"application", h.Application, "state", h.State, "started", h.Started)
+	if t.opts.OnSlowGap != nil {
+		t.opts.OnSlowGap(gap)
+	}
+}

@@ -1,0 +1,83 @@
+package eventstore_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+// process is what one process of the program has of the log.
+func process(t testing.TB, dsn string, registry *eventlog.Registry) eventlogtest.Log {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	pool := storetest.OpenPool(t, dsn)
+	wake := eventstore.NewWake(dsn, quiet)
+	tail := eventstore.NewTailer(pool, dsn, wake, eventstore.TailerOptions{})
+	checkpoints := eventstore.NewCheckpoints(pool, dsn, quiet)
+	background(t, wake.Run, tail.Run, checkpoints.Run)
+	return eventlogtest.Log{Store: eventstore.New(pool, registry, wake), Tail: tail, Checkpoints: checkpoints}
+}
+
+// TestPubSubConforms spreads the suite's publishers and subscribers over two processes' worth of parts.
+func TestPubSubConforms(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	registry := eventlogtest.MessageRegistry(t)
+	processes := []eventlogtest.Log{process(t, dsn, registry), process(t, dsn, registry)}
+	var n atomic.Int64
+	eventlogtest.RunPubSub(t, func(testing.TB) eventlogtest.Log {
+		return processes[n.Add(1)%2]
+	})
+}
+
+// TestPubSubSurvivesServerCrashes is the suite's own reconnect test: 100 publishers and a subscriber go on
+// while a process of the server is killed twice, upon which PostgreSQL drops every connection, restarts
+// and recovers.
+func TestPubSubSurvivesServerCrashes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("10,000 messages over two crashes take half a minute")
+	}
+	children := func(pid int) string { return fmt.Sprintf("/proc/%d/task/%d/children", pid, pid) }
+	if _, err := os.Stat(children(os.Getpid())); err != nil {
+		t.Skip("this kernel does not list the children of a process")
+	}
+	dir, err := scratch.New("millrace-crash") // short: a socket's path is bounded
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = dir.Remove() })
+	server, err := localcluster.Start(t.Context(), filepath.Join(dir.Path, "c"), localcluster.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	require.NoError(t, postgres.Migrate(t.Context(), server.URL("postgres"), nil))
+
+	log := process(t, server.URL("postgres"), eventlogtest.MessageRegistry(t))
+	crash := []string{"sh", "-c", "kill -9 $(cut -d' ' -f1 " + children(server.PID()) + ")"}
+	eventlogtest.RunReconnect(t, log, crash)
+}
+
+func TestCheckpointsAreFenced(t *testing.T) {
+	t.Parallel()
+	log := process(t, storetest.NewDatabase(t), eventlogtest.MessageRegistry(t))
+	held := within(t, func(ctx context.Context) (eventlog.Held, error) { return log.Checkpoints.Hold(ctx, "g") })
+	require.NoError(t, held.Save(t.Context(), 0, 5))
+	require.Error(t, held.Save(t.Context(), 0, 6), "from the beginning again")
+	require.Error(t, held.Save(t.Context(), 4, 6))
+	require.NoError(t, held.Save(t.Context(), 5, 6))
+	position, err := held.Position(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(6), position)
+}

@@ -1,0 +1,48 @@
+package eventstore
+
+import (
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// eventsRefused is the SQLSTATE of append_events_or_fail, see 0025_append_or_fail.sql.
+const eventsRefused = "MR001"
+
+// IsRefused reports an append that was not placed whole.
+func IsRefused(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == eventsRefused
+}
+
+// Queued is an append that was queued in a batch. Its result is known when the batch is closed.
+type Queued struct {
+	*batch
+	placed map[uuid.UUID]eventlog.Recorded
+}
+
+// QueueAppend queues an append that fails the batch unless it is placed whole.
+func (s *Store) QueueAppend(q *pgx.Batch, appends []eventlog.Append) (*Queued, error) {
+	b, err := s.encode(appends)
+	if err != nil {
+		return nil, err
+	}
+	a := &Queued{batch: b, placed: make(map[uuid.UUID]eventlog.Recorded, len(b.data))}
+	q.Queue(`select * from append_events_or_fail($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, b.args()...).
+		Query(func(rows pgx.Rows) error {
+			var rec eventlog.Recorded
+			_, err := pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
+				a.placed[rec.ID] = rec
+				return nil
+			})
+			return err
+		})
+	return a, nil
+}
+
+// Recorded returns the events as the log has them.
+func (a *Queued) Recorded() []eventlog.Recorded { return a.collect(a.placed, nil) }

@@ -1,0 +1,136 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// SettledHead returns the highest position of the log, once everybody who appends when it is called is done: no
+// fact comes to stand at or below it any more.
+func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return 0, postgres.Classify(err, "connect")
+	}
+	defer conn.Release()
+	var head int64
+	if err := conn.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return 0, postgres.Classify(err, "read the head of the log")
+	}
+	holders, err := appendLockHolders(ctx, conn.Conn(), nil)
+	for delay := firstLook; err == nil && len(holders) > 0; delay = min(2*delay, lastLook) {
+		if err := postgres.Pause(ctx, delay); err != nil {
+			return 0, err
+		}
+		holders, err = appendLockHolders(ctx, conn.Conn(), holders)
+	}
+	return head, err
+}
+
+// commitSlack is how far times may fall back along the log: a writer may wait between taking its
+// position and its time no longer than its transaction may stay idle (15 s).
+const commitSlack = time.Minute
+
+// PositionAt returns a position before which nothing was recorded after at. It halves the log by its primary
+// key, so that a listing of the last hour reads nothing older.
+func PositionAt(ctx context.Context, pool *pgxpool.Pool, at time.Time) (int64, error) {
+	var low, high int64
+	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&high); err != nil {
+		return 0, postgres.Classify(err, "read the head of the log")
+	}
+	if at.Unix() <= 0 {
+		return 0, nil
+	}
+	for at = at.Add(-commitSlack); low < high; {
+		middle := low + (high-low)/2
+		var position int64
+		var recorded time.Time
+		err := pool.QueryRow(ctx, `select position, recorded_at from events where position > $1 order by position limit 1`, middle).Scan(&position, &recorded)
+		if err != nil {
+			return 0, postgres.Classify(err, "look for a time in the log")
+		}
+		if recorded.Before(at) {
+			low = position
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// TypeCount is how often a type was recorded, and when last.
+type TypeCount struct {
+	Count int64
+	Last  time.Time
+}
+
+// CountTypes counts the facts by type, newest first by pages of the log, among the newest most positions; 0 = all
+// of them. low is the lowest position that was counted, complete that there is none below.
+func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map[string]TypeCount, low int64, complete bool, err error) {
+	s := search{LogSearch: LogSearch{}, pool: pool}
+	if err := s.bounds(ctx); err != nil {
+		return nil, 0, false, err
+	}
+	counts, low = map[string]TypeCount{}, s.high+1
+	for looked := int64(0); low > s.low && (most == 0 || looked < most); looked += lookPage {
+		from, to := s.page(looked)
+		if most > 0 {
+			from = max(from, s.high-most+1)
+		}
+		if err := s.count(ctx, from, to, counts); err != nil {
+			return nil, 0, false, err
+		}
+		low = from
+	}
+	return counts, low, low <= s.low, nil
+}
+
+func (s search) count(ctx context.Context, from, to int64, into map[string]TypeCount) error {
+	rows, err := s.pool.Query(ctx, `select type, count(*), max(recorded_at) from events where position between $1 and $2 group by type`, from, to)
+	if err != nil {
+		return postgres.Classify(err, "count facts")
+	}
+	var name string
+	var n int64
+	var last time.Time
+	_, err = pgx.ForEachRow(rows, []any{&name, &n, &last}, func() error {
+		c := into[name]
+		c.Count += n
+		if last.After(c.Last) {
+			c.Last = last.UTC()
+		}
+		into[name] = c
+		return nil
+	})
+	return postgres.Classify(err, "count facts")
+}
+
+// EventAt returns the fact at a position; NotFound where there is none.
+func EventAt(ctx context.Context, db postgres.Queryer, position int64) (eventlog.Recorded, error) {
+	return oneFact(ctx, db, `position = $1`, position)
+}
+
+// EventByID returns the fact of that id; NotFound where there is none.
+func EventByID(ctx context.Context, db postgres.Queryer, id string) (eventlog.Recorded, error) {
+	return oneFact(ctx, db, `id = $1`, id)
+}
+
+func oneFact(ctx context.Context, db postgres.Queryer, where string, key any) (eventlog.Recorded, error) {
+	rows, err := db.Query(ctx, SelectEvents+` where `+where, key)
+	if err != nil {
+		return eventlog.Recorded{}, postgres.Classify(err, "read a fact")
+	}
+	rec, err := pgx.CollectExactlyOneRow(rows, ScanRecorded)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return rec, fault.Wrap(err, fault.NotFound, "event_not_found", "there is no such fact in the log")
+	}
+	return rec, postgres.Classify(err, "read a fact")
+}

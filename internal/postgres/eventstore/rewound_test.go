@@ -1,0 +1,75 @@
+package eventstore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+// A tailer that comes back to a log without the facts that it has handed out, as of a replica that lagged, ends with
+// its process: waiting for the log to pass where it stands, it would deliver none of the facts that take the
+// lost ones' positions.
+func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lose    string
+		again   bool // facts that take the positions
+		rewound bool
+	}{
+		"facts are lost": {lose: `position > 1`, rewound: true},
+		"facts are lost, and others take their positions": {lose: `position > 1`, again: true, rewound: true},
+		"old facts are erased":                            {lose: `position = 1`},
+		"nothing happened to it":                          {lose: `false`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := storetest.NewDatabase(t)
+			pool := storetest.OpenPool(t, dsn)
+			store := eventstore.New(pool, eventlogtest.Registry(t), nil)
+			add := func() {
+				_, err := store.Append(t.Context(), noted("s", eventlog.AnyVersion, "x"))
+				require.NoError(t, err)
+			}
+			tail := eventstore.NewTailer(pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond})
+			ended := make(chan error, 1)
+			background(t, func(ctx context.Context) error { ended <- tail.Run(ctx); return nil })
+			_ = within(t, tail.Settled)
+			for range 3 {
+				add()
+			}
+			require.Len(t, (&tailing{tail: tail}).collect(t, 0, 3), 3)
+			_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_facts; delete from events where `+c.lose+`;
+				delete from streams; insert into streams select stream, max(account), max(version) from events group by stream;
+				select setval(pg_get_serial_sequence('events', 'position'), (select max(position) from events))`)
+			require.NoError(t, err)
+			for range 2 {
+				if c.again {
+					add()
+				}
+			}
+			_, err = pool.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity
+				where datname = current_database() and application_name = 'millrace tail'`)
+			require.NoError(t, err)
+			if c.rewound {
+				require.ErrorContains(t, within(t, func(ctx context.Context) (error, error) {
+					select {
+					case err := <-ended:
+						return err, nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}), "start this process again")
+				return
+			}
+			add()
+			require.Len(t, (&tailing{tail: tail}).collect(t, 3, 1), 1)
+		})
+	}
+}

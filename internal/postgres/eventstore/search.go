@@ -1,0 +1,263 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// LogSearch selects facts of the whole log. Empty fields select all.
+type LogSearch struct {
+	Stream  string    // a name, a beginning, or a pattern with * and ?
+	Type    string    // the beginning of a type
+	Account string    // id
+	Since   time.Time // recorded at or after; zero = from the beginning
+	Until   time.Time // recorded at or before; zero = to the end
+	From    int64     // position to read on from, this one included: the oldest matches come first; 0 = the newest are wanted
+	Before  int64     // with From = 0: only positions below this; 0 = all
+	Limit   int       // at least 1
+}
+
+// Matcher returns whether the search wants a fact, where it stands in the log aside.
+func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
+	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(q.Stream))
+	if !strings.ContainsAny(q.Stream, "*?") {
+		pattern += ".*"
+	}
+	stream := regexp.MustCompile("(?s)^" + pattern + "$") // quoted, but for our own wildcards
+	return func(rec eventlog.Recorded) bool {
+		return stream.MatchString(rec.Stream) && strings.HasPrefix(rec.Type, q.Type) &&
+			(q.Account == "" || rec.Account == q.Account) &&
+			!rec.RecordedAt.Before(q.Since) && (q.Until.IsZero() || !rec.RecordedAt.After(q.Until))
+	}
+}
+
+// LogFound is what a search found, in the order of the log.
+type LogFound struct {
+	Facts []eventlog.Recorded
+	// Low and High are the positions that were looked at, both included; High is below Low where there were none.
+	Low, High int64
+	// More says that matches may lie beyond: below Low or, with LogSearch.From, above High.
+	More bool
+}
+
+// A search that no index serves reads at most lookMost positions, in pages of lookPage: the log is never
+// loaded as a whole, and who asks is told how far the search came.
+const (
+	lookMost = 1_000_000
+	lookPage = 20_000
+)
+
+// fewStreams is how many streams are read one by one, each through its own index.
+const fewStreams = 2_000
+
+// SearchLog finds facts. Positions up to the end of the log, as it is when the search begins, are final:
+// no later search finds a fact between those that this one returned.
+//
+// A search for few streams reads those streams, through (stream, version); all others read the log by its
+// positions, the filters being applied by the database.
+func SearchLog(ctx context.Context, pool *pgxpool.Pool, q LogSearch) (LogFound, error) {
+	s := search{LogSearch: q, pool: pool}
+	if err := s.bounds(ctx); err != nil {
+		return LogFound{}, err
+	}
+	if s.low > s.high {
+		return LogFound{Low: s.low, High: s.high}, nil
+	}
+	streams, few, err := s.streams(ctx)
+	if err != nil {
+		return LogFound{}, err
+	}
+	if few {
+		return s.byStream(ctx, streams)
+	}
+	return s.byPosition(ctx)
+}
+
+// search is a LogSearch under way between two positions, both included.
+type search struct {
+	LogSearch
+	pool      *pgxpool.Pool
+	low, high int64
+}
+
+func (s search) forward() bool { return s.From > 0 }
+
+// bounds finds the positions between which matches lie.
+func (s *search) bounds(ctx context.Context) (err error) {
+	if s.high, err = SettledHead(ctx, s.pool); err != nil {
+		return err
+	}
+	if err := s.pool.QueryRow(ctx, `select coalesce(min(position), 1) from events`).Scan(&s.low); err != nil {
+		return postgres.Classify(err, "read the beginning of the log")
+	}
+	if s.forward() {
+		s.low = max(s.low, s.From)
+	} else if s.Before > 0 {
+		s.high = min(s.high, s.Before-1)
+	}
+	if !s.Since.IsZero() {
+		since, err := PositionAt(ctx, s.pool, s.Since)
+		if err != nil {
+			return err
+		}
+		s.low = max(s.low, since)
+	}
+	if !s.Until.IsZero() {
+		until, err := PositionAt(ctx, s.pool, s.Until.Add(2*commitSlack)) // behind it, nothing is from before Until
+		if err != nil {
+			return err
+		}
+		s.high = min(s.high, until)
+	}
+	return nil
+}
+
+// like turns the wanted stream into a pattern of LIKE; without a wildcard it is a beginning.
+func (s search) like() string {
+	pattern := likeEscape(s.Stream)
+	if !strings.ContainsAny(s.Stream, "*?") {
+		return pattern + "%"
+	}
+	return strings.NewReplacer("*", "%", "?", "_").Replace(pattern)
+}
+
+func likeEscape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}
+
+// streams returns the streams that are wanted, and whether they are few enough, with few enough facts in all,
+// to be read one by one. Plan, in a database of the locale C: a range of the primary key.
+func (s search) streams(ctx context.Context) (ids []string, few bool, err error) {
+	if s.Stream == "" {
+		return nil, false, nil
+	}
+	rows, err := s.pool.Query(ctx, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(), fewStreams+1)
+	if err != nil {
+		return nil, false, postgres.Classify(err, "look for streams")
+	}
+	var id string
+	var version, facts int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+		ids, facts = append(ids, id), facts+version
+		return nil
+	})
+	return ids, len(ids) <= fewStreams && facts <= lookMost, postgres.Classify(err, "look for streams")
+}
+
+// where is the condition on a fact e, its arguments being numbered from $3; $1 and $2 are positions.
+func (s search) where() (string, []any) {
+	sql, args := `e.position between $1 and $2`, []any{}
+	add := func(condition string, arg any) {
+		args = append(args, arg)
+		sql += fmt.Sprintf(" and "+condition, len(args)+2)
+	}
+	if s.Account != "" {
+		add("e.account = $%d", s.Account)
+	}
+	if s.Type != "" {
+		add("e.type like $%d", likeEscape(s.Type)+"%")
+	}
+	if !s.Since.IsZero() {
+		add("e.recorded_at >= $%d", s.Since)
+	}
+	if !s.Until.IsZero() {
+		add("e.recorded_at <= $%d", s.Until)
+	}
+	return sql, args
+}
+
+func (s search) order() string {
+	if s.forward() {
+		return "asc"
+	}
+	return "desc"
+}
+
+const eventColumns = `e.position, e.stream, e.version, e.id, e.type, e.account, e.data, e.meta, e.recorded_at`
+
+// byStream reads the first matches of each stream and merges them. Within a stream, versions are in the
+// order of positions.
+func (s search) byStream(ctx context.Context, streams []string) (LogFound, error) {
+	where, args := s.where()
+	n := len(args) + 3
+	sql := fmt.Sprintf(`select e.* from unnest($%[1]d::text[]) s (id) cross join lateral (
+		select %[2]s from events e where e.stream = s.id and %[3]s order by e.version %[4]s limit $%[5]d) e order by e.position %[4]s limit $%[5]d`,
+		n, eventColumns, where, s.order(), n+1)
+	args = append([]any{pgx.QueryExecModeExec, s.low, s.high}, args...)
+	facts, err := s.read(ctx, sql, append(args, streams, s.Limit)...)
+	if err != nil {
+		return LogFound{}, err
+	}
+	return s.found(facts, s.low, s.high), nil
+}
+
+// byPosition reads page after page of the log from where the search begins, until it has what it wants.
+func (s search) byPosition(ctx context.Context) (LogFound, error) {
+	where, args := s.where()
+	if s.Stream != "" {
+		args = append(args, s.like())
+		where += fmt.Sprintf(" and e.stream like $%d", len(args)+2)
+	}
+	sql := fmt.Sprintf(`select %s from events e where %s order by e.position %s limit $%d`, eventColumns, where, s.order(), len(args)+3)
+	var facts []eventlog.Recorded
+	low, high := s.low, s.high
+	for looked := int64(0); looked < lookMost && len(facts) < s.Limit; looked += lookPage {
+		from, to := s.page(looked)
+		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(facts))...)
+		if err != nil {
+			return LogFound{}, err
+		}
+		facts = append(facts, page...)
+		if s.forward() {
+			high = to
+		} else {
+			low = from
+		}
+		if s.forward() && to == s.high || !s.forward() && from == s.low {
+			break
+		}
+	}
+	return s.found(facts, low, high), nil
+}
+
+// page returns the positions of the page behind those that were looked at.
+func (s search) page(looked int64) (from, to int64) {
+	if s.forward() {
+		from = s.low + looked
+		return from, min(s.high, from+lookPage-1)
+	}
+	to = s.high - looked
+	return max(s.low, to-lookPage+1), to
+}
+
+func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.Recorded, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "search the log")
+	}
+	facts, err := pgx.CollectRows(rows, ScanRecorded)
+	return facts, postgres.Classify(err, "search the log")
+}
+
+// found is the answer when low to high were looked at: where the limit cut it off, it reaches to the last match only.
+func (s search) found(facts []eventlog.Recorded, low, high int64) LogFound {
+	if cut := len(facts) >= s.Limit; cut && s.forward() {
+		high = facts[len(facts)-1].Position
+	} else if cut {
+		low = facts[len(facts)-1].Position
+	}
+	if !s.forward() {
+		slices.Reverse(facts)
+	}
+	return LogFound{Facts: facts, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
+}

@@ -1,0 +1,310 @@
+// Package eventstore is the event log in PostgreSQL: it appends events, reads streams, and
+// tails the log in its global order. It promises that an event is stored once, and that a
+// reader misses none and sees none out of order, also where transactions commit late or
+// roll back. It keeps the checkpoints of consumer groups. What events mean is left to the
+// aggregates, and views to projections.
+package eventstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Store appends events and reads streams. It implements eventlog.Store.
+type Store struct {
+	pool     *pgxpool.Pool
+	registry *eventlog.Registry
+	wake     *Wake
+}
+
+var _ eventlog.Store = (*Store)(nil)
+
+// New returns the event store in pool's database. wake may be nil: subscribers
+// then learn of new events by their poll.
+func New(pool *pgxpool.Pool, registry *eventlog.Registry, wake *Wake) *Store {
+	return &Store{pool: pool, registry: registry, wake: wake}
+}
+
+// Wake tells subscribers of this and other processes that there are new events. Whoever
+// appends in a transaction of their own calls it after commit; Append calls it itself.
+func (s *Store) Wake() { s.wake.Signal() }
+
+// Decode returns the data of a recorded event as the struct of its registered type.
+func (s *Store) Decode(rec eventlog.Recorded) (any, error) {
+	return s.registry.Decode(rec.Type, rec.Data)
+}
+
+// Types returns the event types that the store writes.
+func (s *Store) Types() *eventlog.Registry { return s.registry }
+
+// Append implements eventlog.Store, in one statement and one round trip.
+func (s *Store) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
+	recorded, err := s.AppendAll(ctx, s.pool, []eventlog.Append{a})
+	if errors.Is(err, eventlog.ErrDuplicate) { // written between our look and our insert: now it can be seen
+		recorded, err = s.AppendAll(ctx, s.pool, []eventlog.Append{a})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Wake()
+	return recorded, nil
+}
+
+// AppendTx appends to one stream inside tx. It must be the last statement before commit, since
+// other subscribers wait for a position that is taken and not committed; the caller rolls back on
+// an error and calls Wake after commit. The transaction's isolation is read committed.
+func (s *Store) AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error) {
+	return s.AppendAll(ctx, tx, []eventlog.Append{a})
+}
+
+// AppendAll appends to several distinct streams, all or none, under the rules of AppendTx. Given the
+// pool instead of a transaction it commits by itself. Events come back in the order given.
+func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []eventlog.Append) ([]eventlog.Recorded, error) {
+	if len(appends) == 0 {
+		return nil, nil
+	}
+	b, err := s.encode(appends)
+	if err != nil {
+		return nil, err
+	}
+	pool, own := db.(*pgxpool.Pool)
+	if !own || len(appends) == 1 { // one statement is atomic by itself, and a single refusal changes nothing
+		return b.append(ctx, db)
+	}
+	var recorded []eventlog.Recorded
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		recorded, err = b.append(ctx, tx)
+		return err
+	})
+	return recorded, postgres.Classify(err, "append")
+}
+
+// appendLockClass is the first half of the append lock's key ("mill").
+// The second half is the hash of the schema.
+const appendLockClass = 0x6d696c6c
+
+// appendStatement places events; the function, its order and its reasons are in 0001_log.sql.
+const appendStatement = `select * from append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+
+// batch is one or more appends, encoded as the arrays of appendStatement.
+type batch struct {
+	appends []eventlog.Append
+	metas   []string
+	data    []string // of all events, in order
+}
+
+func (s *Store) encode(appends []eventlog.Append) (*batch, error) {
+	b := &batch{appends: appends}
+	seen := make(map[string]bool, len(appends))
+	for _, a := range appends {
+		if a.Stream == "" || a.Account == "" || len(a.Events) == 0 || a.Expected < eventlog.AnyVersion || seen[a.Stream] {
+			return nil, fault.New(fault.Invalid, "", "an append to stream %q lacks stream, account or events, or names a stream twice", a.Stream)
+		}
+		seen[a.Stream] = true
+		meta, err := json.Marshal(a.Meta)
+		if err != nil {
+			return nil, fmt.Errorf("encode meta: %w", err)
+		}
+		b.metas = append(b.metas, string(meta))
+		for _, e := range a.Events {
+			data, err := s.registry.Encode(e)
+			if err != nil {
+				return nil, err
+			}
+			b.data = append(b.data, string(data))
+		}
+	}
+	return b, nil
+}
+
+func (b *batch) args() []any {
+	var streams, accounts, types []string
+	var expected, sizes, ns, ks []int64
+	var firsts, ids []uuid.UUID
+	var closes, reopens []bool
+	for i, a := range b.appends {
+		streams, accounts = append(streams, a.Stream), append(accounts, a.Account)
+		expected, sizes = append(expected, a.Expected), append(sizes, int64(len(a.Events)))
+		firsts, closes, reopens = append(firsts, a.Events[0].ID), append(closes, a.Close), append(reopens, a.Reopen)
+		for k, e := range a.Events {
+			ns, ks = append(ns, int64(i+1)), append(ks, int64(k+1))
+			ids, types = append(ids, e.ID), append(types, e.Type)
+		}
+	}
+	return []any{
+		appendLockClass, streams, accounts, expected, sizes, firsts, closes, reopens, b.metas,
+		ns, ks, ids, types, b.data,
+	}
+}
+
+// append runs the statement and returns what is recorded under the events' ids.
+func (b *batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Recorded, error) {
+	rows, err := db.Query(ctx, appendStatement, b.args()...)
+	if err != nil {
+		return nil, b.classify(err)
+	}
+	placed := make(map[uuid.UUID]eventlog.Recorded, len(b.data))
+	var rec eventlog.Recorded
+	_, err = pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
+		placed[rec.ID] = rec
+		return nil
+	})
+	if err != nil {
+		return nil, b.classify(err)
+	}
+	if len(placed) == len(b.data) {
+		return b.collect(placed, nil), nil
+	}
+	return b.explain(ctx, db, placed)
+}
+
+// collect completes new events with what was sent, and puts recorded repeats in their place.
+func (b *batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventlog.Recorded {
+	out := make([]eventlog.Recorded, 0, len(b.data))
+	n := 0
+	for _, a := range b.appends {
+		for _, e := range a.Events {
+			if rec, ok := placed[e.ID]; ok {
+				rec.Stream, rec.Type, rec.Account = a.Stream, e.Type, a.Account
+				rec.Data, rec.Meta, rec.RecordedAt = json.RawMessage(b.data[n]), a.Meta, rec.RecordedAt.UTC()
+				out = append(out, rec)
+			} else if rec, ok := repeats[e.ID]; ok {
+				out = append(out, rec)
+			}
+			n++
+		}
+	}
+	return out
+}
+
+// explain finds out why the statement placed less than it was given: repeats, or a refusal.
+func (b *batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid.UUID]eventlog.Recorded) ([]eventlog.Recorded, error) {
+	var missing []uuid.UUID
+	for _, a := range b.appends {
+		for _, e := range a.Events {
+			if _, ok := placed[e.ID]; !ok {
+				missing = append(missing, e.ID)
+			}
+		}
+	}
+	rows, err := db.Query(ctx, SelectEvents+` where id = any($1)`, missing)
+	if err != nil {
+		return nil, postgres.Classify(err, "read repeated events")
+	}
+	found, err := pgx.CollectRows(rows, ScanRecorded)
+	if err != nil {
+		return nil, postgres.Classify(err, "read repeated events")
+	}
+	repeats := make(map[uuid.UUID]eventlog.Recorded, len(found))
+	for _, rec := range found {
+		repeats[rec.ID] = rec
+	}
+	for _, a := range b.appends {
+		first := a.Events[0].ID
+		if _, ok := placed[first]; ok {
+			continue
+		}
+		if rec, ok := repeats[first]; !ok || rec.Stream != a.Stream || rec.Account != a.Account {
+			return nil, refusal(ctx, db, a, ok)
+		}
+	}
+	return b.collect(placed, repeats), nil
+}
+
+// refusal names the rule that an append broke.
+func refusal(ctx context.Context, db postgres.Queryer, a eventlog.Append, taken bool) error {
+	if taken {
+		return eventlog.Refuse(eventlog.ErrDuplicate, a, 0)
+	}
+	rows, err := db.Query(ctx, `select account, version, closed from streams where id = $1`, a.Stream)
+	if err != nil {
+		return postgres.Classify(err, "read a stream's version")
+	}
+	var account string
+	var version int64
+	var closed bool
+	_, err = pgx.ForEachRow(rows, []any{&account, &version, &closed}, func() error { return nil })
+	switch {
+	case err != nil:
+		return postgres.Classify(err, "read a stream's version")
+	case account != a.Account && version > 0:
+		return eventlog.Refuse(eventlog.ErrForeign, a, version)
+	case closed && !a.Reopen:
+		return eventlog.Refuse(eventlog.ErrClosed, a, version)
+	default:
+		return eventlog.Refuse(eventlog.ErrVersion, a, version)
+	}
+}
+
+func (b *batch) classify(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == postgres.UniqueViolation && strings.HasPrefix(pg.ConstraintName, "events_") {
+		return eventlog.Refuse(fmt.Errorf("%w: %w", eventlog.ErrDuplicate, err), b.appends[0], 0)
+	}
+	return postgres.Classify(err, "append to "+b.appends[0].Stream)
+}
+
+// SelectEvents is the start of every query for events; ScanRecorded reads its rows.
+const SelectEvents = `select position, stream, version, id, type, account, data, meta, recorded_at from events`
+
+// ScanRecorded reads one row of a query that starts with SelectEvents.
+func ScanRecorded(row pgx.CollectableRow) (eventlog.Recorded, error) {
+	var rec eventlog.Recorded
+	var data, meta []byte
+	err := row.Scan(&rec.Position, &rec.Stream, &rec.Version, &rec.ID, &rec.Type, &rec.Account, &data, &meta, &rec.RecordedAt)
+	if err != nil {
+		return rec, err
+	}
+	rec.Data, rec.RecordedAt = slices.Clip(data), rec.RecordedAt.UTC()
+	if err := json.Unmarshal(meta, &rec.Meta); err != nil {
+		return rec, fmt.Errorf("meta of event %d: %w", rec.Position, err)
+	}
+	return rec, nil
+}
+
+// ReadStream implements eventlog.Store.
+func (s *Store) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	return ReadStream(ctx, s.pool, stream, after, limit)
+}
+
+// streams reads streams as one transaction, connection or pool sees them.
+type streams struct{ db postgres.Queryer }
+
+// ReadStream implements eventlog.Streams.
+func (s streams) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	return ReadStream(ctx, s.db, stream, after, limit)
+}
+
+// StreamsOf returns the streams of the log as db sees them.
+func StreamsOf(db postgres.Queryer) eventlog.Streams { return streams{db} }
+
+// ReadStream returns up to limit events of stream with a version above after, as db sees them.
+func ReadStream(ctx context.Context, db postgres.Queryer, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	rows, err := db.Query(ctx, SelectEvents+` where stream = $1 and version > $2 order by version limit $3`, stream, after, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "read stream "+stream)
+	}
+	recorded, err := pgx.CollectRows(rows, ScanRecorded)
+	return recorded, postgres.Classify(err, "read stream "+stream)
+}
+
+// Head returns the highest position that is recorded, 0 in an empty log. Lower positions may
+// still be uncommitted: it says how far a reader has to come, not that it may skip there.
+func (s *Store) Head(ctx context.Context) (int64, error) {
+	var head int64
+	err := s.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head)
+	return head, postgres.Classify(err, "read the head of the log")
+}

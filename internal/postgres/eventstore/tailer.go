@@ -1,0 +1,326 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// readLimit is how many events one read takes from the log: the largest batch of a projection.
+const readLimit = 500
+
+// TailerOptions tune a Tailer. The zero value works.
+type TailerOptions struct {
+	RingEvents int           // default 8,192: how far a local reader may lag before it reads from the database
+	RingBytes  int           // default 32 MiB of event data in the ring
+	Poll       time.Duration // default 1 s: the longest an event waits when its wake-up is lost
+	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
+	Silence    time.Duration // default 10 s: a server that does not answer for longer is taken for gone
+	OnSlowGap  func(Gap)     // told once of each slow gap, beside the log; may be nil
+	Log        *slog.Logger  // default: discard
+}
+
+func (o TailerOptions) withDefaults() TailerOptions {
+	if o.RingEvents <= 0 {
+		o.RingEvents = 8192
+	}
+	if o.RingBytes <= 0 {
+		o.RingBytes = 32 << 20
+	}
+	if o.Poll <= 0 {
+		o.Poll = time.Second
+	}
+	if o.SlowGap <= 0 {
+		o.SlowGap = 5 * time.Second
+	}
+	if o.Silence <= 0 {
+		o.Silence = postgres.Silence
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Tailer is the one ordered reader of the log in a process. It implements eventlog.Tail: all
+// local subscribers are fed from its ring, each at its own pace; one that lags behind the ring
+// reads from the database and delays nobody.
+//
+// An identity column commits out of order, so a plain "position > last" loses events. The tailer
+// delivers the contiguous run, and at a gap waits until every transaction that held the append lock
+// when the gap was seen has ended. A position still missing then was rolled back.
+type Tailer struct {
+	pool *pgxpool.Pool
+	dsn  string
+	wake *Wake
+	opts TailerOptions
+
+	safe int64   // positions up to here are final although gaps may remain; used by Run only
+	last waymark // the newest event that was read; used by Run only
+
+	mu      sync.Mutex // guards all below
+	ring    ring
+	ready   bool          // the end of the log was found
+	stopped bool          // Run has returned
+	changed chan struct{} // closed and replaced when any of these change
+}
+
+var _ eventlog.Tail = (*Tailer)(nil)
+
+// NewTailer returns a tailer of the log in the database of dsn; pool serves readers that lag.
+// wake may be nil: the tailer then only polls. Nothing is read until Run.
+func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *Tailer {
+	opts = opts.withDefaults()
+	return &Tailer{
+		pool: pool, dsn: dsn, wake: wake, opts: opts,
+		ring: ring{maxEvents: opts.RingEvents, maxBytes: opts.RingBytes}, changed: make(chan struct{}),
+	}
+}
+
+// Run reads the log until ctx ends, over a connection of its own that it opens again when it
+// breaks. It may be called once. It fails when the log behind a new connection lacks what was read over the one
+// before, as in a database that was restored or a replica that lagged: readers here have seen facts that
+// are none, and those that take their positions would never reach them.
+func (t *Tailer) Run(ctx context.Context) error {
+	defer t.change(func() { t.stopped = true })
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	keepTrying(ctx, t.opts.Log, "tail", func(ctx context.Context) error {
+		err := t.follow(ctx)
+		if errors.Is(err, errRewound) {
+			end(err)
+		}
+		return err
+	})
+	if cause := context.Cause(ctx); errors.Is(cause, errRewound) {
+		return cause
+	}
+	return nil
+}
+
+// errRewound ends a process that has read facts which the log does not have.
+var errRewound = errors.New("the event log ends before what this process has read of it: " +
+	"the database was restored, or is a replica that lagged; see \"Restore\" in docs/runbook.md, and start this process again")
+
+// waymark is an event by which the log is known again.
+type waymark struct {
+	position int64
+	id       uuid.UUID
+}
+
+// recognize fails with errRewound when the log does not have the last event that was read. One that was erased
+// with its job has later ones behind it.
+func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
+	if t.last.position == 0 {
+		return nil
+	}
+	var rewound bool
+	err := conn.QueryRow(ctx, `select coalesce((select id <> $2 from events where position = $1),
+		(select coalesce(max(position), 0) < $1 from events))`, t.last.position, t.last.id).Scan(&rewound)
+	if err == nil && rewound {
+		return fmt.Errorf("at position %d: %w", t.last.position, errRewound)
+	}
+	return postgres.Classify(err, "recognize the log")
+}
+
+// change applies f under the lock and wakes whoever waits.
+func (t *Tailer) change(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// follow reads over one connection until it breaks.
+func (t *Tailer) follow(ctx context.Context) error {
+	conn, err := postgres.Connect(ctx, t.dsn, "tail", t.opts.Silence, nil)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	if err := t.recognize(ctx, conn); err != nil {
+		return err
+	}
+	if !t.ready { // only this goroutine sets it
+		if err := t.findEnd(ctx, conn); err != nil {
+			return err
+		}
+	}
+	for {
+		before := t.ring.pushed
+		more, err := t.advance(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if more {
+			continue
+		}
+		if err := postgres.Pause(ctx, gather(t.ring.pushed-before)); err != nil {
+			return err
+		}
+		if err := t.sleep(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// gather returns how long to let events gather after a read of n: nothing to speak of behind a single
+// one, and under load long enough that reads, and the batches of subscribers, stay few and large.
+func gather(n int64) time.Duration {
+	return min(time.Duration(n)*gatherPerEvent, gatherMost)
+}
+
+const (
+	gatherPerEvent = 25 * time.Microsecond
+	gatherMost     = 4 * time.Millisecond
+)
+
+// findEnd settles where the log ends now: the highest position, once all who append are done.
+func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
+	var end waymark
+	err := conn.QueryRow(ctx, `select position, id from events order by position desc limit 1`).Scan(&end.position, &end.id)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return postgres.Classify(err, "find the end of the log")
+	}
+	if err := t.waitForAppenders(ctx, conn, 0, end.position); err != nil {
+		return err
+	}
+	t.safe, t.last = end.position, end
+	t.change(func() { t.ready, t.ring.floor = true, end.position })
+	return nil
+}
+
+// advance reads once and delivers what is settled. It reports whether to read again at once.
+func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err error) {
+	last := t.ring.end() // only this goroutine changes the ring
+	events, err := ReadLog(ctx, conn, last, maxPosition, readLimit)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	settled := settledRun(events, last, t.safe)
+	if settled > 0 {
+		t.last = waymark{events[settled-1].Position, events[settled-1].ID}
+		t.change(func() { t.ring.push(events[:settled]) })
+	}
+	if settled == len(events) {
+		return settled == readLimit, nil
+	}
+	upTo := events[len(events)-1].Position
+	if err := t.waitForAppenders(ctx, conn, t.ring.end(), upTo); err != nil {
+		return false, err
+	}
+	t.safe = upTo
+	return true, nil
+}
+
+// settledRun counts the leading events that follow last without a gap, or lie within safe.
+func settledRun(events []eventlog.Recorded, last, safe int64) int {
+	for i, e := range events {
+		if e.Position > safe && e.Position != last+1 {
+			return i
+		}
+		last = e.Position
+	}
+	return len(events)
+}
+
+// sleep waits for news, or the poll interval.
+func (t *Tailer) sleep(ctx context.Context) error {
+	var news <-chan struct{}
+	if t.wake != nil {
+		news = t.wake.news
+	}
+	timer := time.NewTimer(t.opts.Poll)
+	defer timer.Stop()
+	select {
+	case <-news:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Settled implements eventlog.Tail.
+func (t *Tailer) Settled(ctx context.Context) (int64, error) {
+	for {
+		t.mu.Lock()
+		end, ready, stopped, changed := t.ring.end(), t.ready, t.stopped, t.changed
+		t.mu.Unlock()
+		switch {
+		case ready:
+			return end, nil
+		case stopped:
+			return 0, errStopped()
+		}
+		if err := wait(ctx, changed); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Next implements eventlog.Tail. The data of the events is shared with other readers.
+func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
+	for {
+		t.mu.Lock()
+		ready, stopped, changed, floor := t.ready, t.stopped, t.changed, t.ring.floor
+		events := t.ring.after(after, limit)
+		t.mu.Unlock()
+		switch {
+		case stopped:
+			return nil, errStopped()
+		case ready && after < floor:
+			older, err := ReadLog(ctx, t.pool, after, floor, limit)
+			if err != nil || len(older) > 0 {
+				return older, err
+			}
+			after = floor // whatever was between is rolled back
+			continue
+		case len(events) > 0:
+			return events, nil
+		}
+		if err := wait(ctx, changed); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func wait(ctx context.Context, changed <-chan struct{}) error {
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func errStopped() error {
+	return fault.New(fault.Unavailable, "", "the event log is no longer followed")
+}
+
+const maxPosition = 1<<63 - 1
+
+// ReadLog reads events between two positions, after exclusive and upTo inclusive, in order. Only up
+// to a position that a Tail or a checkpoint has passed is that complete: late commits fill in behind.
+// Plan: a range scan of the primary key.
+func ReadLog(ctx context.Context, db postgres.Queryer, after, upTo int64, limit int) ([]eventlog.Recorded, error) {
+	rows, err := db.Query(ctx, SelectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the log")
+	}
+	events, err := pgx.CollectRows(rows, ScanRecorded)
+	return events, postgres.Classify(err, "read the log")
+}

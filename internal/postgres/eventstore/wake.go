@@ -1,0 +1,177 @@
+package eventstore
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"golang.org/x/sync/errgroup"
+)
+
+// A process notifies at most once a notifyEvery, since each notification is a commit of its own. When
+// several appends came within that time, as no single writer makes them, once a notifyUnderLoad.
+const (
+	notifyEvery     = time.Millisecond
+	notifyUnderLoad = 4 * time.Millisecond
+	severalAppends  = 3
+)
+
+// Wake spreads the news that events were appended: at once within the process, and to other
+// processes by one coalesced NOTIFY after commit. A NOTIFY inside the appending transaction would
+// serialise all commits of the cluster. News may be lost; readers poll as a safety net.
+type Wake struct {
+	dsn      string
+	log      *slog.Logger
+	silence  time.Duration // of other processes, before the server is asked whether it is still there
+	dirty    chan struct{} // for other processes
+	news     chan struct{} // for the tailer of this one
+	signals  atomic.Int64  // since the last notification
+	notifier atomic.Uint32 // backend pid of our own notifications
+}
+
+// NewWake returns a Wake on the database of dsn, which must not lead through a transaction
+// pooler. Signal works within the process at once, and between processes while Run runs.
+func NewWake(dsn string, log *slog.Logger) *Wake {
+	return &Wake{dsn: dsn, log: log, silence: postgres.Silence, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+}
+
+// Patience sets how long the listener hears nothing before it asks whether the server is still there, by
+// default 10 s.
+func (w *Wake) Patience(d time.Duration) { w.silence = d }
+
+// Signal says that events were committed. It never blocks. A nil Wake does nothing.
+func (w *Wake) Signal() {
+	if w == nil {
+		return
+	}
+	w.signals.Add(1)
+	nudge(w.news)
+	nudge(w.dirty)
+}
+
+// nudge leaves a token in a channel of capacity one.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run notifies and listens until ctx ends, over connections of its own that it opens again
+// when they break.
+func (w *Wake) Run(ctx context.Context) error {
+	var g errgroup.Group
+	g.Go(func() error { keepTrying(ctx, w.log, "notify", w.notify); return nil })
+	g.Go(func() error { keepTrying(ctx, w.log, "listen", w.listen); return nil })
+	return g.Wait()
+}
+
+// notify tells other processes of our appends. Losing a notification in a crash costs a reader
+// its poll interval, so the connection does not wait for the disk.
+func (w *Wake) notify(ctx context.Context) error {
+	conn, err := postgres.Connect(ctx, w.dsn, "notify", postgres.Silence, map[string]string{"synchronous_commit": "off"})
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	w.notifier.Store(conn.PgConn().PID())
+	for {
+		select {
+		case <-w.dirty:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		w.signals.Store(0)
+		if _, err := conn.Exec(ctx, `select pg_notify('millrace_' || current_schema(), '')`); err != nil {
+			nudge(w.dirty)
+			return postgres.Classify(err, "notify")
+		}
+		if err := postgres.Pause(ctx, notifyEvery); err != nil {
+			return err
+		}
+		if w.signals.Load() >= severalAppends {
+			if err := postgres.Pause(ctx, notifyUnderLoad-notifyEvery); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// listen wakes the tailer of this process at notifications of others, and once after every
+// connect for what was missed before it.
+func (w *Wake) listen(ctx context.Context) error {
+	conn, err := postgres.Connect(ctx, w.dsn, "listen", w.silence, nil)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	var channel string
+	if err := conn.QueryRow(ctx, `select 'millrace_' || current_schema()`).Scan(&channel); err != nil {
+		return postgres.Classify(err, "name the channel")
+	}
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return postgres.Classify(err, "listen")
+	}
+	for {
+		nudge(w.news)
+		for own := true; own; {
+			n, err := w.notification(ctx, conn)
+			if err != nil {
+				return postgres.Classify(err, "wait for notifications")
+			}
+			own = n.PID == w.notifier.Load() // we woke ourselves when we signalled
+		}
+	}
+}
+
+// notification waits for the next one. When nothing came for long the server is asked whether it is there: a
+// connection of which only our end is left is silent as well.
+func (w *Wake) notification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) {
+			return n, err
+		}
+		if err := conn.Ping(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// closeConn ends a connection of our own, politely if the server answers in time.
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // the connection is gone either way
+}
+
+const (
+	firstRetry = 50 * time.Millisecond // a restarted local server is back in tenths of a second
+	lastRetry  = 2 * time.Second
+)
+
+// keepTrying runs work until ctx ends, again after each failure, more and more slowly.
+func keepTrying(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
+	delay := firstRetry
+	for {
+		started := time.Now()
+		err := work(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(started) > lastRetry {
+			delay = firstRetry
+		}
+		if log != nil {
+			log.Warn("log connection lost, will retry", "task", name, "error", err, "delay", delay)
+		}
+		if postgres.Pause(ctx, delay) != nil {
+			return
+		}
+		delay = min(2*delay, lastRetry)
+	}
+}

@@ -1,0 +1,171 @@
+package jobstore
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// queueFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
+const queueFullRetry = 5 * time.Second
+
+// claimKey takes an idempotency key, or an expired one again; no row means that it is in use.
+const claimKey = `insert into idempotency_keys (account, operation, key, expires_at)
+	values ($1, $2, $3, now() + interval '24 hours')
+	on conflict (account, operation, key) do update set expires_at = excluded.expires_at
+	where idempotency_keys.expires_at <= now()`
+
+// claimed turns "no row written" into keyReused.
+func claimed(tag pgconn.CommandTag) error {
+	if tag.RowsAffected() == 1 {
+		return nil
+	}
+	return keyReused()
+}
+
+func keyReused() error {
+	return fault.New(fault.Conflict, "idempotency_key_reuse", "this Idempotency-Key was already used in the last 24 hours")
+}
+
+// Cancel implements job.Store.
+func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellation, error) {
+	var out job.Cancellation
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		out = job.Cancellation{}
+		l, err := enter(ctx, tx, r.Account)
+		if err != nil {
+			return err
+		}
+		waiting, err := s.unqueue(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		holding, err := s.holding(ctx, tx, r.Account, r.IDs)
+		if err != nil {
+			return err
+		}
+		appends := make([]eventlog.Append, 0, len(waiting)+len(holding))
+		for _, id := range waiting {
+			appends = append(appends, canceledWaiting(id, r))
+			out.IDs = append(out.IDs, id)
+		}
+		for _, h := range holding {
+			appends = append(appends, cancelRequested(h, r))
+			out.IDs = append(out.IDs, h.Job)
+			out.Intents = append(out.Intents, outbox.Intent{WorkflowID: h.Job.WorkflowID(h.Run), Kind: outbox.Cancel})
+		}
+		if len(appends) == 0 {
+			return nil
+		}
+		if out.Intents, err = outboxstore.Put(ctx, tx, out.Intents); err != nil {
+			return err
+		}
+		released, err := s.releaseHolds(ctx, tx, l, r.Account, waiting)
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, append(appends, released...))
+		return err
+	})
+	if err != nil {
+		return job.Cancellation{}, postgres.Classify(err, "cancel jobs of account "+r.Account)
+	}
+	s.events.Wake()
+	return out, nil
+}
+
+func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Close: true,
+		Events: []eventlog.Event{{ID: job.FactID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
+		Meta:   eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
+	}
+}
+
+// cancelRequested has one id per run: asking twice records it once.
+func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
+	return eventlog.Append{
+		Stream: h.Job.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{
+			ID:   job.FactID(h.Job, h.Run, "", 0, job.TypeCancelRequested),
+			Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: h.Run},
+		}},
+		Meta: eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
+	}
+}
+
+// unqueue takes the named jobs out of the account's queue.
+func (s *Store) unqueue(ctx context.Context, tx pgx.Tx, r job.CancelRequest) ([]job.ID, error) {
+	rows, err := tx.Query(ctx, `
+		with gone as (delete from job_queue where account = $1 and job_id = any($2::uuid[]) returning job_id),
+		     secrets as (delete from sealed_credentials where job_id in (select job_id from gone)),
+		     lane as (update job_lanes set queued = queued - (select count(*) from gone) where account = $1)
+		select job_id::text from gone`, r.Account, ids(r.IDs))
+	if err != nil {
+		return nil, postgres.Classify(err, "take jobs out of the queue")
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
+}
+
+func (s *Store) holding(ctx context.Context, tx pgx.Tx, account string, only []job.ID) ([]job.RunRef, error) {
+	rows, err := tx.Query(ctx, `select job_id::text, account, run from job_slots
+		where account = $1 and job_id = any($2::uuid[]) order by admitted_at, job_id`, account, ids(only))
+	if err != nil {
+		return nil, postgres.Classify(err, "read slots")
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
+		var h job.RunRef
+		err := row.Scan(&h.Job, &h.Account, &h.Run)
+		return h, err
+	})
+}
+
+// Waiting implements job.Store.
+func (s *Store) Waiting(ctx context.Context, account string) ([]job.ID, error) {
+	return s.list(ctx, `select job_id::text from job_queue where account = $1 order by number, seq`, account)
+}
+
+// Holding implements job.Store.
+func (s *Store) Holding(ctx context.Context, account string) ([]job.ID, error) {
+	return s.list(ctx, `select job_id::text from job_slots where account = $1 order by admitted_at, job_id`, account)
+}
+
+func (s *Store) list(ctx context.Context, query, account string) ([]job.ID, error) {
+	rows, err := s.pool.Query(ctx, query, account)
+	if err != nil {
+		return nil, postgres.Classify(err, "list jobs of account "+account)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	return found, postgres.Classify(err, "list jobs of account "+account)
+}
+
+func ids(in []job.ID) []string {
+	out := make([]string, len(in))
+	for i, id := range in {
+		out[i] = string(id)
+	}
+	return out
+}
+
+// classifySubmit names what a failed submission ran into.
+func classifySubmit(err error) error {
+	switch err = postgres.Classify(err, "submit a job"); {
+	case fault.CodeOf(err) == "missing_asset", fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
+		return err
+	case fault.Is(err, fault.Conflict), eventstore.IsRefused(err):
+		return fault.Wrap(err, fault.Conflict, "duplicate_job", "a job with this id exists already")
+	default:
+		return err
+	}
+}

@@ -1,0 +1,371 @@
+// Package jobstore keeps jobs in PostgreSQL: submission, admission, cancellation, end and
+// retirement, each in one transaction with its events, slots, credits and intents. It
+// promises that an account never runs more jobs than its bounds allow, and that an accepted
+// job is kept. It also keeps idempotency keys and what earlier jobs left in the node cache.
+// How a job runs is left to workflows.
+package jobstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// Store carries out the transactions of jobs. It implements job.Store. Lock order in
+// each: the account's lane, then the append as the last statement before commit.
+type Store struct {
+	pool    *pgxpool.Pool
+	events  *eventstore.Store
+	credits *accountstore.Credits
+}
+
+var _ job.Store = (*Store)(nil)
+
+// New returns the job store on pool that appends through events.
+func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
+	return &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events)}
+}
+
+// lane is an account's admission state, locked until the transaction ends.
+type lane struct {
+	number, queued, running int64
+	gate                    gate.Gate
+	credit                  *int64 // available, in micros; nil: the account is not metered
+}
+
+// lockLane reads what admission depends on in the statement that locks. The account's own mode is that of
+// the locked row; the mode of all and the credit are as they were when the statement began.
+const lockLane = `insert into job_lanes (account) values ($1)
+	on conflict (account) do update set last_number = job_lanes.last_number + $2
+	returning last_number, queued, running, mode,
+		coalesce((select a.mode from job_lanes a where a.account = '*'), 'open'),
+		(select b.available from credit_balances b where b.account = $1)`
+
+// admits reports whether a new job gets a slot at once: one that is free beyond those that waiting jobs are
+// about to be given.
+func (l lane) admits(slots int) bool { return l.gate.Starts() && l.running+l.queued < int64(slots) }
+
+// free is how many waiting jobs may be given a slot once freed slots are free.
+func (l lane) free(slots int, freed int64) int64 {
+	if !l.gate.Starts() {
+		return 0
+	}
+	return min(l.queued, int64(slots)-(l.running-freed))
+}
+
+// refusal returns why a submission that sets hold aside is not taken, in the order of the v2 facts,
+// section 4; nil when it is.
+func (l lane) refusal(b job.Bounds, hold int64) error {
+	if err := l.gate.Refusal(); err != nil {
+		return err
+	}
+	if l.credit != nil && (*l.credit <= 0 || *l.credit < hold) {
+		return credit.Insufficient()
+	}
+	if !l.admits(b.Slots) && l.queued >= int64(b.QueueDepth) {
+		return fault.New(fault.Exhausted, "queue_full", "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
+			WithRetryAfter(queueFullRetry)
+	}
+	return nil
+}
+
+// queueEnter locks the account's lane and advances its counter by step.
+func queueEnter(q *pgx.Batch, account string, step int, l *lane) {
+	q.Queue(lockLane, account, step).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&l.number, &l.queued, &l.running, &l.gate.Own, &l.gate.All, &l.credit)
+	})
+}
+
+// enter is queueEnter in a trip of its own.
+func enter(ctx context.Context, tx postgres.Tx, account string) (lane, error) {
+	var l lane
+	q := &pgx.Batch{}
+	queueEnter(q, account, 0, &l)
+	return l, postgres.Classify(tx.SendBatch(ctx, q).Close(), "lock the lane of account "+account)
+}
+
+// Submit implements job.Store.
+func (s *Store) Submit(ctx context.Context, n job.NewJob) (out job.Admission, err error) {
+	first := uuid.New()
+	recorded, err := s.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
+		out, err = s.submit(ctx, n, first)
+		return err
+	})
+	if err != nil {
+		return job.Admission{}, classifySubmit(err)
+	}
+	if recorded { // by an attempt whose answer was lost; the relay starts it
+		return s.admission(ctx, n.ID)
+	}
+	return out, nil
+}
+
+// admission is what an earlier attempt decided of a job.
+func (s *Store) admission(ctx context.Context, id job.ID) (job.Admission, error) {
+	s.events.Wake()
+	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, s.events, id.Stream(), 0), job.Job{}, job.Fold)
+	return job.Admission{Job: state}, err
+}
+
+// submit is one attempt at a submission, whose first fact is first.
+func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.Admission, error) {
+	var l lane
+	var out job.Admission
+	var facts *eventstore.Queued
+	look := func(q *pgx.Batch) {
+		queueEnter(q, n.Account, 1, &l)
+		queueClaims(q, n)
+	}
+	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
+		if err := l.refusal(n.Bounds, n.Price.Hold()); err != nil {
+			return err
+		}
+		held, err := s.hold(ctx, db, l, &n)
+		if err != nil {
+			return err
+		}
+		admit := l.admits(n.Bounds.Slots)
+		n.Fact.Number = settleNumber(n, l.number)
+		out.Intents = place(q, n, admit)
+		facts, err = s.events.QueueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
+		return err
+	})
+	if err != nil {
+		return job.Admission{}, err
+	}
+	s.events.Wake()
+	own := slices.DeleteFunc(facts.Recorded(), func(rec eventlog.Recorded) bool { return rec.Stream != n.ID.Stream() })
+	out.Job, err = s.fold(job.Job{}, own)
+	return out, err
+}
+
+// settleNumber picks the queue number: the client's own, else the counter, negative for front.
+func settleNumber(n job.NewJob, counter int64) float64 {
+	switch {
+	case n.Number != nil:
+		return *n.Number
+	case n.Front:
+		return -float64(counter)
+	default:
+		return float64(counter)
+	}
+}
+
+// queueClaims takes what a submission must have to itself: the files it loads and its key.
+func queueClaims(q *pgx.Batch, n job.NewJob) {
+	if len(n.Holds) > 0 {
+		q.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == int64(len(n.Holds)) {
+				return nil
+			}
+			return fault.New(fault.Invalid, "missing_asset", "a file that the workflow loads was deleted meanwhile")
+		})
+	}
+	if n.IdempotencyKey != "" {
+		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(claimed)
+	}
+}
+
+// place queues the rows beside the facts: credential, and slot with start intent or queue entry. The
+// ids of the intents are known when the batch is closed.
+func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
+	if n.Sealed != nil {
+		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
+	}
+	if o := n.Fact.Origin; o != nil {
+		q.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
+	}
+	if !admit {
+		q.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Fact.Number)
+		q.Queue(`update job_lanes set queued = queued + 1 where account = $1`, n.Account)
+		return nil
+	}
+	queueSlot(q, n.ID, n.Account, firstRun)
+	intents := []outbox.Intent{startIntent(n.ID, n.Account, firstRun)}
+	outboxstore.Queue(q, intents)
+	return intents
+}
+
+// holdAssets keeps the files that a job loads from being deleted; the row locks make a deletion
+// under way come first or wait.
+const holdAssets = `insert into asset_holds (asset_id, job_id)
+	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
+
+const firstRun = 1
+
+func queueSlot(batch *pgx.Batch, id job.ID, account string, run int) {
+	batch.Queue(`insert into job_slots (job_id, account, run) values ($1, $2, $3)`, id, account, run)
+	batch.Queue(`update job_lanes set running = running + 1 where account = $1`, account)
+}
+
+func startIntent(id job.ID, account string, run int) outbox.Intent {
+	return intentOf(job.Start{RunRef: job.RunRef{Job: id, Account: account, Run: run}})
+}
+
+// intentOf is the intent to start a run.
+func intentOf(start job.Start) outbox.Intent {
+	payload, err := json.Marshal(start)
+	if err != nil {
+		panic(err) // strings and ints always marshal
+	}
+	return outbox.Intent{WorkflowID: start.Job.WorkflowID(start.Run), Kind: outbox.StartRunGraph, Payload: payload}
+}
+
+// submission is the append that begins a job. Its first fact has an id of this one request: a second
+// submission under a client's chosen job id must run into the stream's version and be refused, not
+// be taken for a repetition of the first, which may be another account's.
+func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
+	events := []eventlog.Event{{ID: first, Type: job.TypeSubmitted, Data: n.Fact}}
+	if admit {
+		events = append(events, admission(n.ID, firstRun))
+	}
+	return eventlog.Append{
+		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
+		Meta: eventlog.Meta{Actor: cmp.Or(n.Actor, n.Account), RequestID: n.RequestID, Reason: n.Reason},
+	}
+}
+
+func admission(id job.ID, run int) eventlog.Event {
+	return eventlog.Event{
+		ID: job.FactID(id, run, "", 0, job.TypeAdmitted), Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: run},
+	}
+}
+
+// End implements job.Store. The stream's closing decides a race: whoever closes it first wins,
+// the other changes nothing.
+func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
+	var l lane
+	var freed int64
+	var intents []outbox.Intent
+	look := func(q *pgx.Batch) {
+		queueEnter(q, e.Account, 0, &l)
+		queueLeave(q, e.ID, e.Account, &freed)
+	}
+	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		admitted, started, err := s.admit(ctx, db, q, e.Account, l.free(e.Bounds.Slots, freed))
+		if err != nil {
+			return err
+		}
+		intents = started
+		charged, err := s.charge(ctx, db, l, e)
+		if err != nil {
+			return err
+		}
+		_, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{ending(e)}, admitted, charged))
+		return err
+	})
+	switch {
+	case eventstore.IsRefused(err):
+		return s.refusedEnd(ctx, e)
+	case err != nil:
+		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
+	}
+	s.events.Wake()
+	return job.Ended{Applied: true, Intents: intents}, nil
+}
+
+// refusedEnd finds out why the log did not take an ending.
+func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error) {
+	before := make([]uuid.UUID, len(e.Before))
+	for i, fact := range e.Before {
+		before[i] = fact.ID
+	}
+	var ended, closed, begun bool
+	err := s.pool.QueryRow(ctx, `select exists (select from events where id = $1),
+		exists (select from streams where id = $2 and closed), exists (select from events where id = any($3))`,
+		endingID(e), e.ID.Stream(), before).Scan(&ended, &closed, &begun)
+	switch {
+	case err != nil:
+		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
+	case ended: // by an attempt whose answer was lost
+		return job.Ended{Applied: true}, nil
+	case closed:
+		return job.Ended{}, nil
+	case begun:
+		return job.Ended{}, job.ErrRecordedInPart
+	case e.Bounds.Slots > 0: // the refusal is of a job that was to be admitted: the sweeper reports it
+		e.Bounds.Slots = 0
+		return s.End(ctx, e)
+	default:
+		return job.Ended{}, fault.New(fault.Internal, "", "the log refuses the end of job %s", e.ID)
+	}
+}
+
+func endingID(e job.Ending) uuid.UUID { return job.FactID(e.ID, e.Run, "", 0, e.Type) }
+
+func ending(e job.Ending) eventlog.Append {
+	end := eventlog.Event{ID: endingID(e), Type: e.Type, Data: e.Fact}
+	return eventlog.Append{
+		Stream: e.ID.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: true,
+		Events: append(slices.Clip(e.Before), end),
+		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason},
+	}
+}
+
+// queueLeave frees the job's slot and forgets its credential; freed counts slots, 0 or 1.
+func queueLeave(q *pgx.Batch, id job.ID, account string, freed *int64) {
+	q.Queue(`
+		with slot as (delete from job_slots where job_id = $1 and account = $2 returning 1),
+		     secret as (delete from sealed_credentials where job_id = $1),
+		     lane as (update job_lanes set running = running - (select count(*) from slot) where account = $2)
+		select count(*) from slot`, id, account).QueryRow(func(row pgx.Row) error { return row.Scan(freed) })
+}
+
+// admit gives up to free slots to waiting jobs, lowest number first, then oldest. What it queues in q
+// must be sent, and the appends be made behind it.
+func (s *Store) admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, free int64) ([]eventlog.Append, []outbox.Intent, error) {
+	if free <= 0 {
+		return nil, nil, nil
+	}
+	rows, err := db.Query(ctx, `
+		delete from job_queue where job_id in (
+			select job_id from job_queue where account = $1 order by number, seq limit $2)
+		returning job_id::text`, account, free)
+	if err != nil {
+		return nil, nil, postgres.Classify(err, "take from the queue of account "+account)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	if err != nil || len(ids) == 0 {
+		return nil, nil, err
+	}
+	q.Queue(`update job_lanes set queued = queued - $2 where account = $1`, account, len(ids))
+	appends := make([]eventlog.Append, len(ids))
+	intents := make([]outbox.Intent, len(ids))
+	for i, id := range ids {
+		queueSlot(q, id, account, firstRun)
+		intents[i] = startIntent(id, account, firstRun)
+		appends[i] = eventlog.Append{
+			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{admission(id, firstRun)}, Meta: eventlog.Meta{Actor: "admission"},
+		}
+	}
+	outboxstore.Queue(q, intents)
+	return appends, intents, nil
+}
+
+// fold applies freshly recorded events to a state.
+func (s *Store) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {
+	return eventlog.Fold(s.events.Types(), eventlog.All(recorded), j, job.Fold)
+}
+
+// run executes a batch and returns its first error.
+func run(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
+	return postgres.Classify(tx.SendBatch(ctx, batch).Close(), "write the rows of a job")
+}

@@ -1,0 +1,108 @@
+package jobstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// NodeMarks name the nodes that worker processes run. They implement activities.Marks for one process.
+type NodeMarks struct {
+	pool   *pgxpool.Pool
+	worker string
+	pulse  *call.Pulse
+
+	mu   sync.Mutex // guards left
+	left map[nodeMark]struct{}
+}
+
+// nodeMark is a mark of this process that could not be taken back yet.
+type nodeMark struct {
+	ref  job.RunRef
+	node string
+}
+
+// NewNodeMarks returns the marks of the process that gives signs of life as worker.
+func NewNodeMarks(pool *pgxpool.Pool, worker string) *NodeMarks {
+	return &NodeMarks{pool: pool, worker: worker, pulse: call.NewPulse(time.Now), left: map[nodeMark]struct{}{}}
+}
+
+// Set marks a node as run by this process and returns how many others have left a mark at it.
+func (m *NodeMarks) Set(ctx context.Context, ref job.RunRef, node string) (others int, err error) {
+	m.clearLeft(ctx)
+	m.mu.Lock()
+	delete(m.left, nodeMark{ref, node})
+	m.mu.Unlock()
+	err = m.pool.QueryRow(ctx, `with
+		sign as (insert into call_workers (id, seen_at) values ($4, now()) on conflict do nothing),
+		mark as (insert into node_marks (job_id, run, node, worker) values ($1, $2, $3, $4) on conflict do nothing)
+		select count(*) from node_marks where job_id = $1 and run = $2 and node = $3 and worker <> $4`,
+		ref.Job, ref.Run, node, m.worker).Scan(&others)
+	return others, postgres.Classify(err, "mark a node")
+}
+
+// Clear takes back the mark of this process. One that cannot be taken back now goes with a later call.
+func (m *NodeMarks) Clear(ctx context.Context, ref job.RunRef, node string) {
+	mark := nodeMark{ref, node}
+	if m.clear(ctx, mark) != nil {
+		m.mu.Lock()
+		m.left[mark] = struct{}{}
+		m.mu.Unlock()
+		return
+	}
+	m.clearLeft(ctx)
+}
+
+func (m *NodeMarks) clear(ctx context.Context, mark nodeMark) error {
+	_, err := m.pool.Exec(ctx, `delete from node_marks where job_id = $1 and run = $2 and node = $3 and worker = $4`,
+		mark.ref.Job, mark.ref.Run, mark.node, m.worker)
+	return err
+}
+
+// clearLeft takes back what earlier calls could not.
+func (m *NodeMarks) clearLeft(ctx context.Context) {
+	m.mu.Lock()
+	left := m.left
+	m.left = map[nodeMark]struct{}{}
+	m.mu.Unlock()
+	for mark := range left {
+		if m.clear(ctx, mark) != nil {
+			m.mu.Lock()
+			m.left[mark] = struct{}{}
+			m.mu.Unlock()
+		}
+	}
+}
+
+// Dead returns how many processes that left a mark at the node give no sign of life, as call.Pulse judges.
+func (m *NodeMarks) Dead(ctx context.Context, ref job.RunRef, node string) (int, error) {
+	rows, err := m.pool.Query(ctx, `select m.worker, coalesce(w.seen_at, 'epoch') from node_marks m left join call_workers w on w.id = m.worker
+		where m.job_id = $1 and m.run = $2 and m.node = $3 and m.worker <> $4`, ref.Job, ref.Run, node, m.worker)
+	if err != nil {
+		return 0, postgres.Classify(err, "read the marks of a node")
+	}
+	dead := 0
+	var worker string
+	var sign time.Time
+	_, err = pgx.ForEachRow(rows, []any{&worker, &sign}, func() error {
+		if !m.pulse.Alive(worker, sign) {
+			dead++
+		}
+		return nil
+	})
+	return dead, postgres.Classify(err, "read the marks of a node")
+}
+
+// ForgetMarks removes the marks of runs that are over.
+func (s *Store) ForgetMarks(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, `delete from node_marks m
+		where not exists (select from job_slots s where s.job_id = m.job_id and s.run = m.run)`)
+	return postgres.Classify(err, "forget marks of nodes")
+}

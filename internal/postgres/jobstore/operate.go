@@ -1,0 +1,235 @@
+package jobstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/audit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// Retries returns the jobs that were made from one, oldest first.
+func (s *Store) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
+	rows, err := s.pool.Query(ctx, `select r.job_id::text from job_retries r
+		join events e on e.stream = 'job-' || r.job_id and e.version = 1 where r.origin = $1 order by e.position`, origin)
+	if err != nil {
+		return nil, postgres.Classify(err, "list retries of job "+string(origin))
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	return found, postgres.Classify(err, "list retries of job "+string(origin))
+}
+
+// heldRun returns the run that a job holds a slot for; NotFound when it holds none.
+func (s *Store) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, error) {
+	ref := job.RunRef{Job: id}
+	err := tx.QueryRow(ctx, `select account, run from job_slots where job_id = $1 for update`, id).Scan(&ref.Account, &ref.Run)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ref, errNoSlot(id, err)
+	}
+	return ref, postgres.Classify(err, "read the slot of job "+string(id))
+}
+
+// HoldsSlot returns NotFound (not_running) unless a job holds a slot.
+func (s *Store) HoldsSlot(ctx context.Context, id job.ID) error {
+	var holds bool
+	if err := s.pool.QueryRow(ctx, `select exists (select from job_slots where job_id = $1)`, id).Scan(&holds); err != nil {
+		return postgres.Classify(err, "read the slot of job "+string(id))
+	}
+	if !holds {
+		return errNoSlot(id, nil)
+	}
+	return nil
+}
+
+func errNoSlot(id job.ID, cause error) error {
+	return fault.Wrap(cause, fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
+}
+
+// Requeue records that an operator has a job started again that holds a slot and that nothing runs, and
+// the intent to do so. A job without a slot is NotFound: it waits for one, or has ended.
+func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		ref, err := s.heldRun(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{intentOf(job.Start{RunRef: ref, Again: true})}); err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, []eventlog.Append{{
+			Stream: id.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: ref.Run}}},
+			Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+		}})
+		return err
+	})
+	if err != nil {
+		return nil, postgres.Classify(err, "requeue job "+string(id))
+	}
+	s.events.Wake()
+	return intents, nil
+}
+
+// Requeued returns how often a job was started again.
+func (s *Store) Requeued(ctx context.Context, id job.ID) (times int, err error) {
+	err = s.pool.QueryRow(ctx, `select count(*) from events where stream = $1 and type = $2`, id.Stream(), job.TypeRequeued).Scan(&times)
+	return times, postgres.Classify(err, "count the restarts of job "+string(id))
+}
+
+// HeldAfter returns up to limit runs that have held a slot for at least age and wait for no intent, in the
+// order of their jobs' ids from behind after ("" = the first): paging sees every one, however many there are.
+func (s *Store) HeldAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
+	rows, err := s.pool.Query(ctx, `select job_id::text, account, run from job_slots s
+		where job_id > $1 and admitted_at <= now() - $3::interval and not exists (select 1 from outbox o where o.workflow_id = 'job-' || s.job_id || '-' || s.run)
+		order by job_id limit $2`, afterID(after), limit, age)
+	if err != nil {
+		return nil, postgres.Classify(err, "read held slots")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
+		var ref job.RunRef
+		err := row.Scan(&ref.Job, &ref.Account, &ref.Run)
+		return ref, err
+	})
+	return found, postgres.Classify(err, "read held slots")
+}
+
+func afterID(id job.ID) string {
+	if id == "" {
+		return uuid.Nil.String()
+	}
+	return string(id)
+}
+
+// Strays are rows of the job store that the log does not bear out.
+type Strays struct {
+	Slots  []job.RunRef // held by jobs without a stream, or whose stream is closed
+	Queued []job.RunRef // waiting, though without a stream, or closed
+}
+
+// Strays finds them. None exist unless the database was restored in parts or changed by hand.
+func (s *Store) Strays(ctx context.Context) (Strays, error) {
+	var out Strays
+	slots, err := s.strays(ctx, `select j.job_id::text, j.account, j.run from job_slots j`)
+	if err != nil {
+		return Strays{}, err
+	}
+	queued, err := s.strays(ctx, `select j.job_id::text, j.account, 0 from job_queue j`)
+	out.Slots, out.Queued = slots, queued
+	return out, err
+}
+
+func (s *Store) strays(ctx context.Context, from string) ([]job.RunRef, error) {
+	rows, err := s.pool.Query(ctx, from+` left join streams t on t.id = 'job-' || j.job_id
+		where t.id is null or t.closed order by 1 limit 1000`)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for rows without a stream")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
+		var ref job.RunRef
+		err := row.Scan(&ref.Job, &ref.Account, &ref.Run)
+		return ref, err
+	})
+	return found, postgres.Classify(err, "look for rows without a stream")
+}
+
+// Drop deletes stray rows and counts the lanes anew. Jobs without a stream were never accepted; closed
+// ones have their end in the log. Each is recorded as dropped, by whom and why.
+func (s *Store) Drop(ctx context.Context, strays Strays, actor, reason string) error {
+	all := slices.Concat(strays.Slots, strays.Queued)
+	if len(all) == 0 {
+		return nil
+	}
+	dropped := make([]eventlog.Event, 0, len(all))
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, ref := range all {
+			if _, err := enter(ctx, tx, ref.Account); err != nil {
+				return err
+			}
+			batch := &pgx.Batch{}
+			batch.Queue(`delete from job_slots where job_id = $1`, ref.Job)
+			batch.Queue(`delete from job_queue where job_id = $1`, ref.Job)
+			batch.Queue(`delete from sealed_credentials where job_id = $1`, ref.Job)
+			batch.Queue(`update job_lanes set running = (select count(*) from job_slots where account = $1),
+				queued = (select count(*) from job_queue where account = $1) where account = $1`, ref.Account)
+			if err := run(ctx, tx, batch); err != nil {
+				return err
+			}
+			dropped = append(dropped, eventlog.Event{ID: uuid.New(), Type: audit.TypeRowDropped, Data: audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}})
+		}
+		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
+			Stream: audit.ReconcileStream, Account: gate.All, Expected: eventlog.AnyVersion, Events: dropped,
+			Meta: eventlog.Meta{Actor: actor, Reason: reason},
+		}})
+		return err
+	})
+	if err != nil {
+		return postgres.Classify(err, "delete rows without a stream")
+	}
+	s.events.Wake()
+	return nil
+}
+
+// Unplaced returns up to limit jobs, from behind after, whose stream is open and that neither hold a slot
+// nor wait: accepted, and forgotten by the job store. None exist unless the database was changed by hand.
+func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error) {
+	rows, err := s.pool.Query(ctx, `select substr(t.id, 5), t.account, 0 from streams t
+		where t.id like 'job-%' and not t.closed and t.id > 'job-' || $1
+		  and not exists (select from job_slots j where 'job-' || j.job_id = t.id)
+		  and not exists (select from job_queue j where 'job-' || j.job_id = t.id)
+		order by t.id limit $2`, afterID(after), limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for forgotten jobs")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
+		var ref job.RunRef
+		err := row.Scan(&ref.Job, &ref.Account, &ref.Run)
+		return ref, err
+	})
+	return found, postgres.Classify(err, "look for forgotten jobs")
+}
+
+// Replace puts a forgotten job back: a running one gets its slot and the intent to start it, a waiting
+// one its place in the queue. That is recorded, by whom and why.
+func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
+	var intents []outbox.Intent
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := enter(ctx, tx, j.Account); err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		if j.Run == 0 {
+			batch.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, j.ID, j.Account, j.Number)
+			batch.Queue(`update job_lanes set queued = queued + 1 where account = $1`, j.Account)
+		} else {
+			queueSlot(batch, j.ID, j.Account, j.Run)
+			intents = []outbox.Intent{intentOf(job.Start{RunRef: job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}, Again: true})}
+			outboxstore.Queue(batch, intents)
+		}
+		if err := run(ctx, tx, batch); err != nil {
+			return err
+		}
+		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
+			Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: j.Run}}},
+			Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+		}})
+		return err
+	})
+	if err != nil {
+		return nil, postgres.Classify(err, "put job "+string(j.ID)+" back")
+	}
+	s.events.Wake()
+	return intents, nil
+}

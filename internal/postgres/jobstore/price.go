@@ -1,0 +1,74 @@
+package jobstore
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// What a run costs is held, settled and released in the transactions that submit, end and cancel the job, so
+// that ledger and job cannot part. The lane is locked before the ledger, everywhere.
+
+// hold sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
+// into the job's first fact.
+func (s *Store) hold(ctx context.Context, db postgres.Tx, l lane, n *job.NewJob) ([]eventlog.Append, error) {
+	if l.credit == nil || n.Price.Free() {
+		return nil, nil
+	}
+	n.Fact.Price = &n.Price
+	return s.credits.HoldTx(ctx, db, n.Account, n.ID.HoldID(), n.Price.Hold())
+}
+
+// charge ends a job's hold, if there is one, by what its run cost.
+func (s *Store) charge(ctx context.Context, db postgres.Tx, l lane, e job.Ending) ([]eventlog.Append, error) {
+	if l.credit == nil {
+		return nil, nil
+	}
+	state, err := accountstore.HoldState(ctx, db, e.Account, e.ID.HoldID())
+	if err != nil || state != credit.Held {
+		return nil, err
+	}
+	bill, err := s.bill(ctx, db, e)
+	if err != nil {
+		return nil, err
+	}
+	if total := bill.Total(e.Type); total > 0 {
+		return s.credits.SettleTx(ctx, db, e.Account, e.ID.HoldID(), total)
+	}
+	return s.credits.ReleaseTx(ctx, db, e.Account, e.ID.HoldID())
+}
+
+// bill adds up the facts of a run: those in the log and those that its end brings along.
+func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bill, error) {
+	recorded := eventlog.Read(ctx, eventstore.StreamsOf(db), e.ID.Stream(), 0)
+	bill, err := eventlog.Fold(s.events.Types(), recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {
+		bill.Add(e.Run, data)
+		return bill
+	})
+	if err != nil {
+		return bill, err
+	}
+	for _, fact := range e.Before {
+		bill.Add(e.Run, fact.Data)
+	}
+	return bill, nil
+}
+
+// releaseHolds ends the holds of jobs that never ran.
+func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l lane, account string, waiting []job.ID) ([]eventlog.Append, error) {
+	if l.credit == nil || len(waiting) == 0 {
+		return nil, nil
+	}
+	holds := make([]string, len(waiting))
+	for i, id := range waiting {
+		holds[i] = id.HoldID()
+	}
+	return s.credits.ReleaseAllTx(ctx, tx, account, holds)
+}

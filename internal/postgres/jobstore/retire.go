@@ -1,0 +1,205 @@
+package jobstore
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Overdue returns jobs in one of the states that were submitted before a time, oldest first, at most
+// limit, from the one behind after. It reads the view, which may be behind: what the caller does looks again.
+func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error) {
+	rows, err := s.pool.Query(ctx, `select job, created_at from jobs_v1
+		where created_at <= $1 and (created_at, id) > ($2, $3) and state = any($4)
+		order by created_at, id limit $5`, before, after.CreatedAt, string(after.Job.ID), states, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "list jobs past their retention")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.Overdue, error) {
+		var state []byte
+		var o job.Overdue
+		if err := row.Scan(&state, &o.CreatedAt); err != nil {
+			return o, err
+		}
+		return o, json.Unmarshal(state, &o.Job)
+	})
+	return found, postgres.Classify(err, "list jobs past their retention")
+}
+
+// ExpireWaiting ends those of an account's jobs that still wait in the queue, by job.expired, and returns
+// how many. A job that was admitted meanwhile goes on.
+func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error) {
+	var ended int
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		l, err := enter(ctx, tx, account)
+		if err != nil {
+			return err
+		}
+		waiting, err := s.unqueue(ctx, tx, job.CancelRequest{Account: account, IDs: ids})
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		appends := make([]eventlog.Append, len(waiting))
+		for i, id := range waiting {
+			appends[i] = expired(id, account)
+		}
+		ended = len(waiting)
+		released, err := s.releaseHolds(ctx, tx, l, account, waiting)
+		if err != nil {
+			return err
+		}
+		_, err = s.events.AppendAll(ctx, tx, append(appends, released...))
+		return err
+	})
+	if err != nil {
+		return 0, postgres.Classify(err, "expire jobs of account "+account)
+	}
+	s.events.Wake()
+	return ended, nil
+}
+
+func expired(id job.ID, account string) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true,
+		Events: []eventlog.Event{{ID: job.FactID(id, 0, "", 0, job.TypeExpired), Type: job.TypeExpired, Data: job.ExpiredV1{}}},
+		Meta:   eventlog.Meta{Actor: "retention"},
+	}
+}
+
+// errNotOver tells that a job is not to be retired.
+var errNotOver = fault.New(fault.Conflict, "job_not_over", "the job has not ended")
+
+// Retire records that a job is past its retention, which takes it out of the views, and removes what is
+// kept beside its facts. A job whose stream is open or that still holds a slot is Conflict; one that moved
+// since its facts were read, too. Outputs without a deadline of their own end with it.
+func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
+	var archive, document []byte
+	if !r.Archive.IsZero() {
+		archive = r.Archive[:]
+	}
+	if !r.Document.IsZero() {
+		document = r.Document[:]
+	}
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var over bool
+		err := tx.QueryRow(ctx, `select closed and account = $2 and not exists (select from job_slots where job_id = $3)
+			and not exists (select from job_queue where job_id = $3) from streams where id = $1 for update`,
+			r.ID.Stream(), r.Account, r.ID).Scan(&over)
+		if err != nil {
+			return err
+		}
+		if !over {
+			return errNotOver
+		}
+		q := &pgx.Batch{}
+		q.Queue(`delete from sealed_credentials where job_id = $1`, r.ID)
+		q.Queue(`delete from asset_holds where job_id = $1`, r.ID)
+		q.Queue(`delete from node_progress where job = $1`, r.ID)
+		q.Queue(`delete from job_retries where job_id = $1 or origin = $1`, r.ID)
+		q.Queue(`update files set expires_at = now() where job_id = $1 and expires_at is null`, r.ID)
+		if err := run(ctx, tx, q); err != nil {
+			return err
+		}
+		recorded, err := s.events.AppendTx(ctx, tx, retirement(r))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `insert into job_archives (job_id, account, version, position, archive, document)
+			values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+			r.ID, r.Account, recorded[0].Version, recorded[0].Position, archive, document)
+		return err
+	})
+	if err != nil {
+		return postgres.Classify(err, "retire job "+string(r.ID))
+	}
+	s.events.Wake()
+	return nil
+}
+
+func retirement(r job.Retirement) eventlog.Append {
+	fact := job.RetiredV1{Facts: r.Version}
+	if !r.Archive.IsZero() {
+		fact.Archive = r.Archive.String()
+	}
+	return eventlog.Append{
+		Stream: r.ID.Stream(), Account: r.Account, Expected: r.Version, Reopen: true, Close: true,
+		Events: []eventlog.Event{{ID: job.FactID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: fact}},
+		Meta:   eventlog.Meta{Actor: "retention"},
+	}
+}
+
+// Prune removes the facts of up to limit retired jobs from the log, once every one of the views has passed
+// the fact that they were retired, and returns how many jobs. A stream that a view has halted waits.
+func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, error) {
+	tag, err := s.pool.Exec(ctx, `
+		with seen as (
+			select coalesce(min(coalesce(c.position, 0)), 0) as position
+			from unnest($1::text[]) v left join checkpoints c on c.name = v
+		), due as (
+			select a.job_id, a.version from job_archives a, seen
+			where not a.pruned and a.position <= seen.position
+			  and not exists (select from halted_streams h where h.stream = 'job-' || a.job_id)
+			order by a.position limit $2 for update of a skip locked
+		), gone as (
+			select d.job_id, prune_facts('job-' || d.job_id, d.version) from due d
+		)
+		update job_archives set pruned = true from gone where job_archives.job_id = gone.job_id`, views, limit)
+	return int(tag.RowsAffected()), postgres.Classify(err, "remove the facts of retired jobs")
+}
+
+// ForgetArchives gives up the archives of up to limit jobs that were retired before a time, oldest first, and
+// returns of how many. Their facts are gone for good then; the collector takes the blobs.
+func (s *Store) ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error) {
+	tag, err := s.pool.Exec(ctx, `update job_archives set archive = null, document = null, forgotten_at = now()
+		where job_id in (select job_id from job_archives where archive is not null and pruned and retired_at < $1
+			order by retired_at limit $2 for update skip locked)`, before, limit)
+	return int(tag.RowsAffected()), postgres.Classify(err, "forget the archives of jobs")
+}
+
+// forgotten reports whether a retired job's archive was given up.
+func forgotten(ctx context.Context, db postgres.Queryer, id job.ID) (bool, error) {
+	rows, err := db.Query(ctx, `select forgotten_at is not null from job_archives where job_id = $1`, id)
+	if err != nil {
+		return false, postgres.Classify(err, "look for the archive of job "+string(id))
+	}
+	gone, err := pgx.CollectRows(rows, pgx.RowTo[bool])
+	return len(gone) == 1 && gone[0], postgres.Classify(err, "look for the archive of job "+string(id))
+}
+
+// Events returns all facts of a job. Those of a retired job come from its archive, followed by the fact that
+// it was retired; when they were erased, the archive has been given up, or blobs is nil, that fact alone is left.
+func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.ID) ([]eventlog.Recorded, error) {
+	all, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0))
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != 1 || all[0].Type != job.TypeRetired || blobs == nil {
+		return all, nil
+	}
+	var fact job.RetiredV1
+	if err := json.Unmarshal(all[0].Data, &fact); err != nil || fact.Archive == "" {
+		return all, err
+	}
+	if gone, err := forgotten(ctx, db, id); err != nil || gone {
+		return all, err
+	}
+	archived, err := job.OpenArchive(ctx, blobs, fact.Archive)
+	if err != nil {
+		return nil, err
+	}
+	return append(archived, all...), nil
+}
+
+// Facts returns all facts of a job that are in the log.
+func (s *Store) Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error) {
+	return Events(ctx, s.pool, nil, id)
+}

@@ -1,0 +1,52 @@
+package livestore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/stream/peer"
+)
+
+// replicaAlive is how old a sign of life may be; processes give one every few seconds.
+const replicaAlive = 15 * time.Second
+
+// Replicas lists the processes that serve live frames. It implements peer.Directory.
+type Replicas struct{ pool *pgxpool.Pool }
+
+var _ peer.Directory = (*Replicas)(nil)
+
+// NewReplicas returns the list on pool.
+func NewReplicas(pool *pgxpool.Pool) *Replicas { return &Replicas{pool: pool} }
+
+// Announce implements peer.Directory. It also forgets processes that are long gone.
+func (r *Replicas) Announce(ctx context.Context, self peer.Replica) error {
+	_, err := r.pool.Exec(ctx, `with gone as (delete from replicas where heartbeat < now() - interval '1 hour')
+		insert into replicas (id, url, heartbeat) values ($1, $2, now())
+		on conflict (id) do update set url = excluded.url, heartbeat = excluded.heartbeat`, self.ID, self.URL)
+	if err != nil {
+		return fmt.Errorf("announce replica %s: %w", self.ID, err)
+	}
+	return nil
+}
+
+// Peers implements peer.Directory.
+func (r *Replicas) Peers(ctx context.Context) ([]peer.Replica, error) {
+	rows, err := r.pool.Query(ctx, `select id, url from replicas where heartbeat > now() - make_interval(secs => $1) order by id`,
+		replicaAlive.Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("list replicas: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[peer.Replica])
+}
+
+// Leave implements peer.Directory.
+func (r *Replicas) Leave(ctx context.Context, self peer.Replica) error {
+	if _, err := r.pool.Exec(ctx, `delete from replicas where id = $1`, self.ID); err != nil {
+		return fmt.Errorf("take replica %s off the list: %w", self.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Package outboxstore keeps the outbox in PostgreSQL: the intents that a transaction records
+// together with its events, for a relay to deliver. It promises that the intents of one
+// workflow are claimed in order, and each by one relay at a time.
+package outboxstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+)
+
+// grace is how long a fresh intent is left to the process that wrote it before a relay may claim it.
+const grace = 5 * time.Second
+
+// clockSet is how far ahead no intent is ever due: one that is was leased before the database's clock was set back.
+const clockSet = 5 * time.Minute
+
+// Store is the table of intents. It implements outbox.Store.
+type Store struct{ pool *pgxpool.Pool }
+
+var _ outbox.Store = (*Store)(nil)
+
+// New returns the outbox in pool's database.
+func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
+
+const putStatement = `insert into outbox (workflow_id, kind, payload, due_at)
+	values ($1, $2, $3, now() + $4::interval) returning id`
+
+// Put records intents in tx and returns them with their ids.
+func Put(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
+	for i := range intents {
+		in := &intents[i]
+		payload := in.Payload
+		if payload == nil {
+			payload = []byte("null")
+		}
+		if err := tx.QueryRow(ctx, putStatement, in.WorkflowID, in.Kind, payload, grace).Scan(&in.ID); err != nil {
+			return nil, fmt.Errorf("record intent %s of %s: %w", in.Kind, in.WorkflowID, err)
+		}
+	}
+	return intents, nil
+}
+
+// Claim implements outbox.Store: the head of each workflow's intents, if due, leased.
+func (o *Store) Claim(ctx context.Context, limit int, lease time.Duration) ([]outbox.Intent, error) {
+	rows, err := o.pool.Query(ctx, `
+		update outbox set due_at = now() + $2::interval, attempts = attempts + 1
+		where id in (
+			select id from outbox o
+			where (due_at <= now() or due_at > now() + $3::interval)
+			  and not exists (select 1 from outbox p where p.workflow_id = o.workflow_id and p.id < o.id)
+			order by id limit $1 for update skip locked)
+		returning id, workflow_id, kind, payload, attempts`, limit, lease, clockSet)
+	if err != nil {
+		return nil, fmt.Errorf("claim intents: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (outbox.Intent, error) {
+		var in outbox.Intent
+		err := row.Scan(&in.ID, &in.WorkflowID, &in.Kind, &in.Payload, &in.Attempts)
+		return in, err
+	})
+}
+
+// Done implements outbox.Store.
+func (o *Store) Done(ctx context.Context, ids []int64) error {
+	_, err := o.pool.Exec(ctx, `delete from outbox where id = any($1)`, ids)
+	return err
+}
+
+// Retry implements outbox.Store.
+func (o *Store) Retry(ctx context.Context, id int64, delay time.Duration, cause string) error {
+	_, err := o.pool.Exec(ctx, `update outbox set due_at = now() + $2::interval, attempts = greatest(attempts, 1), last_error = left($3, 1000)
+		where id = $1`, id, delay, cause)
+	return err
+}
+
+// Queue queues statements that record the intents. Their ids are set once the batch was sent.
+func Queue(batch *pgx.Batch, intents []outbox.Intent) {
+	for i := range intents {
+		in := &intents[i]
+		batch.Queue(putStatement, in.WorkflowID, in.Kind, in.Payload, grace).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&in.ID)
+		})
+	}
+}

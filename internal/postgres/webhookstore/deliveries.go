@@ -1,0 +1,207 @@
+package webhookstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// claimLock is held while deliveries are claimed, so that what is counted as under way is.
+const claimLock = `select pg_advisory_xact_lock(hashtextextended(current_schema() || '/webhooks', 0))`
+
+// claimDeliveries leases due deliveries. waiting finds the endpoints with deliveries by skipping from one to
+// the next in the index, so that a long queue of one endpoint costs as much as a short one; due takes the few
+// oldest of each that its share leaves room for, and picked what the share of its account does, the first of
+// everybody before the second of anybody.
+const claimDeliveries = `
+	with recursive waiting (webhook) as (
+		(select webhook from webhook_deliveries where state = 'pending' order by webhook limit 1)
+		union all
+		select (select d.webhook from webhook_deliveries d where d.state = 'pending' and d.webhook > w.webhook order by d.webhook limit 1)
+		from waiting w where w.webhook is not null
+	), asked as materialized (
+		select e.id, e.account, b.busy, sum(b.busy) over (partition by e.account) as busy_account
+		from waiting w join webhook_endpoints e on e.id = w.webhook
+		cross join lateral (select count(*) as busy from webhook_deliveries l where l.webhook = e.id and l.leased_until > now()) b
+	), due as (
+		select d.id, a.account, a.busy_account, d.due_at, d.seq, row_number() over (partition by a.id order by d.due_at, d.seq) as place
+		from asked a cross join lateral (
+			select q.id, q.due_at, q.seq from webhook_deliveries q
+			where q.webhook = a.id and q.state = 'pending' and q.due_at <= now() and (q.leased_until is null or q.leased_until <= now())
+			  and not exists (select from webhook_deliveries p where p.webhook = q.webhook and p.subject = q.subject and p.state = 'pending' and p.seq < q.seq)
+			order by q.due_at, q.seq limit greatest($3 - a.busy, 0)) d
+	), picked as (
+		select id, place, due_at, busy_account + row_number() over (partition by account order by place, due_at, seq) as place_account from due
+	)
+	update webhook_deliveries d set lease = gen_random_uuid(), leased_until = now() + $4::interval, attempts = d.attempts + 1
+	from webhook_endpoints e
+	where e.id = d.webhook and d.id in (select id from picked where place_account <= $2 order by place, due_at limit $1)
+	returning d.id, d.account, d.webhook::text, d.subject, d.kind, d.body, d.attempts, d.replays, d.lease, e.sealed, e.disabled`
+
+// Claim implements webhook.Queue.
+func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease time.Duration) (claimed []webhook.Claimed, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var waiting bool
+		err := tx.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'pending')`).Scan(&waiting)
+		if err != nil || !waiting {
+			return err
+		}
+		if _, err := tx.Exec(ctx, claimLock); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, claimDeliveries, free, share.Account, share.Endpoint, lease)
+		if err != nil {
+			return err
+		}
+		claimed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (webhook.Claimed, error) {
+			var c webhook.Claimed
+			err := row.Scan(&c.ID, &c.Account, &c.Webhook, &c.Subject, &c.Kind, &c.Body, &c.Attempts, &c.Replays, &c.Lease, &c.Sealed, &c.Disabled)
+			return c, err
+		})
+		return err
+	})
+	return claimed, postgres.Classify(err, "claim deliveries")
+}
+
+// finishDelivery records an outcome. A success counts whoever has the lease, anything else only with it.
+const finishDelivery = `update webhook_deliveries set state = $3, lease = null, leased_until = null,
+		due_at = now() + $4::interval, ended_at = case when $3 = 'pending' then null else now() end,
+		tries = (select coalesce(jsonb_agg(t order by n), '[]') from
+			(select t, n from jsonb_array_elements(tries || jsonb_build_array($5::jsonb)) with ordinality as all_tries (t, n) order by n desc limit $6) kept)
+	where id = $1 and state <> 'delivered' and ($3 = 'delivered' or lease = $2 and state = 'pending')`
+
+// Finish implements webhook.Queue.
+func (s *Store) Finish(ctx context.Context, c webhook.Claimed, o webhook.Outcome) (failing time.Duration, err error) {
+	try, err := json.Marshal(o.Try)
+	if err != nil {
+		return 0, fmt.Errorf("encode an attempt: %w", err)
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MostTries)
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		if o.State == webhook.Delivered {
+			_, err = tx.Exec(ctx, `update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null`, string(c.Webhook))
+			return err
+		}
+		err = tx.QueryRow(ctx, `update webhook_endpoints set failing_since = coalesce(failing_since, now()) where id = $1
+			returning now() - failing_since`, string(c.Webhook)).Scan(&failing)
+		if errors.Is(err, pgx.ErrNoRows) { // removed meanwhile
+			return nil
+		}
+		return err
+	})
+	return failing, postgres.Classify(err, "finish a delivery")
+}
+
+// GiveBack implements webhook.Queue.
+func (s *Store) GiveBack(ctx context.Context, c webhook.Claimed) error {
+	_, err := s.pool.Exec(ctx, `update webhook_deliveries set lease = null, leased_until = null, attempts = greatest(attempts - 1, 0)
+		where id = $1 and lease = $2`, c.ID, c.Lease)
+	return postgres.Classify(err, "give a delivery back")
+}
+
+// pruned bounds what one statement of Prune takes away.
+const pruned = 5000
+
+// Prune implements webhook.Queue.
+func (s *Store) Prune(ctx context.Context, retention time.Duration) (more bool, err error) {
+	done, err := s.pool.Exec(ctx, `delete from webhook_deliveries where id in (
+		select id from webhook_deliveries where ended_at < now() - $1::interval order by ended_at limit $2 for update skip locked)`, retention, pruned)
+	if err != nil {
+		return false, postgres.Classify(err, "forget old deliveries")
+	}
+	_, err = s.pool.Exec(ctx, `delete from webhook_deliveries d where state = 'pending'
+		and not exists (select from webhook_endpoints e where e.id = d.webhook)`)
+	return done.RowsAffected() == pruned, postgres.Classify(err, "forget deliveries to nobody")
+}
+
+const deliveryColumns = `id, seq, account, webhook::text, subject, kind, body, state, attempts, replays, created_at, due_at, ended_at, tries`
+
+func scanDelivery(row pgx.CollectableRow) (found numbered, err error) {
+	var tries []byte
+	d := &found.Delivery
+	err = row.Scan(&d.ID, &found.seq, &d.Account, &d.Webhook, &d.Subject, &d.Kind, &d.Body, &d.State, &d.Attempts, &d.Replays, &d.CreatedAt, &d.DueAt, &d.EndedAt, &tries)
+	if err == nil {
+		err = json.Unmarshal(tries, &d.Tries)
+	}
+	return found, err
+}
+
+// numbered is a delivery with its place in the order of listings.
+type numbered struct {
+	webhook.Delivery
+	seq int64
+}
+
+// maxDeliveries bounds one page.
+const maxDeliveries = 1000
+
+// Deliveries returns what a query selects, newest first.
+func (s *Store) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error) {
+	limit := min(max(q.Limit, 1), maxDeliveries)
+	var of *string
+	if q.Webhook != "" {
+		of = (*string)(&q.Webhook)
+	}
+	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries
+		where ($1 = '' or account = $1) and ($2::uuid is null or webhook = $2) and ($3 = '' or state = $3) and ($4 = 0 or seq < $4)
+		order by seq desc limit $5`, q.Account, of, string(q.State), q.Before, limit+1)
+	if err != nil {
+		return webhook.Page{}, postgres.Classify(err, "list deliveries")
+	}
+	found, err := pgx.CollectRows(rows, scanDelivery)
+	if err != nil {
+		return webhook.Page{}, postgres.Classify(err, "list deliveries")
+	}
+	var page webhook.Page
+	if len(found) > limit {
+		found = found[:limit]
+		page.Next = found[limit-1].seq
+	}
+	for _, d := range found {
+		page.Deliveries = append(page.Deliveries, d.Delivery)
+	}
+	return page, nil
+}
+
+// Delivery returns one delivery of an account ("" = any, for operators). Another's is NotFound.
+func (s *Store) Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error) {
+	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries where id = $1 and ($2 = '' or account = $2)`, id, account)
+	if err != nil {
+		return webhook.Delivery{}, postgres.Classify(err, "read a delivery")
+	}
+	found, err := pgx.CollectExactlyOneRow(rows, scanDelivery)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return webhook.Delivery{}, webhook.ErrNoDelivery()
+	}
+	return found.Delivery, postgres.Classify(err, "read a delivery")
+}
+
+// State is the state of all deliveries, for operators.
+type State struct {
+	Pending, Dead, Disabled int64
+	Oldest                  time.Duration // age of the oldest pending delivery
+}
+
+// mostCounted bounds what is counted for people and gauges.
+const mostCounted = 100_000
+
+// State reads the state of all deliveries; numbers end at 100,000.
+func (s *Store) State(ctx context.Context) (st State, err error) {
+	err = s.pool.QueryRow(ctx, `select (select count(*) from (select from webhook_deliveries where state = 'pending' limit $1) p),
+		(select count(*) from (select from webhook_deliveries where state = 'dead' limit $1) d),
+		(select count(*) from webhook_endpoints where disabled),
+		coalesce((select now() - min(queued_at) from webhook_deliveries where state = 'pending'), interval '0')`, mostCounted).
+		Scan(&st.Pending, &st.Dead, &st.Disabled, &st.Oldest)
+	return st, postgres.Classify(err, "read the stand of webhooks")
+}

@@ -1,0 +1,192 @@
+// Package webhookstore keeps in PostgreSQL the endpoints that accounts register and the queue
+// of deliveries to them. It promises that a delivery is leased to one sender at a time and
+// that none is forgotten before it was delivered or given up. Sending is left to
+// internal/domain/webhook.
+package webhookstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+// Store keeps endpoints and their deliveries. It implements webhook.Store and webhook.Queue.
+type Store struct {
+	pool   *pgxpool.Pool
+	events *eventstore.Store
+}
+
+var (
+	_ webhook.Store = (*Store)(nil)
+	_ webhook.Queue = (*Store)(nil)
+)
+
+// New returns the webhooks in pool's database whose facts go through events.
+func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
+	return &Store{pool: pool, events: events}
+}
+
+// Commit implements webhook.Store.
+func (s *Store) Commit(ctx context.Context, c webhook.Change) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := effect(ctx, tx, c); err != nil {
+			return err
+		}
+		_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: webhook.Stream(c.Account), Account: c.Account, Expected: c.Expected, Events: c.Events, Meta: c.Meta,
+		})
+		return err
+	})
+	if err != nil {
+		return postgres.Classify(err, "change webhook "+string(c.Webhook))
+	}
+	s.events.Wake()
+	return nil
+}
+
+// effect does what a change does beside its facts.
+func effect(ctx context.Context, tx pgx.Tx, c webhook.Change) (err error) {
+	switch c.Effect {
+	case webhook.Record:
+	case webhook.Put:
+		_, err = tx.Exec(ctx, `insert into webhook_endpoints (id, account, sealed) values ($1, $2, $3)
+			on conflict (id) do update set sealed = excluded.sealed where webhook_endpoints.account = excluded.account`,
+			string(c.Webhook), c.Account, c.Sealed)
+	case webhook.Enable:
+		_, err = tx.Exec(ctx, `update webhook_endpoints set disabled = false, failing_since = null where id = $1 and account = $2`, string(c.Webhook), c.Account)
+	case webhook.Disable:
+		err = disable(ctx, tx, c)
+	case webhook.Remove:
+		if _, err = tx.Exec(ctx, `delete from webhook_endpoints where id = $1 and account = $2`, string(c.Webhook), c.Account); err == nil {
+			_, err = tx.Exec(ctx, `delete from webhook_deliveries where webhook = $1 and account = $2`, string(c.Webhook), c.Account)
+		}
+	case webhook.Enqueue:
+		err = EnqueueDeliveries(ctx, tx, []webhook.Delivery{c.Delivery})
+	}
+	return err
+}
+
+// disable makes dead letters of what waits; what is under way now ends by itself.
+func disable(ctx context.Context, tx pgx.Tx, c webhook.Change) error {
+	_, err := tx.Exec(ctx, `update webhook_endpoints set disabled = true where id = $1 and account = $2`, string(c.Webhook), c.Account)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update webhook_deliveries set state = 'dead', ended_at = now(), lease = null, leased_until = null
+		where webhook = $1 and account = $2 and state = 'pending' and (leased_until is null or leased_until <= now())`, string(c.Webhook), c.Account)
+	return err
+}
+
+// Sealed implements webhook.Store.
+func (s *Store) Sealed(ctx context.Context, account string) (map[webhook.ID][]byte, error) {
+	rows, err := s.pool.Query(ctx, `select id::text, sealed from webhook_endpoints where account = $1`, account)
+	if err != nil {
+		return nil, postgres.Classify(err, "read webhooks")
+	}
+	all := map[webhook.ID][]byte{}
+	var id string
+	var sealed []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &sealed}, func() error {
+		all[webhook.ID(id)] = sealed
+		sealed = nil
+		return nil
+	})
+	return all, postgres.Classify(err, "read webhooks")
+}
+
+// Reseal implements webhook.Store.
+func (s *Store) Reseal(ctx context.Context, id webhook.ID, old, fresh []byte) error {
+	_, err := s.pool.Exec(ctx, `update webhook_endpoints set sealed = $3 where id = $1 and sealed = $2`, string(id), old, fresh)
+	return postgres.Classify(err, "seal webhook "+string(id))
+}
+
+// AccountOf returns whose an endpoint is. Absent is NotFound.
+func (s *Store) AccountOf(ctx context.Context, id webhook.ID) (account string, err error) {
+	err = s.pool.QueryRow(ctx, `select account from webhook_endpoints where id = $1`, string(id)).Scan(&account)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", webhook.ErrNoEndpoint()
+	}
+	return account, postgres.Classify(err, "find webhook "+string(id))
+}
+
+// Find returns the endpoints whose ids begin with a text of hex digits and dashes, two at most.
+func (s *Store) Find(ctx context.Context, prefix string) ([]webhook.ID, error) {
+	rows, err := s.pool.Query(ctx, `select id::text from webhook_endpoints where starts_with(id::text, $1) limit 2`, prefix)
+	if err != nil {
+		return nil, postgres.Classify(err, "find webhooks")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[webhook.ID])
+	return found, postgres.Classify(err, "find webhooks")
+}
+
+// Accounts returns the accounts that have endpoints, in order.
+func (s *Store) Accounts(ctx context.Context) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `select distinct account from webhook_endpoints order by account`)
+	if err != nil {
+		return nil, postgres.Classify(err, "read who has webhooks")
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return all, postgres.Classify(err, "read who has webhooks")
+}
+
+// EnqueueDeliveries adds deliveries in tx. One that is there already, and one whose endpoint is not, is
+// passed over.
+func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var ids, webhooks []string
+	var accounts, subjects, words, bodies []string
+	for _, d := range all {
+		ids, webhooks = append(ids, d.ID.String()), append(webhooks, string(d.Webhook))
+		accounts, subjects = append(accounts, d.Account), append(subjects, d.Subject)
+		words, bodies = append(words, string(d.Kind)), append(bodies, string(d.Body))
+	}
+	_, err := tx.Exec(ctx, `insert into webhook_deliveries (id, account, webhook, subject, kind, body)
+		select d.id, d.account, d.webhook, d.subject, d.kind, d.body
+		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[])
+			with ordinality as d (id, account, webhook, subject, kind, body, n)
+		where exists (select from webhook_endpoints e where e.id = d.webhook and e.account = d.account)
+		order by d.n on conflict (id) do nothing`, ids, accounts, webhooks, subjects, words, bodies)
+	return postgres.Classify(err, "enqueue deliveries")
+}
+
+// Replay implements webhook.Store.
+func (s *Store) Replay(ctx context.Context, r webhook.Replaying) (replayed int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, `update webhook_deliveries set state = 'pending', attempts = 0, replays = replays + 1,
+				due_at = now(), queued_at = now(), ended_at = null, lease = null, leased_until = null
+			where id in (select id from webhook_deliveries where webhook = $1 and account = $2
+				and (id = $3 and state in ('dead', 'delivered') or $3::uuid is null and state = 'dead') order by seq limit $4 for update)`,
+			string(r.Webhook), r.Account, r.Only, r.Most)
+		if err != nil {
+			return err
+		}
+		replayed = int(done.RowsAffected())
+		if replayed == 0 {
+			return nil
+		}
+		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+			Stream: webhook.Stream(r.Account), Account: r.Account, Expected: eventlog.AnyVersion, Meta: r.Meta,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: webhook.TypeReplayed, Data: webhook.ReplayedV1{Webhook: r.Webhook, Deliveries: replayed, Delivery: r.Only}}},
+		})
+		return err
+	})
+	if err != nil {
+		return 0, postgres.Classify(err, "replay deliveries")
+	}
+	if replayed == 0 && r.Only != nil {
+		return 0, fault.New(fault.NotFound, "delivery_not_found", "there is no such delivery that has ended")
+	}
+	s.events.Wake()
+	return replayed, nil
+}
