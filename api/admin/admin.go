@@ -296,7 +296,7 @@ type change struct {
 
 // by checks that a change names who asks for it and why.
 func (c change) by(r *http.Request) (operate.Attribution, error) {
-	if c.Actor == "" || c.Reason == "" {
+	if strings.TrimSpace(c.Actor) == "" || strings.TrimSpace(c.Reason) == "" {
 		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "a change names its actor and its reason")
 	}
 	if len(c.Actor) > maxActor || len(c.Reason) > maxReason {

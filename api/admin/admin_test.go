@@ -69,6 +69,23 @@ func TestAQueryThatWouldBePassedOverIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask(t, h, "GET", "/admin/openapi.json", token).Code)
 }
 
+func TestAChangeWithABlankActorOrReasonIsRefused(t *testing.T) {
+	t.Parallel()
+	const token = "a-token"
+	h, err := admin.New(admin.Deps{Log: slog.New(slog.DiscardHandler)}, token)
+	require.NoError(t, err)
+	for _, body := range []string{
+		`{"actor":"","reason":"why","mode":"paused"}`, `{"actor":" \t","reason":"why","mode":"paused"}`, `{"actor":"ann","reason":"\u00a0 ","mode":"paused"}`,
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), "PUT", "/admin/queues/acme", strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		require.Equal(t, http.StatusBadRequest, w.Code, "%s: %s", body, w.Body)
+		require.Contains(t, w.Body.String(), "a change names its actor and its reason", body)
+	}
+}
+
 // ask sends a request whose answer is checked against the document.
 func ask(t *testing.T, h http.Handler, method, target, token string) *httptest.ResponseRecorder {
 	t.Helper()

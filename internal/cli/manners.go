@@ -67,12 +67,13 @@ func asUsed(cmd *cobra.Command, args []string, wrong error) error {
 // unset, they would say everything, and the command would act on what nobody meant.
 var narrowing = []string{
 	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env", "event", "allow", "deny",
+	"reason", "actor", // a blank one is no record of who asked and why
 }
 
 // refuseEmpty refuses narrowing flags that are given empty.
 func refuseEmpty(cmd *cobra.Command) error {
 	for _, name := range narrowing {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.Trim(f.Value.String(), "[] ") == "" {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.TrimSpace(strings.Trim(f.Value.String(), "[]")) == "" {
 			return fmt.Errorf("--%s is empty: give it a value, or leave it away; see %s --help", name, cmd.CommandPath())
 		}
 	}
