@@ -60,3 +60,16 @@ func TestComposePassesEverySettingOn(t *testing.T) {
 	}
 	require.Contains(t, file.Services, "temporal-ui")
 }
+
+// A secret with a default is the same in every deployment that was not told to change it.
+func TestComposeSetsNoDefaultPassword(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../docker-compose.yml")
+	require.NoError(t, err)
+	secret := regexp.MustCompile(`\$\{(\w*(?:PASSWORD|PWD|SECRET|TOKEN)\w*)(:?[-?+][^}]*)?\}`)
+	uses := secret.FindAllStringSubmatch(string(raw), -1)
+	require.NotEmpty(t, uses)
+	for _, use := range uses {
+		require.NotRegexp(t, `^:?-.+`, use[2], "%s has a default", use[1])
+	}
+}
