@@ -27,3 +27,9 @@ func Writable(ctx context.Context, pool *pgxpool.Pool) error {
 
 // Banner is what `millrace dev` prints when it is ready.
 var Banner = banner
+
+// Migrate brings a database to this version, and waits for one that is starting up.
+var Migrate = migrate
+
+// AwaitTemporal waits until Temporal has a namespace.
+var AwaitTemporal = awaitTemporal

@@ -15,7 +15,6 @@ import (
 
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // Serve runs the roles until ctx ends or one of them fails. ready, if not nil, is called once the
@@ -25,9 +24,10 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 		return err
 	}
 	tuneMemory()
-	if err := postgres.Migrate(ctx, cfg.DatabaseURL, func(format string, args ...any) {
-		log.Info("schema", "change", fmt.Sprintf(format, args...))
-	}); err != nil {
+	for _, warning := range cfg.Warnings() {
+		log.Warn(warning)
+	}
+	if err := migrate(ctx, cfg.DatabaseURL, log); err != nil {
 		return err
 	}
 	in, err := Open(ctx, cfg, log, roles)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,8 +34,8 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		})
 	})
 	group.Go(func() error {
-		if err := in.awaitTemporal(ctx); err != nil {
-			return err
+		if err := awaitTemporal(ctx, in.client, in.cfg.TemporalNamespace, in.log); err != nil {
+			return ignoreStop(err)
 		}
 		assets, err := in.assetWorker()
 		if err != nil {
@@ -95,24 +94,6 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 		return nil //nolint:nilerr // the process stops, and the tail with it
 	}
 	return err
-}
-
-// awaitTemporal blocks until the engine answers: a worker that starts first must not give up.
-func (in *Instance) awaitTemporal(ctx context.Context) error {
-	for delay := 100 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
-		check, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := in.client.CheckHealth(check, nil)
-		cancel()
-		if err == nil {
-			return nil
-		}
-		in.log.Warn("waiting for Temporal", "address", in.cfg.TemporalAddress, "error", err)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(delay):
-		}
-	}
 }
 
 // Tiers answers what accounts may use, from the configuration.

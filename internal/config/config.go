@@ -341,6 +341,15 @@ func (c Config) Validate() error {
 	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Router.check(), c.Tokens.check())
 }
 
+// Warnings names the settings with which a process starts although somebody should look at them, each with its remedy.
+func (c Config) Warnings() []string {
+	var all []string
+	if c.Auth != account.ModeNone && c.PublicURL == "" {
+		all = append(all, "no public URL is set: links in answers repeat the Host header of the request, which the client chooses; give --public-url or MILLRACE_PUBLIC_URL")
+	}
+	return all
+}
+
 // ValueGrace is the age at which a value that its job did not forget is left over from a crash: longer
 // than any run, and a run that needs it all the same makes it again. The node cache uses none as old.
 const ValueGrace = 72 * time.Hour

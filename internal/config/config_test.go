@@ -134,3 +134,14 @@ func TestOriginsAreThoseOfBrowsers(t *testing.T) {
 		require.ErrorContains(t, err, "MILLRACE_ALLOWED_ORIGINS", none)
 	}
 }
+
+func TestModesWithCredentialsWarnWithoutAPublicURL(t *testing.T) {
+	t.Parallel()
+	for mode, warnings := range map[account.Mode]int{account.ModeNone: 0, account.ModeToken: 1, account.ModeKeys: 1} {
+		cfg := config.Default()
+		cfg.Auth, cfg.Token = mode, "a-token"
+		require.Len(t, cfg.Warnings(), warnings, mode)
+		cfg.PublicURL = "https://jobs.example.org"
+		require.Empty(t, cfg.Warnings(), mode)
+	}
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// The pace at which a process asks again for a server that it needs and that does not answer yet.
+const (
+	firstDelay   = 100 * time.Millisecond
+	longestDelay = 5 * time.Second
+)
+
+// retry calls attempt until it succeeds, ctx ends, or it fails with a backoff.Permanent error. Each failure in between is
+// handed to report.
+func retry(ctx context.Context, attempt func() error, report func(err error)) error {
+	delays := backoff.NewExponentialBackOff()
+	delays.InitialInterval, delays.MaxInterval = firstDelay, longestDelay
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, attempt() },
+		backoff.WithBackOff(delays), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, _ time.Duration) { report(err) }))
+	return err
+}
+
+// migrate brings the database to this version, and waits for one that is starting up or recovering. Any other failure is
+// final: a wrong address is told at once.
+func migrate(ctx context.Context, dsn string, log *slog.Logger) error {
+	return retry(ctx, func() error {
+		err := postgres.Migrate(ctx, dsn, func(format string, args ...any) {
+			log.Info("schema changed", "change", fmt.Sprintf(format, args...))
+		})
+		if err != nil && !postgres.IsStarting(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}, func(err error) { log.Warn("waiting for PostgreSQL, which is starting up", "error", err) })
+}
+
+// engineTimeout bounds one question to Temporal.
+const engineTimeout = 5 * time.Second
+
+// awaitTemporal returns once Temporal answers and has the namespace: a worker that starts first must not give up.
+func awaitTemporal(ctx context.Context, c client.Client, namespace string, log *slog.Logger) error {
+	return retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+		defer cancel()
+		if _, err := c.CheckHealth(ctx, nil); err != nil {
+			return err
+		}
+		_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+		var absent *serviceerror.NamespaceNotFound
+		if errors.As(err, &absent) {
+			return fmt.Errorf("there is no namespace %s yet: %w", namespace, err)
+		}
+		return err
+	}, func(err error) { log.Warn("waiting for Temporal", "namespace", namespace, "error", err) })
+}

@@ -1,0 +1,137 @@
+package app_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+)
+
+// A PostgreSQL that recovers from a crash refuses connections with a code of its own for as long as that takes.
+func TestServeWaitsForAPostgreSQLThatIsRecovering(t *testing.T) {
+	t.Parallel()
+	dsn, refused := recovering(t, pgtest.Database(t), 3)
+	require.NoError(t, app.Migrate(t.Context(), dsn, slog.New(slog.DiscardHandler)))
+	require.EqualValues(t, 3, refused.Load(), "connections that were refused before")
+}
+
+func TestServeDoesNotWaitForAWrongAddress(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.Error(t, app.Migrate(ctx, "postgres://nobody@"+l.Addr().String()+"/none", slog.New(slog.DiscardHandler)))
+	require.NoError(t, ctx.Err())
+}
+
+// recovering is a server in front of that of dsn, which refuses the first connections as one that is starting up.
+func recovering(t *testing.T, dsn string, times int32) (string, *atomic.Int32) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(dsn)
+	require.NoError(t, err)
+	network, address := "tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
+	if cfg.Host[0] == '/' {
+		network, address = "unix", cfg.Host+"/.s.PGSQL."+strconv.Itoa(int(cfg.Port))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	refused := new(atomic.Int32)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if refused.Load() < times {
+				refused.Add(1)
+				refuse(conn)
+				continue
+			}
+			go forward(conn, network, address)
+		}
+	}()
+	u, err := url.Parse(dsn)
+	require.NoError(t, err)
+	u.Host = l.Addr().String()
+	query := u.Query()
+	query.Del("host")
+	query.Del("port")
+	query.Set("sslmode", "disable")
+	u.RawQuery = query.Encode()
+	return u.String(), refused
+}
+
+// refuse answers a start-up message as a server does that is not ready.
+func refuse(conn net.Conn) {
+	defer conn.Close()
+	var length [4]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return
+	}
+	io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(length[:]))-4)
+	fields := "SFATAL\x00VFATAL\x00C57P03\x00Mthe database system is starting up\x00\x00"
+	answer := binary.BigEndian.AppendUint32([]byte{'E'}, uint32(len(fields)+4))
+	conn.Write(append(answer, fields...))
+}
+
+func forward(conn net.Conn, network, address string) {
+	defer conn.Close()
+	server, err := net.Dial(network, address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go io.Copy(server, conn)
+	io.Copy(conn, server)
+}
+
+func TestAWorkerWaitsForANamespaceThatIsNotThereYet(t *testing.T) {
+	t.Parallel()
+	const namespace = "made-later"
+	c, err := client.NewLazyClient(client.Options{HostPort: temporaltest.Server(t), Namespace: namespace})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	waiting := make(chan struct{}, 100)
+	log := slog.New(signalling{slog.DiscardHandler, waiting})
+	done := make(chan error, 1)
+	go func() { done <- app.AwaitTemporal(t.Context(), c, namespace, log) }()
+	<-waiting
+	require.Empty(t, done, "the namespace is not there")
+	_, err = c.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	})
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+}
+
+// signalling sends on a channel for each record that is logged.
+type signalling struct {
+	slog.Handler
+	logged chan<- struct{}
+}
+
+func (s signalling) Enabled(context.Context, slog.Level) bool { return true }
+
+func (s signalling) Handle(context.Context, slog.Record) error {
+	s.logged <- struct{}{}
+	return nil
+}
