@@ -75,7 +75,7 @@ test/race: postgres bin/millrace-temporal ## the tests under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(ARGS) ./...
 
 # Where goroutines meet, and quick enough for every change.
-RACE_CORE := ./activities ./workflows ./internal/eventlog ./internal/engine/graph ./internal/domain/job ./internal/domain/outbox \
+RACE_CORE := ./activities/... ./workflows ./internal/eventlog ./internal/engine/graph ./internal/domain/job ./internal/domain/outbox \
 	./internal/engine/raster ./internal/stream/... ./projections/fanout
 
 .PHONY: test/core

@@ -27,18 +27,10 @@ type NodeFiles interface {
 	Saved() []job.OutputFile
 }
 
-// FrameBus carries what only watchers see.
-type FrameBus interface {
-	Publish(ctx context.Context, f stream.Frame) error
-}
-
 // Jobs ends runs and tells what an account's tier allows.
 type Jobs interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
-
-// Kicker tries intents at once, without waiting.
-type Kicker interface{ Kick([]outbox.Intent) }
 
 // Deps are what the activities of graph runs stand on.
 type Deps struct {
@@ -54,8 +46,8 @@ type Deps struct {
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *Values
 	Cache     *nodecache.Cache // results of earlier jobs; nil = every node runs
-	Bus       FrameBus
-	Kicker    Kicker
+	Bus       stream.Publisher
+	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
 	Stops     *Stops
 	Marks     Marks // nil: a node that ends its worker is begun again without end
 	MaxPixels int64

@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -36,18 +37,18 @@ type BeginResult struct {
 // can start, Begin runs it, and ends a run that is nothing else: a small job then costs one activity
 // and one append.
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
-	attempt := activity.GetInfo(ctx).Attempt
-	res, err := g.planned(ctx, p, attempt)
-	return res, asActivityError(g.panics.judge(work{p.RunRef, planning}, err))
+	n := activity.GetInfo(ctx).Attempt
+	res, err := g.planned(ctx, p, n)
+	return res, attempt.Error(g.panics.judge(work{p.RunRef, planning}, err))
 }
 
 // planned is begin with panics made errors.
-func (g *Graph) planned(ctx context.Context, p BeginParams, attempt int32) (res BeginResult, err error) {
-	defer contain(&err)
-	return g.begin(ctx, p, attempt)
+func (g *Graph) planned(ctx context.Context, p BeginParams, n int32) (res BeginResult, err error) {
+	defer attempt.Contain(&err)
+	return g.begin(ctx, p, n)
 }
 
-func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginResult, error) {
+func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult, error) {
 	state, doc, err := g.readJob(ctx, p.RunRef)
 	if err != nil {
 		return BeginResult{}, err
@@ -76,7 +77,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, attempt int32) (BeginR
 		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, facts)
 	}
 	// A later attempt runs no nodes: whatever kept the first one from its end should not do so again.
-	if first, ok := sched.StartFused(); ok && attempt == 1 {
+	if first, ok := sched.StartFused(); ok && n == 1 {
 		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Spared}, 1, facts)
 		return g.runFirst(ctx, c, sched, first.ID, res)
 	}

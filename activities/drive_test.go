@@ -53,15 +53,15 @@ func (b *bench) whole(t *testing.T) (sched *graph.Scheduler, failed string) {
 	return sched, failed
 }
 
-// attempt is what a batch came to, but for how long its nodes took.
-type attempt struct {
+// outcome is what a batch came to, but for how long its nodes took.
+type outcome struct {
 	activities.RunResult
 	expansions []map[string]any // as they were stored
 }
 
-func (b *bench) untimed(t *testing.T, res activities.RunResult) attempt {
+func (b *bench) untimed(t *testing.T, res activities.RunResult) outcome {
 	t.Helper()
-	out := attempt{RunResult: res}
+	out := outcome{RunResult: res}
 	out.Units = slices.Clone(res.Units)
 	for i, u := range out.Units {
 		if u.Expansion == nil {

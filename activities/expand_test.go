@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -70,7 +71,7 @@ func TestAnExpansionWhoseStoredPlanIsGoneHasTheRunPlannedAgain(t *testing.T) {
 	}})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrPlanChanged, app.Type())
+	require.Equal(t, attempt.ErrPlanChanged, app.Type())
 }
 
 func TestExpansionsAreBounded(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -17,7 +18,7 @@ import (
 
 // failed ends the run because of a node, unless the failure lies outside it: then the node is tried again.
 func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, cause error) (bool, error) {
-	if isOutage(cause) {
+	if attempt.IsOutage(cause) {
 		return false, cause
 	}
 	failure, inner := describe(pn, inv, cause), ""

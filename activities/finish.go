@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -41,7 +42,7 @@ func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
 	if err == nil && due {
 		err = g.finish(ctx, p, g.newRecorder(p.RunRef))
 	}
-	return asActivityError(err)
+	return attempt.Error(err)
 }
 
 // mayFinish compares what a run knows of itself with the log, which may have been rewound.
@@ -78,7 +79,7 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 	if err != nil {
 		return err
 	}
-	g.Kicker.Kick(ended.Intents)
+	g.Notify(ended.Intents)
 	g.plans.Remove(p.Job)
 	if p.Outcome != Succeeded && g.Partners != nil {
 		g.Partners.StopJob(ctx, p.RunRef)

@@ -6,6 +6,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
@@ -40,7 +41,7 @@ func newPanics() *panics {
 // judge makes err final if it is a panic that has repeated too often. Nothing but panics is counted: an outage in
 // between neither adds to them nor takes any away.
 func (p *panics) judge(w work, err error) error {
-	var bug *panicError
+	var bug *attempt.Panic
 	if !errors.As(err, &bug) {
 		return err
 	}
@@ -49,5 +50,5 @@ func (p *panics) judge(w work, err error) error {
 	if count+1 < mostPanics {
 		return err
 	}
-	return temporal.NewNonRetryableApplicationError(bug.Error(), ErrFinal, nil)
+	return temporal.NewNonRetryableApplicationError(bug.Error(), attempt.ErrFinal, nil)
 }

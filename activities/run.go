@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
@@ -55,7 +56,7 @@ func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
 func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go heartbeat(ctx)
+	go attempt.Heartbeat(ctx)
 	until := time.Time{}
 	if activity.GetInfo(ctx).Attempt > 1 { // its nodes were lost once: what is done now is handed over before more is begun
 		until = time.Now().Add(g.FusedFor)
@@ -63,31 +64,14 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	return g.run(ctx, p, until)
 }
 
-// heartbeatEvery is a third of the heartbeat timeout: two may be lost before a worker counts as dead.
-const heartbeatEvery = 3 * time.Second
-
-// heartbeat reports life until ctx ends; its answers carry cancellation.
-func heartbeat(ctx context.Context) {
-	tick := time.NewTicker(heartbeatEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			activity.RecordHeartbeat(ctx)
-		}
-	}
-}
-
 func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResult, error) {
-	attempt := activity.GetInfo(ctx).Attempt
-	res, err := g.batch(ctx, p, attempt, until)
-	return res, asActivityError(g.panics.judge(work{p.RunRef, p.Units[0]}, err))
+	n := activity.GetInfo(ctx).Attempt
+	res, err := g.batch(ctx, p, n, until)
+	return res, attempt.Error(g.panics.judge(work{p.RunRef, p.Units[0]}, err))
 }
 
-func (g *Graph) batch(ctx context.Context, p RunParams, attempt int32, until time.Time) (res RunResult, err error) {
-	defer contain(&err)
+func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time) (res RunResult, err error) {
+	defer attempt.Contain(&err)
 	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
 		return RunResult{}, err
@@ -101,7 +85,7 @@ func (g *Graph) batch(ctx context.Context, p RunParams, attempt int32, until tim
 	if plan, err = g.grow(ctx, plan, p); err != nil {
 		return RunResult{}, err
 	}
-	c := newChain(g, plan, p, int(attempt), g.newRecorder(p.RunRef))
+	c := newChain(g, plan, p, int(n), g.newRecorder(p.RunRef))
 	c.until = until
 	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)
@@ -116,12 +100,12 @@ const otherVersion = "the graph is planned differently by this version"
 
 // planChanged says that a run is to be planned anew, and why.
 func planChanged(why string) error {
-	return temporal.NewNonRetryableApplicationError(why, ErrPlanChanged, nil)
+	return temporal.NewNonRetryableApplicationError(why, attempt.ErrPlanChanged, nil)
 }
 
 // runChain runs a batch and leaves its last facts to be appended by the caller.
 func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err error) {
-	defer contain(&err) // of a class outside its own run
+	defer attempt.Contain(&err) // of a class outside its own run
 	watched, release := g.Stops.Watch(ctx, c.params.Job)
 	defer release()
 	err = c.run(watched)
@@ -132,7 +116,7 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 		return g.stopped(ctx, c)
 	case watched.Err() != nil:
 		return RunResult{}, g.interrupted(ctx, c)
-	case isOutage(err):
+	case attempt.IsOutage(err):
 		c.reportWaiting(ctx, err)
 		return RunResult{}, err
 	default:

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -187,10 +188,10 @@ func TestARunIsHeldAgainstTheLog(t *testing.T) {
 	params.Seen += 100
 	_, err = env.ExecuteActivity(b.activities.RunLong, params)
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrPlanChanged, app.Type())
+	require.Equal(t, attempt.ErrPlanChanged, app.Type())
 	_, err = env.ExecuteActivity(b.activities.Finish, activities.FinishParams{RunRef: b.ref, Outcome: activities.Succeeded, Seen: params.Seen})
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrPlanChanged, app.Type())
+	require.Equal(t, attempt.ErrPlanChanged, app.Type())
 
 	waits := b.ref
 	waits.Run = 2

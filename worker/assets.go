@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -53,7 +53,7 @@ type AssetWorker struct {
 }
 
 // NewAssets returns a worker on the client's namespace. Run starts it.
-func NewAssets(c client.Client, ingest *activities.Ingest, retention *activities.Retention, opts AssetOptions) *AssetWorker {
+func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retention, opts AssetOptions) *AssetWorker {
 	opts.setDefaults()
 	w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
 		MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one place for the sweep

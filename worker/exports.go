@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/workflows"
@@ -32,7 +32,7 @@ type ExportOptions struct {
 type ExportWorker struct{ inner worker.Worker }
 
 // NewExports returns a worker on the client's namespace. Run starts it.
-func NewExports(c client.Client, exports *activities.Exports, opts ExportOptions) *ExportWorker {
+func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *ExportWorker {
 	if opts.TaskQueue == "" {
 		opts.TaskQueue = "millrace"
 	}

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -51,14 +51,14 @@ func (o *ModelOptions) setDefaults() {
 // ModelWorker runs model calls.
 type ModelWorker struct {
 	inner  worker.Worker
-	models *activities.Models
+	models *modelcall.Activities
 	beats  Beater
 	log    *slog.Logger
 	opts   ModelOptions
 }
 
 // NewModels returns a worker on the client's namespace. Run starts it.
-func NewModels(c client.Client, models *activities.Models, beats Beater, log *slog.Logger, opts ModelOptions) *ModelWorker {
+func NewModels(c client.Client, models *modelcall.Activities, beats Beater, log *slog.Logger, opts ModelOptions) *ModelWorker {
 	opts.setDefaults()
 	w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
 		MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each holds one while it converses

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/workflows"
 )
@@ -120,7 +121,7 @@ func TestARunWhoseExpansionIsLostIsPlannedAgain(t *testing.T) {
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if slices.Contains(p.Units, 5) && !lost {
 			lost = true
-			return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", activities.ErrPlanChanged, nil)
+			return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", attempt.ErrPlanChanged, nil)
 		}
 		return play(p)
 	}

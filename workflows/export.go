@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 )
 
@@ -33,7 +33,7 @@ func packing(bytes int64) workflow.ActivityOptions {
 // ExportAssets packs files of an account into an archive. One that cannot be packed ends with a reason: whoever
 // waits for it is told in any case.
 func ExportAssets(ctx workflow.Context, p ExportAssetsParams) error {
-	var a *activities.Exports
+	var a *upkeep.Exports
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, packing(p.Bytes)), a.PackExport, p.Ref).Get(ctx, nil)
 	if err == nil || temporal.IsCanceledError(err) {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -111,8 +111,8 @@ func (s *exportStand) run(t *testing.T, names ...string) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.ExportAssets)
-	env.RegisterActivity(&activities.Exports{
-		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Kicker: s, Keep: time.Hour, Log: slog.New(slog.DiscardHandler),
+	env.RegisterActivity(&upkeep.Exports{
+		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Notify: s.Kick, Keep: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
 	env.ExecuteWorkflow(workflows.ExportAssets, workflows.ExportAssetsParams{Ref: export.Ref{Export: export.NewID(), Account: "a"}})
 	require.True(t, env.IsWorkflowCompleted())

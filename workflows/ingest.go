@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
@@ -37,7 +37,7 @@ const verifyHere = 16 << 20
 
 // verify has the stored bytes read again and hashed.
 func verify(ctx workflow.Context, ref asset.IngestRef) error {
-	var a *activities.Ingest
+	var a *upkeep.Ingest
 	if ref.Size <= verifyHere {
 		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, bookkeeping), a.VerifyAsset, ref).Get(ctx, nil)
 	}
@@ -51,7 +51,7 @@ func verify(ctx workflow.Context, ref asset.IngestRef) error {
 // IngestAsset looks into an asset after its upload was answered: the stored bytes are read again and
 // hashed, then scanned. Nothing waits for it, and a scan that comes to no verdict is recorded as such.
 func IngestAsset(ctx workflow.Context, p IngestAssetParams) error {
-	var a *activities.Ingest
+	var a *upkeep.Ingest
 	if err := verify(ctx, p.IngestRef); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
@@ -70,7 +70,7 @@ func ingest(t *testing.T, look scanner, change func(*records, *mem.Store)) *reco
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.IngestAsset)
-	env.RegisterActivity(&activities.Ingest{Records: r, Blobs: blobs, Scanner: look, Log: slog.New(slog.DiscardHandler)})
+	env.RegisterActivity(&upkeep.Ingest{Records: r, Blobs: blobs, Scanner: look, Log: slog.New(slog.DiscardHandler)})
 	env.ExecuteWorkflow(workflows.IngestAsset, workflows.IngestAssetParams{
 		IngestRef: asset.IngestRef{Asset: r.asset.ID, Account: "a", Size: r.asset.Size},
 	})

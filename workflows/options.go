@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// untilItWorks never gives up: what fails for good says so itself (activities.ErrFinal), and an
+// untilItWorks never gives up: what fails for good says so itself (attempt.ErrFinal), and an
 // accepted job must outlive any outage. Ten seconds is how long a healed part may stay unnoticed.
 var untilItWorks = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
@@ -17,7 +17,7 @@ const RetentionName = "Retention"
 // RetentionResult is what one sweep did.
 type RetentionResult struct {
 	Expired   int
-	Jobs      activities.JobSweep
+	Jobs      upkeep.JobSweep
 	Collected asset.Collection
 }
 
@@ -32,7 +32,7 @@ var sweeping = workflow.ActivityOptions{
 // Retention is one sweep: jobs past their retention go, then assets past their deadline, then blobs that
 // nothing refers to. A step that fails keeps none of the others from being tried.
 func Retention(ctx workflow.Context) (RetentionResult, error) {
-	var a *activities.Retention
+	var a *upkeep.Retention
 	var res RetentionResult
 	ctx = workflow.WithActivityOptions(ctx, sweeping)
 	var jobs error

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/workflows"
 )
@@ -27,9 +27,9 @@ func TestASweepTakesJobsThenAssetsThenBlobs(t *testing.T) {
 			step := func(name string, fn any) {
 				env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 			}
-			step("ExpireJobs", func(context.Context) (activities.JobSweep, error) {
+			step("ExpireJobs", func(context.Context) (upkeep.JobSweep, error) {
 				order = append(order, "jobs")
-				return activities.JobSweep{Retired: 2}, broken
+				return upkeep.JobSweep{Retired: 2}, broken
 			})
 			step("ExpireAssets", func(context.Context) (int, error) { order = append(order, "assets"); return 3, nil })
 			step("CollectBlobs", func(context.Context) (asset.Collection, error) {
@@ -45,7 +45,7 @@ func TestASweepTakesJobsThenAssetsThenBlobs(t *testing.T) {
 			require.NoError(t, env.GetWorkflowError())
 			var res workflows.RetentionResult
 			require.NoError(t, env.GetWorkflowResult(&res))
-			require.Equal(t, workflows.RetentionResult{Expired: 3, Jobs: activities.JobSweep{Retired: 2}, Collected: asset.Collection{Removed: 1}}, res)
+			require.Equal(t, workflows.RetentionResult{Expired: 3, Jobs: upkeep.JobSweep{Retired: 2}, Collected: asset.Collection{Removed: 1}}, res)
 		})
 	}
 }

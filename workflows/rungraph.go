@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
@@ -56,7 +57,7 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 // planIsStale says that a run is to be planned anew.
 func planIsStale(err error) bool {
 	var app *temporal.ApplicationError
-	return errors.As(err, &app) && app.Type() == activities.ErrPlanChanged
+	return errors.As(err, &app) && app.Type() == attempt.ErrPlanChanged
 }
 
 // graphRun is the state of one execution.

@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/workflows"
@@ -57,7 +58,7 @@ func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
 			e.note("finish %s", p.Outcome)
 			e.finish = p
 			if e.refuse--; e.refuse >= 0 {
-				return temporal.NewNonRetryableApplicationError("lost", activities.ErrPlanChanged, nil)
+				return temporal.NewNonRetryableApplicationError("lost", attempt.ErrPlanChanged, nil)
 			}
 			return nil
 		},
@@ -176,7 +177,7 @@ func TestARunStartsOverWhenTheLogHasLostItsFacts(t *testing.T) {
 			seen[p.Units[0]] = p.Seen
 			if !lost && slices.Contains(p.Units, 3) {
 				lost = true
-				return activities.RunResult{}, temporal.NewNonRetryableApplicationError("lost", activities.ErrPlanChanged, nil)
+				return activities.RunResult{}, temporal.NewNonRetryableApplicationError("lost", attempt.ErrPlanChanged, nil)
 			}
 			res := done(p)
 			res.Version = int64(p.Units[0] + 10)
@@ -208,7 +209,7 @@ func TestARunIsPlannedAgainWhenThePlanChanged(t *testing.T) {
 		begin: plans(activities.BeginResult{PlanHash: "old", Shape: steps()}, activities.BeginResult{PlanHash: "new", Shape: steps()}),
 		run: func(p activities.RunParams) (activities.RunResult, error) {
 			if p.PlanHash == "old" && slices.Contains(p.Units, 1) {
-				return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", activities.ErrPlanChanged, nil)
+				return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", attempt.ErrPlanChanged, nil)
 			}
 			return activities.RunResult{}, nil
 		},
@@ -329,7 +330,7 @@ func TestReplanningBacksOff(t *testing.T) {
 	}}
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if p.PlanHash != fmt.Sprint(changes) {
-			return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", activities.ErrPlanChanged, nil)
+			return activities.RunResult{}, temporal.NewNonRetryableApplicationError("changed", attempt.ErrPlanChanged, nil)
 		}
 		return activities.RunResult{}, nil
 	}

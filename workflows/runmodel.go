@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
@@ -16,7 +16,7 @@ const RunModelName = "RunModel"
 // RunModelParams names the run. Next is set when a long run continues as a new execution.
 type RunModelParams struct {
 	call.Run
-	Next *activities.ModelStep `json:",omitempty"`
+	Next *modelcall.Step `json:",omitempty"`
 }
 
 // dispatching is for the one exchange that sends a call: one attempt, whatever happens. The timeout
@@ -56,11 +56,11 @@ const sendAgain = time.Second
 func RunModel(ctx workflow.Context, p RunModelParams) error {
 	m := &modelRun{run: p.Run, asked: ctx}
 	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancel request is something to act on, not the end
-	step := activities.ModelStep{Next: activities.NextSend}
+	step := modelcall.Step{Next: modelcall.NextSend}
 	if p.Next != nil {
 		step, m.gone = *p.Next, p.Next.Stop
 	}
-	for step.Next != activities.NextNothing {
+	for step.Next != modelcall.NextNothing {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !m.mustStop() {
 			return workflow.NewContinueAsNewError(ctx, RunModelName, RunModelParams{Run: p.Run, Next: &step})
 		}
@@ -86,35 +86,35 @@ type modelRun struct {
 func (m *modelRun) mustStop() bool { return (m.gone || m.asked.Err() != nil) && !m.stopped }
 
 // take does what the call needs next and returns what it needs then.
-func (m *modelRun) take(step activities.ModelStep) (activities.ModelStep, error) {
-	var a *activities.Models
+func (m *modelRun) take(step modelcall.Step) (modelcall.Step, error) {
+	var a *modelcall.Activities
 	switch step.Next {
-	case activities.NextSend:
+	case modelcall.NextSend:
 		return m.send()
-	case activities.NextWait:
+	case modelcall.NextWait:
 		if err := workflow.Sleep(m.ctx, max(step.After, time.Millisecond)); err != nil {
 			return step, err
 		}
 		return m.local(resolving, a.Resolve)
-	case activities.NextPoll:
+	case modelcall.NextPoll:
 		m.pause(step.After)
 		if m.mustStop() {
 			m.stopped = true
 			return m.local(polling, a.Stop)
 		}
 		return m.local(polling, a.Poll)
-	case activities.NextHost:
+	case modelcall.NextHost:
 		return m.host()
-	case activities.NextNothing:
+	case modelcall.NextNothing:
 	}
-	return activities.ModelStep{Next: activities.NextNothing}, nil
+	return modelcall.Step{Next: modelcall.NextNothing}, nil
 }
 
 // send puts the call on the wire, once. An attempt that failed on our side before the wire is not
 // repeated by the engine: the log says whether there may be another.
-func (m *modelRun) send() (activities.ModelStep, error) {
-	var a *activities.Models
-	var step activities.ModelStep
+func (m *modelRun) send() (modelcall.Step, error) {
+	var a *modelcall.Activities
+	var step modelcall.Step
 	ctx := workflow.WithLocalActivityOptions(m.ctx, dispatching)
 	if err := workflow.ExecuteLocalActivity(ctx, a.Dispatch, m.run).Get(ctx, &step); err == nil {
 		return step, nil
@@ -127,10 +127,10 @@ func (m *modelRun) send() (activities.ModelStep, error) {
 
 // local runs a local activity until it answers. One that a worker took away as it shut down begins
 // again elsewhere.
-func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (activities.ModelStep, error) {
+func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (modelcall.Step, error) {
 	ctx := workflow.WithLocalActivityOptions(m.ctx, options)
 	for {
-		var step activities.ModelStep
+		var step modelcall.Step
 		err := workflow.ExecuteLocalActivity(ctx, fn, m.run).Get(ctx, &step)
 		if err == nil || !temporal.IsCanceledError(err) {
 			return step, err
@@ -157,9 +157,9 @@ func (m *modelRun) pause(d time.Duration) {
 }
 
 // host copies assets; a call whose assets cannot be copied is delivered as the provider answered it.
-func (m *modelRun) host() (activities.ModelStep, error) {
-	var a *activities.Models
-	var step activities.ModelStep
+func (m *modelRun) host() (modelcall.Step, error) {
+	var a *modelcall.Activities
+	var step modelcall.Step
 	ctx := workflow.WithActivityOptions(m.ctx, hosting)
 	err := workflow.ExecuteActivity(ctx, a.Host, m.run).Get(ctx, &step)
 	if err == nil {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -27,14 +27,14 @@ func (in *Instance) exports() *assetstore.Exports {
 
 // exportService accepts exports.
 func (in *Instance) exportService() export.Service {
-	return export.Service{Store: in.exports(), Chooser: in.chooser(), Room: in.storage, Kicker: in.relay}
+	return export.Service{Store: in.exports(), Chooser: in.chooser(), Room: in.storage, Notify: in.relay.Kick}
 }
 
 // startExports packs what was accepted, and looks after what nothing packs.
 func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
-	packer := worker.NewExports(in.client, &activities.Exports{
-		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Kicker: in.relay, Keep: in.cfg.Exports.Keep, Log: in.log,
+	packer := worker.NewExports(in.client, &upkeep.Exports{
+		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Kick, Keep: in.cfg.Exports.Keep, Log: in.log,
 	}, worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 	sweeper := worker.ExportSweeper{Client: in.client, Exports: records, Kick: in.relay.Kick, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })

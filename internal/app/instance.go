@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
@@ -69,8 +70,8 @@ type Instance struct {
 	verifier *webtoken.Verifier // of tokens; nil until one is needed
 	credits  *accountstore.Credits
 	calls    *callstore.Store
-	models   *activities.Models // nil in a process that does not work
-	service  *call.Service      // nil in a process that neither serves nor works
+	models   *modelcall.Activities // nil in a process that does not work
+	service  *call.Service         // nil in a process that neither serves nor works
 	sent     webhook.Counts
 	storage  *accountstore.Storage
 }
@@ -213,7 +214,7 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Kicker: in.relay, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Kick, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})
 }
 

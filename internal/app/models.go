@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -64,7 +64,7 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Credits: funds{in.credits}, Blobs: in.blobs, Kicker: in.relay, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Credits: funds{in.credits}, Blobs: in.blobs, Notify: in.relay.Kick, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process dispatches, too
 		deps.Sender = in.models
@@ -111,10 +111,10 @@ func (in *Instance) openSender(context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.models = activities.NewModels(activities.ModelDeps{
+	in.models = modelcall.New(modelcall.Deps{
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, os.LookupEnv, in.log), Log: in.log},
-		Tiers:    in.tiers, Kicker: in.relay, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
+		Tiers:    in.tiers, Notify: in.relay.Kick, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
 	})
 	return nil
 }

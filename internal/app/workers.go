@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -61,17 +62,17 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 // assetWorker ingests uploads and sweeps what has expired.
 func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 	records := assetstore.New(in.pool, in.events)
-	var scanner activities.Scanner = scan.Content{Blobs: in.blobs}
+	var scanner upkeep.Scanner = scan.Content{Blobs: in.blobs}
 	if in.cfg.ScanCommand != "" {
 		var err error
 		if scanner, err = scan.NewCommand(scanner, in.cfg.ScanCommand, in.cfg.ScanTimeout); err != nil {
 			return nil, err
 		}
 	}
-	ingest := &activities.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Log: in.log}
-	retention := &activities.Retention{
+	ingest := &upkeep.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Log: in.log}
+	retention := &upkeep.Retention{
 		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
-		Policy: activities.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: views.Names()},
+		Policy: upkeep.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: views.Names()},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},

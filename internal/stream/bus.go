@@ -5,13 +5,18 @@ import (
 	"sync"
 )
 
+// Publisher takes live frames from the workers.
+type Publisher interface {
+	// Publish hands a frame over and returns at once; a frame that fails Validate is
+	// refused as Invalid.
+	Publish(ctx context.Context, f Frame) error
+}
+
 // Bus carries live frames from the workers to the replicas that have watchers.
 // Delivery is best effort: a frame may be lost, but none is delivered twice, and
 // those of one job arrive in the order in which they were published.
 type Bus interface {
-	// Publish hands a frame over and returns at once; a frame that fails Validate is
-	// refused as Invalid.
-	Publish(ctx context.Context, f Frame) error
+	Publisher
 	// Receive calls handle for each frame, one at a time, until ctx ends. A handler that
 	// is too slow loses the oldest frames.
 	Receive(ctx context.Context, handle func(Frame)) error

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -26,16 +26,16 @@ type retention struct {
 	*log
 	jobs  *jobstore.Store
 	blobs *mem.Store
-	sweep *activities.Retention
+	sweep *upkeep.Retention
 }
 
 func newRetention(t *testing.T) *retention {
 	t.Helper()
 	r := &retention{log: newLog(t), blobs: mem.New()}
 	r.jobs = jobstore.New(r.pool, r.store)
-	r.sweep = &activities.Retention{
+	r.sweep = &upkeep.Retention{
 		Jobs: r.jobs, Archives: r.blobs, Log: slog.New(slog.DiscardHandler),
-		Policy: activities.JobPolicy{Retention: 30 * 24 * time.Hour, Views: []string{jobs.Name}},
+		Policy: upkeep.JobPolicy{Retention: 30 * 24 * time.Hour, Views: []string{jobs.Name}},
 	}
 	return r
 }
@@ -66,14 +66,14 @@ func (r *retention) fold(t *testing.T) {
 }
 
 // after sweeps as if that much time had passed.
-func (r *retention) after(t *testing.T, d time.Duration) activities.JobSweep {
+func (r *retention) after(t *testing.T, d time.Duration) upkeep.JobSweep {
 	t.Helper()
 	r.sweep.Policy.Now = func() time.Time { return time.Now().Add(d) }
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(r.sweep)
 	value, err := env.ExecuteActivity(r.sweep.ExpireJobs)
 	require.NoError(t, err)
-	var done activities.JobSweep
+	var done upkeep.JobSweep
 	require.NoError(t, value.Get(&done))
 	return done
 }
@@ -92,13 +92,13 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	require.NoError(t, err)
 	r.fold(t)
 
-	require.Equal(t, activities.JobSweep{}, r.after(t, 29*24*time.Hour), "not before its deadline")
-	require.Equal(t, activities.JobSweep{Retired: 1}, r.after(t, month))
+	require.Equal(t, upkeep.JobSweep{}, r.after(t, 29*24*time.Hour), "not before its deadline")
+	require.Equal(t, upkeep.JobSweep{Retired: 1}, r.after(t, month))
 	_, err = r.reader.Job(t.Context(), "acme", id)
 	require.Equal(t, "job_not_found", fault.CodeOf(err), "at once, before the view has seen it")
-	require.Equal(t, activities.JobSweep{}, r.after(t, month), "facts stay until the view has seen it")
+	require.Equal(t, upkeep.JobSweep{}, r.after(t, month), "facts stay until the view has seen it")
 	r.fold(t)
-	require.Equal(t, activities.JobSweep{Pruned: 1}, r.after(t, month))
+	require.Equal(t, upkeep.JobSweep{Pruned: 1}, r.after(t, month))
 	_, err = r.reader.Job(t.Context(), "acme", id)
 	require.Equal(t, "job_not_found", fault.CodeOf(err))
 	_, err = r.reader.Job(t.Context(), "acme", kept)
@@ -144,12 +144,12 @@ func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 	}
 
 	const year = 365 * 24 * time.Hour
-	require.Equal(t, activities.JobSweep{Pruned: 1}, r.after(t, 10*year), "for ever, unless it is set")
+	require.Equal(t, upkeep.JobSweep{Pruned: 1}, r.after(t, 10*year), "for ever, unless it is set")
 	r.sweep.Policy.Archives = year
-	require.Equal(t, activities.JobSweep{}, r.after(t, year-time.Hour))
+	require.Equal(t, upkeep.JobSweep{}, r.after(t, year-time.Hour))
 	require.Len(t, referenced(), 2)
-	require.Equal(t, activities.JobSweep{Forgotten: 1}, r.after(t, year+time.Hour))
-	require.Equal(t, activities.JobSweep{}, r.after(t, year+time.Hour), "once")
+	require.Equal(t, upkeep.JobSweep{Forgotten: 1}, r.after(t, year+time.Hour))
+	require.Equal(t, upkeep.JobSweep{}, r.after(t, year+time.Hour), "once")
 	require.Empty(t, referenced(), "the collector takes them")
 	left, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestAJobThatWaitedPastItsRetentionExpires(t *testing.T) {
 	r := newRetention(t)
 	running, waiting := r.submit(t, job.Document{Inline: "{}"}, 1), r.submit(t, job.Document{Inline: "{}"}, 1)
 	r.fold(t)
-	require.Equal(t, activities.JobSweep{Expired: 1}, r.after(t, month))
+	require.Equal(t, upkeep.JobSweep{Expired: 1}, r.after(t, month))
 	j, err := r.reader.Job(t.Context(), "acme", waiting)
 	require.NoError(t, err)
 	require.Equal(t, job.Expired, j.State)
@@ -223,7 +223,7 @@ func TestOneJobThatCannotBeRetiredKeepsNoOther(t *testing.T) {
 	_, err := r.pool.Exec(t.Context(), `insert into job_slots (job_id, account, run) values ($1, 'acme', 2)`, odd)
 	require.NoError(t, err)
 	r.fold(t)
-	require.Equal(t, activities.JobSweep{Retired: 1, Failed: 1}, r.after(t, month))
+	require.Equal(t, upkeep.JobSweep{Retired: 1, Failed: 1}, r.after(t, month))
 	_, err = r.reader.Job(t.Context(), "acme", good)
 	require.Equal(t, "job_not_found", fault.CodeOf(err))
 	_, err = r.reader.Job(t.Context(), "acme", odd)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -34,7 +34,7 @@ func flaky[T any](do func() (T, error)) (T, error) {
 	return do()
 }
 
-type flakyCalls struct{ activities.Calls }
+type flakyCalls struct{ modelcall.Calls }
 
 func (f flakyCalls) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
 	return flaky(func() (call.Call, error) { return f.Calls.Load(ctx, account, id) })
@@ -55,9 +55,9 @@ func (f flakyEvents) Append(ctx context.Context, a eventlog.Append) ([]eventlog.
 func TestFailuresBetweenFactWireAndAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
-	models := activities.NewModels(activities.ModelDeps{
+	models := modelcall.New(modelcall.Deps{
 		Events: flakyEvents{s.events}, Types: s.types, Calls: flakyCalls{s.calls}, Blobs: s.blobs, Provider: wire{s.place.Provider},
-		Hosts: noHosts{}, Tiers: openTiers, Kicker: s.relay, Worker: uuid.NewString(), Log: s.log,
+		Hosts: noHosts{}, Tiers: openTiers, Notify: s.relay.Kick, Worker: uuid.NewString(), Log: s.log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)

@@ -19,7 +19,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -86,8 +86,8 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	require.NoError(t, err)
 	internet := outbound.New(outbound.Options{})
 	t.Cleanup(internet.Close)
-	deps := activities.ModelDeps{
-		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Kicker: r.relay, Worker: uuid.NewString(), Log: log,
+	deps := modelcall.Deps{
+		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Notify: r.relay.Kick, Worker: uuid.NewString(), Log: log,
 		Provider: &router.Provider{Catalog: models, Client: provider.New(internet, lookup, log), Log: log},
 		Hosts: &router.Hosting{
 			Catalog: models, Fetch: internet, Blobs: r.blobs, Assets: assetstore.New(r.pool, r.events), Signer: r.signer,
@@ -98,12 +98,12 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	return r
 }
 
-func (r *routed) run(t *testing.T, deps activities.ModelDeps) {
+func (r *routed) run(t *testing.T, deps modelcall.Deps) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- worker.NewModels(r.client, activities.NewModels(deps), r.calls, deps.Log, worker.ModelOptions{TaskQueue: "test"}).Run(ctx)
+		stopped <- worker.NewModels(r.client, modelcall.New(deps), r.calls, deps.Log, worker.ModelOptions{TaskQueue: "test"}).Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // dying is a process that accepts and sends calls, and dies before it records what came of one: what
 // it does on the wire nobody hears of.
-type dying struct{ *activities.Models }
+type dying struct{ *modelcall.Activities }
 
 func (d dying) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
-	departure, err := d.Models.Ready(ctx, r)
+	departure, err := d.Activities.Ready(ctx, r)
 	return deaf{departure, r}, err
 }
 
@@ -98,7 +98,7 @@ func (l late) Accept(ctx context.Context, n call.NewCall) (call.Admission, error
 
 // watched tells when a call was looked for and was not there.
 type watched struct {
-	activities.Calls
+	modelcall.Calls
 	missed func()
 }
 

@@ -176,7 +176,7 @@ func newStand(t *testing.T, tiers call.Tiers) *stand {
 		s.pool.Close()
 	})
 	s.Service = call.NewService(call.Deps{
-		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Kicker: s.relay,
+		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Notify: s.relay.Kick,
 		Watch: s.watch, Deadline: patience, Log: s.log,
 	})
 	_, err = tail.Settled(t.Context()) // the watch begins where the log ends now

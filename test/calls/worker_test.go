@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
@@ -120,14 +120,14 @@ func (c carrier) Carry(ctx context.Context, in outbox.Intent) error {
 	return err
 }
 
-func (p place) models(s *parts) *activities.Models {
-	return activities.NewModels(activities.ModelDeps{
+func (p place) models(s *parts) *modelcall.Activities {
+	return modelcall.New(modelcall.Deps{
 		Events: s.events, Types: s.types, Calls: s.calls, Blobs: s.blobs, Provider: wire{p.Provider}, Hosts: noHosts{},
-		Tiers: openTiers, Kicker: s.relay, Worker: uuid.NewString(), Log: s.log,
+		Tiers: openTiers, Notify: s.relay.Kick, Worker: uuid.NewString(), Log: s.log,
 	})
 }
 
-func (p place) worker(s *parts, models *activities.Models) *worker.ModelWorker {
+func (p place) worker(s *parts, models *modelcall.Activities) *worker.ModelWorker {
 	return worker.NewModels(s.client, models, s.calls, s.log, worker.ModelOptions{TaskQueue: "test"})
 }
 

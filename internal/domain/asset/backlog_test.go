@@ -26,7 +26,7 @@ func (k *kicked) Kick(intents []outbox.Intent) { *k = append(*k, intents...) }
 func TestIngestionWaitsForTheUploadsUnderWay(t *testing.T) {
 	t.Parallel()
 	var now kicked
-	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Kicker: &now})
+	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: now.Kick})
 	receive := func(data string) *asset.Incoming {
 		in, err := s.Receive(t.Context(), "a", nil)
 		require.NoError(t, err)

@@ -75,13 +75,10 @@ type Store interface {
 
 // Options tune a Service.
 type Options struct {
-	Retention time.Duration // of assets whose creator asks for none, 0 = for ever
-	Kicker    Kicker        // tries intents at once; nil = the relay finds them
+	Retention time.Duration         // of assets whose creator asks for none, 0 = for ever
+	Notify    func([]outbox.Intent) // tries intents at once; nil = the relay finds them
 	Now       func() time.Time
 }
-
-// Kicker tries intents at once, without waiting.
-type Kicker interface{ Kick([]outbox.Intent) }
 
 // Service accepts commands on assets.
 type Service struct {
@@ -222,8 +219,8 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, 
 }
 
 func (s *Service) kick(intents []outbox.Intent) {
-	if s.opts.Kicker != nil && len(intents) > 0 {
-		s.opts.Kicker.Kick(intents)
+	if s.opts.Notify != nil && len(intents) > 0 {
+		s.opts.Notify(intents)
 	}
 }
 

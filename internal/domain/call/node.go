@@ -16,7 +16,7 @@ func (s *Service) StopNode(ctx context.Context, account, key, requestID string) 
 	if err != nil {
 		return err
 	}
-	s.Kicker.Kick(done.Intents)
+	s.Notify(done.Intents)
 	return nil
 }
 
@@ -33,7 +33,7 @@ func (s *Service) StopJob(ctx context.Context, account string, of JobRun, reques
 			failed = append(failed, err)
 			continue
 		}
-		s.Kicker.Kick(done.Intents)
+		s.Notify(done.Intents)
 	}
 	return errors.Join(failed...)
 }

@@ -140,6 +140,6 @@ func (s *Service) Cancel(ctx context.Context, h Handle, requestID string) (bool,
 	if err != nil {
 		return false, err
 	}
-	s.Kicker.Kick(done.Intents)
+	s.Notify(done.Intents)
 	return done.Active, nil
 }

@@ -192,7 +192,7 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 		return admission, rec, err
 	}
 	departure.Send() // the caller waits for this, and not for the workflow
-	s.Kicker.Kick(admission.Intents)
+	s.Notify(admission.Intents)
 	return admission, nil, nil
 }
 
@@ -200,7 +200,7 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, rec, err := s.accept(ctx, n)
 	if err == nil && rec == nil {
-		s.Kicker.Kick(admission.Intents)
+		s.Notify(admission.Intents)
 	}
 	return admission, rec, err
 }

@@ -56,9 +56,6 @@ type Credits interface {
 	Funded(ctx context.Context, account string) (bool, error)
 }
 
-// Kicker tries intents at once, without waiting.
-type Kicker interface{ Kick([]outbox.Intent) }
-
 // Sender goes on the wire from the process that accepts a call, where that is also one that dispatches.
 // The fact call.dispatching is then recorded with the call itself, and its workflow, which begins a few
 // milliseconds later, finds the conversation under way. It saves a caller who waits the engine's time.
@@ -85,7 +82,7 @@ type Deps struct {
 	Tiers    Tiers
 	Credits  Credits
 	Blobs    blob.Store
-	Kicker   Kicker
+	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
 	Watch    *Watch
 	Sender   Sender        // nil: calls are sent by their workflows only
 	Deadline time.Duration // how long a connection is held; default 10 minutes

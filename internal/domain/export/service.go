@@ -26,9 +26,6 @@ type Store interface {
 	Get(ctx context.Context, account string, id ID) (Export, error)
 }
 
-// Kicker tries intents at once, without waiting.
-type Kicker interface{ Kick([]outbox.Intent) }
-
 // Room knows how much an account may keep.
 type Room interface {
 	// Fits fails unless the account may keep that many bytes more.
@@ -39,9 +36,9 @@ type Room interface {
 type Service struct {
 	Store   Store
 	Chooser Chooser
-	Room    Room // nil = accounts keep as much as they like
-	Kicker  Kicker
-	Now     func() time.Time // nil = time.Now
+	Room    Room                  // nil = accounts keep as much as they like
+	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
+	Now     func() time.Time      // nil = time.Now
 }
 
 // Create accepts an export of what the request selects. What it cannot come to is refused now: nothing that is
@@ -72,7 +69,7 @@ func (s Service) Create(ctx context.Context, account string, r Request, requestI
 	if err != nil {
 		return Export{}, err
 	}
-	s.Kicker.Kick(intents)
+	s.Notify(intents)
 	return made, nil
 }
 

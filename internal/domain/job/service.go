@@ -57,9 +57,6 @@ type Sealer interface {
 	Seal(owner, secret string) []byte
 }
 
-// Kicker tries intents at once, without waiting.
-type Kicker interface{ Kick([]outbox.Intent) }
-
 // AssetResolver replaces asset references in a graph by the file names that loaders read.
 type AssetResolver interface {
 	ResolveAssets(ctx context.Context, account string, g *graph.Graph) error
@@ -75,9 +72,9 @@ type Deps struct {
 	Blobs       blob.Store
 	Tiers       Tiers
 	Sealer      Sealer
-	Credentials Credentials // nil: there are no accounts, and partner nodes need none
-	Kicker      Kicker
-	Price       Price // of the runs of metered accounts; zero = free
+	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
+	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
+	Price       Price                 // of the runs of metered accounts; zero = free
 	Log         *slog.Logger
 }
 
@@ -107,7 +104,7 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	if err != nil {
 		return Submitted{}, err
 	}
-	s.Kicker.Kick(admission.Intents)
+	s.Notify(admission.Intents)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil
 }
 
@@ -179,7 +176,7 @@ func (s *Service) CancelMany(ctx context.Context, account string, ids []ID, requ
 		if err != nil {
 			return canceled, err
 		}
-		s.Kicker.Kick(c.Intents)
+		s.Notify(c.Intents)
 		canceled = append(canceled, c.IDs...)
 	}
 	return canceled, nil

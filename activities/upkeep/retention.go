@@ -1,4 +1,4 @@
-package activities
+package upkeep
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -44,7 +45,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 		}
 		pass = append(pass, failed...)
 		if err != nil {
-			return total, asActivityError(fmt.Errorf("expire assets: %w", err))
+			return total, attempt.Error(fmt.Errorf("expire assets: %w", err))
 		}
 		if n+len(failed) < expireBatch {
 			break
@@ -54,7 +55,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 	if total > 0 {
 		r.Log.Info("assets expired", "count", total)
 	}
-	return total, asActivityError(r.Assets.Forget(ctx))
+	return total, attempt.Error(r.Assets.Forget(ctx))
 }
 
 // CollectBlobs removes blobs that nothing refers to, store by store.
@@ -64,7 +65,7 @@ func (r *Retention) CollectBlobs(ctx context.Context) (asset.Collection, error) 
 		done, err := collector.Collect(ctx, func(c asset.Collection) { activity.RecordHeartbeat(ctx, c) })
 		all.Examined, all.Removed, all.Bytes = all.Examined+done.Examined, all.Removed+done.Removed, all.Bytes+done.Bytes
 		if err != nil {
-			return all, asActivityError(err)
+			return all, attempt.Error(err)
 		}
 	}
 	if all.Removed > 0 {

@@ -1,4 +1,4 @@
-package activities
+package upkeep
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -72,7 +73,7 @@ func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	before := r.Policy.now().Add(-r.Policy.Retention)
 	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune, r.forgetArchives} {
 		if err := step(ctx, before, &done); err != nil {
-			return done, asActivityError(err)
+			return done, attempt.Error(err)
 		}
 	}
 	if done != (JobSweep{}) {

@@ -1,4 +1,8 @@
-package activities
+// Package modelcall holds the activities of RunModel, which carry one call to a partner model through: send it, poll
+// for its answer, copy its assets, record its end. They keep one promise: a call is sent at most once in its life,
+// whatever dies meanwhile. What comes next is decided by package workflows; what a provider speaks is known to
+// internal/model.
+package modelcall
 
 import (
 	"context"
@@ -10,7 +14,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -32,8 +38,8 @@ type Hosts interface {
 	Host(ctx context.Context, c call.Call) (call.HostedV1, error)
 }
 
-// ModelDeps are what the activities of model calls stand on.
-type ModelDeps struct {
+// Deps are what the activities of model calls stand on.
+type Deps struct {
 	Events   eventlog.Store
 	Types    *eventlog.Registry
 	Calls    Calls
@@ -41,24 +47,24 @@ type ModelDeps struct {
 	Provider call.Provider
 	Hosts    Hosts
 	Tiers    call.Tiers
-	Kicker   Kicker
-	Worker   string // names this process and its life: unique, and beating while it lives
+	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
+	Worker   string                // names this process and its life: unique, and beating while it lives
 	Log      *slog.Logger
 }
 
-// Models holds the activities of RunModel.
-type Models struct {
-	ModelDeps
+// Activities holds the activities of RunModel.
+type Activities struct {
+	Deps
 	exchanges *exchanges
 	beating   atomic.Bool // this process is known to live: others wait for what it has on the wire
 }
 
 // Beating says whether this process gives signs of life; only then does it send calls by itself.
-func (m *Models) Beating(yes bool) { m.beating.Store(yes) }
+func (m *Activities) Beating(yes bool) { m.beating.Store(yes) }
 
-// NewModels returns the activities over their dependencies.
-func NewModels(deps ModelDeps) *Models {
-	return &Models{ModelDeps: deps, exchanges: newExchanges()}
+// New returns the activities over their dependencies.
+func New(deps Deps) *Activities {
+	return &Activities{Deps: deps, exchanges: newExchanges()}
 }
 
 // Next is what a call needs next.
@@ -73,26 +79,26 @@ const (
 	NextHost    Next = "host"    // its answer has assets to copy
 )
 
-// ModelStep is what the workflow of a call decides on.
-type ModelStep struct {
+// Step is what the workflow of a call decides on.
+type Step struct {
 	Next  Next
 	After time.Duration // how long to wait before
 	Stop  bool          `json:",omitempty"` // the log says that nobody wants the answer any more
 }
 
-var stepDone = ModelStep{Next: NextNothing}
+var stepDone = Step{Next: NextNothing}
 
 // waitElsewhere is the pace at which a call on another process's wire is looked at.
 const waitElsewhere = 2 * time.Second
 
 // Dispatch sends the call to its provider, at most once in the call's life, and records what came
 // of it. The fact call.dispatching precedes the wire; whoever did not write it sends nothing.
-func (m *Models) Dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) Dispatch(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.dispatch(ctx, r)
-	return step, asActivityError(err)
+	return step, attempt.Error(err)
 }
 
-func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 	if step, known := m.exchanges.outcome(r.Call); known {
 		return step, nil
 	}
@@ -110,18 +116,18 @@ func (m *Models) dispatch(ctx context.Context, r call.Run) (ModelStep, error) {
 		m.exchanges.drop(r.Call)
 		closeConversation(conv, sink)
 		if err != nil {
-			return ModelStep{}, err
+			return Step{}, err
 		}
 		return m.resolve(ctx, r)
 	}
-	m.exchanges.run(x, func(own context.Context) (ModelStep, error) { // it outlives the activity, and its span is below it
+	m.exchanges.run(x, func(own context.Context) (Step, error) { // it outlives the activity, and its span is below it
 		return m.converse(telemetry.Along(own, ctx), r, conv, sink)
 	})
 	return x.wait(ctx)
 }
 
 // open readies both ends of the wire, so that nothing of ours is missing once the provider is reached.
-func (m *Models) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
+func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
 	conv, err := m.conversation(ctx, r, call.Call{})
 	if err != nil {
 		return conv, nil, err
@@ -135,7 +141,7 @@ func (m *Models) open(ctx context.Context, r call.Run) (call.Conversation, blob.
 }
 
 // conversation opens the request of a call, of which c is what is known of the provider's side.
-func (m *Models) conversation(ctx context.Context, r call.Run, c call.Call) (call.Conversation, error) {
+func (m *Activities) conversation(ctx context.Context, r call.Run, c call.Call) (call.Conversation, error) {
 	body, err := m.Blobs.Open(ctx, r.Request.Ref)
 	if err != nil {
 		return call.Conversation{}, fmt.Errorf("open the request of call %s: %w", r.Call, err)
@@ -156,16 +162,16 @@ func closeConversation(conv call.Conversation, sink blob.Writer) {
 }
 
 // unsendable ends a call whose request we lost or cannot take the answer of; what is away for now is tried again.
-func (m *Models) unsendable(ctx context.Context, r call.Run, cause error) (ModelStep, error) {
-	if isOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
-		return ModelStep{}, cause
+func (m *Activities) unsendable(ctx context.Context, r call.Run, cause error) (Step, error) {
+	if attempt.IsOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
+		return Step{}, cause
 	}
 	m.Log.Error("a call cannot be sent", "call_id", r.Call, "error", cause)
 	return m.unsent(ctx, r)
 }
 
 // unsent ends a call of which certainly nothing was sent; its key is free again.
-func (m *Models) unsent(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) unsent(ctx context.Context, r call.Run) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeFailed, ReleaseKey: true,
 		Fact: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent anything; the same request may be sent again")},
@@ -182,7 +188,7 @@ func internalFailure(detail string) call.Failure {
 const announceTries = 5
 
 // announce records that the call goes on the wire, and reports whether it is ours to send.
-func (m *Models) announce(ctx context.Context, r call.Run) (bool, error) {
+func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 	token, version := uuid.NewString(), r.Version
 	for range announceTries {
 		recorded, err := m.Events.Append(ctx, eventlog.Append{
@@ -211,7 +217,7 @@ func (m *Models) announce(ctx context.Context, r call.Run) (bool, error) {
 }
 
 // isOurs tells our announcement from one that was recorded before.
-func (m *Models) isOurs(recorded []eventlog.Recorded, token string) (bool, error) {
+func (m *Activities) isOurs(recorded []eventlog.Recorded, token string) (bool, error) {
 	data, err := m.Types.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {
 		return false, err
@@ -222,15 +228,15 @@ func (m *Models) isOurs(recorded []eventlog.Recorded, token string) (bool, error
 
 // Resolve looks in the log how far a call has come and says what it needs next. A call that was on
 // a wire that died is ended: nobody knows what became of it, and it is never sent again.
-func (m *Models) Resolve(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) Resolve(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.resolve(ctx, r)
-	return step, asActivityError(err)
+	return step, attempt.Error(err)
 }
 
-func (m *Models) resolve(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	switch c.State {
 	case call.Succeeded, call.Failed, call.Canceled, call.Unknown:
@@ -239,53 +245,53 @@ func (m *Models) resolve(ctx context.Context, r call.Run) (ModelStep, error) {
 		if c.Canceling {
 			return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Fact: call.CanceledV1{Model: r.Model}})
 		}
-		return ModelStep{Next: NextSend}, nil
+		return Step{Next: NextSend}, nil
 	case call.Dispatching:
 		return m.onTheWire(ctx, r, c)
 	case call.Running:
-		return ModelStep{Next: NextPoll, Stop: c.Canceling}, nil
+		return Step{Next: NextPoll, Stop: c.Canceling}, nil
 	case call.Answered:
-		return ModelStep{Next: NextHost}, nil
+		return Step{Next: NextHost}, nil
 	}
-	return ModelStep{}, fmt.Errorf("call %s is in state %q", r.Call, c.State)
+	return Step{}, fmt.Errorf("call %s is in state %q", r.Call, c.State)
 }
 
 // onTheWire waits for whoever sends the call, here or elsewhere, or gives the call up when that died.
-func (m *Models) onTheWire(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
+func (m *Activities) onTheWire(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if x, here := m.exchanges.find(r.Call); here {
 		return x.wait(ctx)
 	}
 	if c.Worker != m.Worker {
 		alive, err := m.Calls.Alive(ctx, c.Worker)
 		if err != nil || alive {
-			return ModelStep{Next: NextWait, After: waitElsewhere}, err
+			return Step{Next: NextWait, After: waitElsewhere}, err
 		}
 	}
 	// The exchange may have recorded its outcome since we looked.
 	if now, err := m.Calls.Load(ctx, r.Account, r.Call); err != nil || now.State != call.Dispatching {
-		return ModelStep{Next: NextWait}, err
+		return Step{Next: NextWait}, err
 	}
 	m.Log.Error("the outcome of a call is unknown: its process died on the wire", "call_id", r.Call, "worker", c.Worker)
 	return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request; it is not sent again"))
 }
 
-func (m *Models) unknown(ctx context.Context, r call.Run, f call.Failure) (ModelStep, error) {
+func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeOutcomeUnknown, Hold: call.KeepHold, Fact: call.OutcomeUnknownV1{Model: r.Model, Failure: f},
 	})
 }
 
 // end records the end of a call and starts the calls that waited for its place.
-func (m *Models) end(ctx context.Context, r call.Run, e call.Ending) (ModelStep, error) {
+func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, error) {
 	limits, err := m.Tiers.CallLimits(ctx, r.Account)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	e.Run, e.Limits, e.Actor = r, limits, m.Worker
 	done, err := m.Calls.End(ctx, e)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
-	m.Kicker.Kick(done.Intents)
+	m.Notify(done.Intents)
 	return stepDone, nil
 }

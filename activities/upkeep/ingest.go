@@ -1,4 +1,7 @@
-package activities
+// Package upkeep holds the activities that look after what is stored: verifying and scanning uploads, packing exports,
+// and retention of jobs, assets and blobs. They keep one promise: one thing that cannot be looked after keeps nothing
+// else from being looked after.
+package upkeep
 
 import (
 	"context"
@@ -7,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -36,7 +40,7 @@ type Ingest struct {
 
 // VerifyAsset reads the stored bytes of a new asset again, hashes them and records the result.
 func (i *Ingest) VerifyAsset(ctx context.Context, ref asset.IngestRef) error {
-	return asActivityError(i.verify(ctx, ref))
+	return attempt.Error(i.verify(ctx, ref))
 }
 
 func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) error {
@@ -58,7 +62,7 @@ func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) error {
 
 // ScanAsset looks into the content of a new asset and records the verdict.
 func (i *Ingest) ScanAsset(ctx context.Context, ref asset.IngestRef) error {
-	return asActivityError(i.scan(ctx, ref))
+	return attempt.Error(i.scan(ctx, ref))
 }
 
 func (i *Ingest) scan(ctx context.Context, ref asset.IngestRef) error {
@@ -83,5 +87,5 @@ func (i *Ingest) GiveUpScan(ctx context.Context, ref asset.IngestRef) error {
 	err := i.Records.RecordScan(ctx, ref.Account, ref.Asset, asset.Scan{
 		Verdict: asset.NotKnown, Reason: "the scan did not finish",
 	})
-	return asActivityError(err)
+	return attempt.Error(err)
 }

@@ -1,4 +1,4 @@
-package activities
+package modelcall
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-var _ call.Sender = (*Models)(nil)
+var _ call.Sender = (*Activities)(nil)
 
 // Ready implements call.Sender. The exchange is claimed before the call is recorded, so that its
 // workflow, however soon it begins, joins it.
-func (m *Models) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
+func (m *Activities) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
 	if !m.beating.Load() {
 		return nil, nil //nolint:nilnil // "not from here" is an answer
 	}
@@ -33,7 +33,7 @@ func (m *Models) Ready(ctx context.Context, r call.Run) (call.Departure, error) 
 
 // departure is a call of this process that is about to go on the wire.
 type departure struct {
-	m     *Models
+	m     *Activities
 	run   call.Run
 	x     *exchange
 	conv  call.Conversation
@@ -48,7 +48,7 @@ func (d *departure) Fact() call.DispatchingV1 {
 
 // Send implements call.Departure.
 func (d *departure) Send() {
-	d.m.exchanges.run(d.x, func(ctx context.Context) (ModelStep, error) {
+	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // its id is that of the request
 		step, err := d.m.converse(ctx, d.run, d.conv, d.sink)
 		failure := ""
@@ -68,9 +68,9 @@ func (d *departure) Abandon(uncertain bool) {
 		d.m.exchanges.drop(d.run.Call)
 		return
 	}
-	d.m.exchanges.run(d.x, func(ctx context.Context) (ModelStep, error) {
+	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		d.settled(ctx)
-		return d.m.insist(ctx, d.run, func() (ModelStep, error) { return d.recall(ctx) })
+		return d.m.insist(ctx, d.run, func() (Step, error) { return d.recall(ctx) })
 	})
 }
 
@@ -102,13 +102,13 @@ func (d *departure) settled(ctx context.Context) {
 
 // recall ends a call that is recorded as ours to send. Of any other the log is asked again by whoever runs it:
 // nothing is known of it here.
-func (d *departure) recall(ctx context.Context) (ModelStep, error) {
+func (d *departure) recall(ctx context.Context) (Step, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
 	switch {
 	case err != nil && !isNotFound(err):
-		return ModelStep{}, err
+		return Step{}, err
 	case err == nil && c.State == call.Dispatching && c.Token == d.token:
 		return d.m.unsent(ctx, d.run)
 	}
-	return ModelStep{Next: NextWait}, nil
+	return Step{Next: NextWait}, nil
 }

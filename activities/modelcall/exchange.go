@@ -1,4 +1,4 @@
-package activities
+package modelcall
 
 import (
 	"bytes"
@@ -25,8 +25,8 @@ type exchanges struct {
 
 	mu     sync.Mutex // guards all below
 	open   map[call.ID]*exchange
-	recent map[call.ID]ModelStep // what the last ones came to: workflows that begin behind them need not ask the log
-	order  []call.ID             // of recent, oldest first
+	recent map[call.ID]Step // what the last ones came to: workflows that begin behind them need not ask the log
+	order  []call.ID        // of recent, oldest first
 }
 
 // maxRecent bounds the outcomes that are remembered.
@@ -35,16 +35,16 @@ const maxRecent = 4096
 type exchange struct {
 	id   call.ID
 	done chan struct{} // closed behind step and err
-	step ModelStep
+	step Step
 	err  error
 }
 
 func newExchanges() *exchanges {
-	return &exchanges{open: map[call.ID]*exchange{}, recent: map[call.ID]ModelStep{}}
+	return &exchanges{open: map[call.ID]*exchange{}, recent: map[call.ID]Step{}}
 }
 
 // outcome returns what a recent exchange of this process came to.
-func (e *exchanges) outcome(id call.ID) (ModelStep, bool) {
+func (e *exchanges) outcome(id call.ID) (Step, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	step, ok := e.recent[id]
@@ -91,29 +91,29 @@ func (e *exchanges) drop(id call.ID) {
 	x := e.open[id]
 	delete(e.open, id)
 	e.mu.Unlock()
-	x.step = ModelStep{Next: NextWait}
+	x.step = Step{Next: NextWait}
 	close(x.done)
 }
 
 // run converses in the background; the exchange is found until its outcome is recorded.
-func (e *exchanges) run(x *exchange, converse func(context.Context) (ModelStep, error)) {
+func (e *exchanges) run(x *exchange, converse func(context.Context) (Step, error)) {
 	e.active.Go(func() {
 		x.step, x.err = converse(context.Background())
 		e.close(x)
 	})
 }
 
-func (x *exchange) wait(ctx context.Context) (ModelStep, error) {
+func (x *exchange) wait(ctx context.Context) (Step, error) {
 	select {
 	case <-x.done:
 		return x.step, x.err
 	case <-ctx.Done():
-		return ModelStep{}, ctx.Err()
+		return Step{}, ctx.Err()
 	}
 }
 
 // Drain waits until no conversation is on the wire, or ctx ends.
-func (m *Models) Drain(ctx context.Context) error {
+func (m *Activities) Drain(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {
 		m.exchanges.active.Wait()
@@ -128,7 +128,7 @@ func (m *Models) Drain(ctx context.Context) error {
 }
 
 // converse speaks to the provider and records what came of it. It is not interrupted.
-func (m *Models) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (ModelStep, error) {
+func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (Step, error) {
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
 	out, err := m.speak(ctx, conv, tee{sink, links})
@@ -140,7 +140,7 @@ func (m *Models) converse(ctx context.Context, r call.Run, conv call.Conversatio
 
 // speak sends a call. What its provider answers may be anything: a fault of ours in reading it ends this call, its
 // outcome unknown, and not the process with every other call on the wire.
-func (m *Models) speak(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
+func (m *Activities) speak(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = call.Exchange{}, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -150,15 +150,15 @@ func (m *Models) speak(ctx context.Context, conv call.Conversation, sink io.Writ
 }
 
 // concluding returns what records the end of an exchange, or where it stands.
-func (m *Models) concluding(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (ModelStep, error) {
+func (m *Activities) concluding(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	if err != nil {
-		return func() (ModelStep, error) { return m.unanswered(ctx, r, err) }
+		return func() (Step, error) { return m.unanswered(ctx, r, err) }
 	}
 	return m.outcome(ctx, r, out, sink, links)
 }
 
 // insist records an outcome against all odds: it is known only here, and worth money.
-func (m *Models) insist(ctx context.Context, r call.Run, record func() (ModelStep, error)) (ModelStep, error) {
+func (m *Activities) insist(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
 	const first, last = 100 * time.Millisecond, 5 * time.Second
 	for delay := first; ; delay = min(2*delay, last) {
 		step, err := record()
@@ -177,7 +177,7 @@ func (m *Models) insist(ctx context.Context, r call.Run, record func() (ModelSte
 }
 
 // unanswered ends a call whose dispatch gave no answer at all.
-func (m *Models) unanswered(ctx context.Context, r call.Run, cause error) (ModelStep, error) {
+func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (Step, error) {
 	m.Log.Warn("a provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
 	if errors.Is(cause, call.ErrNotSent) {
 		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Fact: call.FailedV1{
@@ -192,17 +192,17 @@ func (m *Models) unanswered(ctx context.Context, r call.Run, cause error) (Model
 }
 
 // outcome returns what records an exchange. The sink is committed once.
-func (m *Models) outcome(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (ModelStep, error) {
+func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	switch out.Phase {
 	case call.PhaseAnswered:
 		return m.answered(ctx, r, out, sink, links)
 	case call.PhaseAccepted:
-		return func() (ModelStep, error) { return m.accepted(ctx, r, out) }
+		return func() (Step, error) { return m.accepted(ctx, r, out) }
 	case call.PhaseFailed:
 		if out.Unknown {
-			return func() (ModelStep, error) { return m.unknown(ctx, r, *out.Failure) }
+			return func() (Step, error) { return m.unknown(ctx, r, *out.Failure) }
 		}
-		return func() (ModelStep, error) {
+		return func() (Step, error) {
 			return m.end(ctx, r, call.Ending{
 				Type: call.TypeFailed, ReleaseKey: out.Unsent, Charged: out.Price,
 				Fact: call.FailedV1{Model: r.Model, Failure: *out.Failure, Charged: out.Price, Unsent: out.Unsent},
@@ -210,17 +210,17 @@ func (m *Models) outcome(ctx context.Context, r call.Run, out call.Exchange, sin
 		}
 	case call.PhasePending:
 	}
-	return func() (ModelStep, error) { return ModelStep{Next: NextPoll, After: out.PollAfter}, nil }
+	return func() (Step, error) { return Step{Next: NextPoll, After: out.PollAfter}, nil }
 }
 
-func (m *Models) accepted(ctx context.Context, r call.Run, out call.Exchange) (ModelStep, error) {
+func (m *Activities) accepted(ctx context.Context, r call.Run, out call.Exchange) (Step, error) {
 	err := m.append(ctx, r, eventlog.Event{
 		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped, Price: out.Price},
 	})
-	return ModelStep{Next: NextPoll, After: out.PollAfter}, err
+	return Step{Next: NextPoll, After: out.PollAfter}, err
 }
 
-func (m *Models) append(ctx context.Context, r call.Run, e eventlog.Event) error {
+func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) error {
 	_, err := m.Events.Append(ctx, eventlog.Append{
 		Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{e}, Meta: eventlog.Meta{Actor: m.Worker},
@@ -229,11 +229,11 @@ func (m *Models) append(ctx context.Context, r call.Run, e eventlog.Event) error
 }
 
 // answered stores an answer and records it; with nothing to copy, that is the end of the call.
-func (m *Models) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (ModelStep, error) {
+func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	stored, failed := sink.Commit(ctx)
 	if failed != nil { // the bytes are gone with the sink
 		m.Log.Error("an answer could not be stored", "call_id", r.Call, "error", failed)
-		return func() (ModelStep, error) {
+		return func() (Step, error) {
 			return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))
 		}
 	}
@@ -244,9 +244,9 @@ func (m *Models) answered(ctx context.Context, r call.Run, out call.Exchange, si
 		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked, Dropped: out.Dropped},
 	}
 	if out.Host {
-		return func() (ModelStep, error) { return ModelStep{Next: NextHost}, m.append(ctx, r, fact) }
+		return func() (Step, error) { return Step{Next: NextHost}, m.append(ctx, r, fact) }
 	}
-	return func() (ModelStep, error) {
+	return func() (Step, error) {
 		return m.end(ctx, r, call.Ending{
 			Before: []eventlog.Event{fact}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
 			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},

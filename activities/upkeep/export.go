@@ -1,4 +1,4 @@
-package activities
+package upkeep
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -31,9 +32,9 @@ type Exports struct {
 	Records ExportRecords
 	Chooser export.Chooser
 	Blobs   blob.Store
-	Bus     FrameBus
-	Kicker  Kicker
-	Keep    time.Duration // how long an archive lives
+	Bus     stream.Publisher
+	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
+	Keep    time.Duration         // how long an archive lives
 	Log     *slog.Logger
 }
 
@@ -42,7 +43,7 @@ type Exports struct {
 func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go heartbeat(ctx)
+	go attempt.Heartbeat(ctx)
 	state, open, err := x.Records.Begin(ctx, ref)
 	if err == nil && open {
 		err = x.pack(ctx, ref, state)
@@ -51,13 +52,13 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 		x.Log.Info("an export failed", "export", ref.Export, "account", ref.Account, "error", err)
 		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: fault.CodeOf(err), Message: publicly(err), Files: state.Files})
 	}
-	return asActivityError(err)
+	return attempt.Error(err)
 }
 
 // GiveUpExport ends an export that could not be packed although it was tried for as long as it may be.
 func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
 	err := x.Records.Fail(ctx, ref, export.FailedV1{Code: "internal_error", Message: "The files could not be packed."})
-	return asActivityError(err)
+	return attempt.Error(err)
 }
 
 // refused reports an error that another attempt will meet as well, a full disk among them, and that its owner may be told.
@@ -126,7 +127,7 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 	if err != nil {
 		return err
 	}
-	x.Kicker.Kick(intents)
+	x.Notify(intents)
 	return nil
 }
 

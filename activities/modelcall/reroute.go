@@ -1,4 +1,4 @@
-package activities
+package modelcall
 
 import (
 	"context"
@@ -28,12 +28,12 @@ func untouched(out call.Exchange, err error) string {
 // reroute sends a call that its server certainly did not take to the alternate that takes over, once.
 // The fact call.rerouted precedes the wire. When that server does nothing either, or the caller gave
 // up meanwhile, the call ends as the first server had it.
-func (m *Models) reroute(ctx context.Context, r call.Run, cause string, conclude func() (ModelStep, error)) (ModelStep, error) {
+func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conclude func() (Step, error)) (Step, error) {
 	var goOn bool
-	step, err := m.insist(ctx, r, func() (ModelStep, error) {
+	step, err := m.insist(ctx, r, func() (Step, error) {
 		var err error
 		goOn, err = m.rerouted(ctx, r, cause)
-		return ModelStep{}, err
+		return Step{}, err
 	})
 	if err != nil {
 		return step, err
@@ -58,7 +58,7 @@ func (m *Models) reroute(ctx context.Context, r call.Run, cause string, conclude
 }
 
 // rerouted records that another server takes over, unless the caller gave up.
-func (m *Models) rerouted(ctx context.Context, r call.Run, cause string) (bool, error) {
+func (m *Activities) rerouted(ctx context.Context, r call.Run, cause string) (bool, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil || c.State != call.Dispatching || c.Canceling {
 		return false, err

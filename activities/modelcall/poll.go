@@ -1,4 +1,4 @@
-package activities
+package modelcall
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -19,15 +20,15 @@ const pollAgain = 2 * time.Second
 
 // Poll asks the provider once for the result of a call that has a handle, and records it when it is
 // there. A poll that fails is made again; a generation that outlasts its model's bound is given up.
-func (m *Models) Poll(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) Poll(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.poll(ctx, r)
-	return step, asActivityError(err)
+	return step, attempt.Error(err)
 }
 
-func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	if c.State != call.Running {
 		return m.resolve(ctx, r)
@@ -36,7 +37,7 @@ func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
 	step, err := m.ask(ctx, r, c)
 	if err != nil {
 		m.Log.Warn("a poll failed", "call_id", r.Call, "model", r.Model, "error", err)
-		step = ModelStep{Next: NextPoll, After: pollAgain}
+		step = Step{Next: NextPoll, After: pollAgain}
 	}
 	if step.Next == NextPoll && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
 		return m.unknown(ctx, r, call.Failure{
@@ -51,24 +52,24 @@ func (m *Models) poll(ctx context.Context, r call.Run) (ModelStep, error) {
 }
 
 // ask makes one poll and records what it gave.
-func (m *Models) ask(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
+func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if c.Handle == "" {
-		return ModelStep{}, errNoHandle
+		return Step{}, errNoHandle
 	}
 	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	sink, err := m.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		closeConversation(conv, nil)
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
 	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	out.Served = c.Served
 	return m.outcome(ctx, r, out, sink, links)()
@@ -76,20 +77,20 @@ func (m *Models) ask(ctx context.Context, r call.Run, c call.Call) (ModelStep, e
 
 // Stop asks the provider to cancel a generation. A result that was ready all the same is kept and
 // charged; a provider that cannot cancel is polled on.
-func (m *Models) Stop(ctx context.Context, r call.Run) (ModelStep, error) {
-	attempt := activity.GetInfo(ctx).Attempt
-	step, err := m.stop(ctx, r, attempt < stopTries)
-	return step, asActivityError(err)
+func (m *Activities) Stop(ctx context.Context, r call.Run) (Step, error) {
+	n := activity.GetInfo(ctx).Attempt
+	step, err := m.stop(ctx, r, n < stopTries)
+	return step, attempt.Error(err)
 }
 
 // stopTries is how often a provider is asked to cancel that fails to answer; then its generation is
 // polled on, and charged when it finishes.
 const stopTries = 5
 
-func (m *Models) stop(ctx context.Context, r call.Run, again bool) (ModelStep, error) {
+func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	if c.State != call.Running {
 		return m.resolve(ctx, r)
@@ -98,12 +99,12 @@ func (m *Models) stop(ctx context.Context, r call.Run, again bool) (ModelStep, e
 	err = m.Provider.Cancel(ctx, call.Conversation{Call: r.Call, Model: r.Model, Handle: c.Handle, Catalog: r.Catalog, Route: r.Route})
 	switch {
 	case errors.Is(err, call.ErrNoCancel):
-		return ModelStep{Next: NextPoll}, nil
+		return Step{Next: NextPoll}, nil
 	case err != nil && again:
-		return ModelStep{}, fault.Wrap(err, fault.Unavailable, "", "the provider does not cancel call %s yet", r.Call)
+		return Step{}, fault.Wrap(err, fault.Unavailable, "", "the provider does not cancel call %s yet", r.Call)
 	case err != nil:
 		m.Log.Warn("a provider did not cancel", "call_id", r.Call, "model", r.Model, "error", err)
-		return ModelStep{Next: NextPoll}, nil
+		return Step{Next: NextPoll}, nil
 	}
 	step, err := m.lastLook(ctx, r, c)
 	if err != nil || step.Next != NextPoll {
@@ -114,62 +115,62 @@ func (m *Models) stop(ctx context.Context, r call.Run, again bool) (ModelStep, e
 
 // lastLook asks once more after a cancellation: a result that came first is kept. What fails now
 // fails because it was canceled.
-func (m *Models) lastLook(ctx context.Context, r call.Run, c call.Call) (ModelStep, error) {
+func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	sink, err := m.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		closeConversation(conv, nil)
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
 	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
 	if err != nil || out.Phase != call.PhaseAnswered {
-		return ModelStep{Next: NextPoll}, nil //nolint:nilerr // the provider confirmed the cancellation: there is nothing to collect
+		return Step{Next: NextPoll}, nil //nolint:nilerr // the provider confirmed the cancellation: there is nothing to collect
 	}
 	out.Served = c.Served
 	return m.answered(ctx, r, out, sink, links)()
 }
 
 // Host copies the assets that the model's rules name and ends the call. Each copy is best effort.
-func (m *Models) Host(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) Host(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.host(ctx, r)
-	return step, asActivityError(err)
+	return step, attempt.Error(err)
 }
 
-func (m *Models) host(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) host(ctx context.Context, r call.Run) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil {
-		return ModelStep{}, err
+		return Step{}, err
 	}
 	if c.State != call.Answered {
 		return m.resolve(ctx, r)
 	}
 	hosted, err := m.Hosts.Host(ctx, c)
 	if err != nil {
-		return ModelStep{}, fmt.Errorf("copy the assets of call %s: %w", r.Call, err)
+		return Step{}, fmt.Errorf("copy the assets of call %s: %w", r.Call, err)
 	}
 	fact := eventlog.Event{ID: call.FactID(r.Call, 0, call.TypeHosted), Type: call.TypeHosted, Data: hosted}
 	return m.succeed(ctx, r, c, hosted.Answer, []eventlog.Event{fact}, hosted.Failed == 0 && (len(hosted.Assets) > 0 || !c.Linked))
 }
 
 // Deliver ends an answered call without copying anything, when copying failed altogether.
-func (m *Models) Deliver(ctx context.Context, r call.Run) (ModelStep, error) {
+func (m *Activities) Deliver(ctx context.Context, r call.Run) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err == nil && c.State != call.Answered {
 		return m.Resolve(ctx, r)
 	}
 	if err != nil {
-		return ModelStep{}, asActivityError(err)
+		return Step{}, attempt.Error(err)
 	}
 	step, err := m.succeed(ctx, r, c, *c.Answer, nil, !c.Linked)
-	return step, asActivityError(err)
+	return step, attempt.Error(err)
 }
 
-func (m *Models) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (ModelStep, error) {
+func (m *Activities) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Before: before, Type: call.TypeSucceeded, Charged: c.Price, Keep: []call.Body{answer},
 		Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price, Served: c.Served},
