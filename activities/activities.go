@@ -11,6 +11,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -44,7 +45,7 @@ type Deps struct {
 	Partners  *Partners // nil: classes of partner models cannot run
 	Limits    graph.Limits
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
-	Values    *Values
+	Values    *nodevalue.Store
 	Cache     *nodecache.Cache // results of earlier jobs; nil = every node runs
 	Bus       stream.Publisher
 	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now

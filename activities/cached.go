@@ -3,21 +3,15 @@ package activities
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
-
-// cachedPrefix stands before the references of values that outlive their job: the cache forgets them.
-const cachedPrefix = "cached:"
 
 // identify gives the units of a plan their keys in the cache, and finds out what is to run anew.
 func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed *graph.Graph, origin *job.Origin) {
@@ -121,10 +115,8 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 			return nil, err
 		}
 		for i, ref := range refs {
-			if !strings.HasPrefix(ref, inlinePrefix) {
-				refs[i] = cachedPrefix + ref
-			}
-			e.Bytes += c.g.Values.size(ctx, ref)
+			refs[i] = nodevalue.Cached(ref)
+			e.Bytes += c.g.Values.Size(ctx, ref)
 		}
 		e.Values = refs
 	}
@@ -142,46 +134,4 @@ func (c *chain) keepEntries(ctx context.Context) {
 		c.g.Log.Warn("results of nodes are not kept for later jobs", "job_id", c.params.Job, "error", err)
 	}
 	c.entries = nil
-}
-
-// Has reports whether all these values can be read.
-func (v *Values) Has(ctx context.Context, refs []string) bool {
-	for _, name := range refs {
-		if strings.HasPrefix(name, inlinePrefix) {
-			continue
-		}
-		ref, err := blob.ParseRef(strings.TrimPrefix(name, cachedPrefix))
-		if err != nil {
-			return false
-		}
-		if _, err := v.store.Stat(ctx, ref); err != nil {
-			return false
-		}
-	}
-	return len(refs) > 0
-}
-
-// size is how many bytes a stored value takes, 0 for an inline one.
-func (v *Values) size(ctx context.Context, name string) int64 {
-	ref, err := blob.ParseRef(name)
-	if err != nil {
-		return 0
-	}
-	size, err := v.store.Stat(ctx, ref)
-	if err != nil {
-		return 0
-	}
-	return size
-}
-
-// ForgetCached deletes values of the cache that no entry refers to any more.
-func (v *Values) ForgetCached(ctx context.Context, refs []string) error {
-	bare := make([]string, len(refs))
-	for i, ref := range refs {
-		bare[i] = strings.TrimPrefix(ref, cachedPrefix)
-	}
-	if err := v.Forget(ctx, bare); err != nil && !fault.Is(err, fault.NotFound) {
-		return fmt.Errorf("values that the node cache gave up: %w", err)
-	}
-	return nil
 }

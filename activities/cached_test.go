@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -56,7 +57,7 @@ func TestAnEntryWhoseValueIsGoneSparesNothing(t *testing.T) {
 	show.Name, show.OutputNode, show.Uncached, show.Cost = "Show", true, true, dear
 	prompt := `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Show","inputs":{"in":["1",0]}}}`
 	cache := &nodecache.Cache{Store: &shelf{entries: map[nodecache.Key]nodecache.Entry{}}}
-	job := func(values *activities.Values) *bench {
+	job := func(values *nodevalue.Store) *bench {
 		b := newBench(t, prompt, []string{"2"}, source, show)
 		b.activities.Cache = cache
 		if values != nil {

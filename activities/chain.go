@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -115,7 +116,7 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
 	}
 	inputs, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == CodeValueMissing {
+	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return false, nil // the workflow runs the producer again
 	}
 	if err == nil && !ready && c.grown > 0 { // it may wait for an expansion, in another batch
@@ -299,7 +300,7 @@ func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, err
 	values := make([]node.Value, len(refs))
 	for i, ref := range refs {
 		value, err := c.g.Values.Get(ctx, ref)
-		if fault.CodeOf(err) == CodeValueMissing {
+		if fault.CodeOf(err) == nodevalue.CodeMissing {
 			c.result.Lost = append(c.result.Lost, unit)
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -224,7 +225,7 @@ func pixelsOf(value node.Value) int64 {
 // handed reads a value that was handed to an expansion. Where that is gone the run is planned anew.
 func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
 	value, err := c.g.Values.Get(ctx, ref)
-	if fault.CodeOf(err) == CodeValueMissing {
+	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return nil, false, planChanged(otherVersion)
 	}
 	if err != nil {
@@ -241,7 +242,7 @@ func (c *chain) settleGrown(ctx context.Context, unit int, pn *graph.PlanNode, g
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
 	}
 	values, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == CodeValueMissing {
+	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return false, nil
 	}
 	if err == nil && !ready && c.grown > 0 {

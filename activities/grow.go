@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -77,7 +78,7 @@ func (g *Graph) grow(ctx context.Context, base *planned, p RunParams) (*planned,
 
 func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job.RunRef) (*planned, error) {
 	raw, err := g.Values.Doc(ctx, grown.Ref)
-	if fault.CodeOf(err) == CodeValueMissing {
+	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return nil, planChanged(otherVersion)
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/attempt"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -61,7 +62,7 @@ func newBenchOf(t *testing.T, submitted job.Source, targets []string, classes ..
 	b := &bench{stops: stops, log: log, ref: job.RunRef{Job: job.NewID(), Account: "a", Run: 1}}
 	b.activities = activities.NewGraph(activities.Deps{
 		Events: log, Types: types, Sources: job.Sources{Events: log, Registry: types, Blobs: blobs},
-		Assets: noAssets{}, Classes: registry, Values: activities.NewValues(blobs, 1<<20, 1<<20), Bus: noBus{}, Stops: stops,
+		Assets: noAssets{}, Classes: registry, Values: nodevalue.New(blobs, 1<<20, 1<<20), Bus: noBus{}, Stops: stops,
 		Files:  func(job.RunRef, string) activities.NodeFiles { return noFiles{} },
 		Worker: "w", Log: slog.New(slog.DiscardHandler),
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -193,7 +194,7 @@ func TestJobsWithExpansionsShowTheSameWithAndWithoutACache(t *testing.T) {
 	for seed := range uint64(8) {
 		r, counts := rand.New(rand.NewPCG(seed, 5)), &ran{byClass: map[string]int{}}
 		cache := &nodecache.Cache{Store: &shelf{entries: map[nodecache.Key]nodecache.Entry{}}}
-		var values *activities.Values
+		var values *nodevalue.Store
 		for range 8 {
 			prompt, outputs := mazePrompt(r)
 			plain := newBench(t, prompt, outputs, counts.maze()...)

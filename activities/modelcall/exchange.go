@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -23,10 +25,10 @@ import (
 type exchanges struct {
 	active sync.WaitGroup
 
-	mu     sync.Mutex // guards all below
-	open   map[call.ID]*exchange
-	recent map[call.ID]Step // what the last ones came to: workflows that begin behind them need not ask the log
-	order  []call.ID        // of recent, oldest first
+	recent *lru.Cache[call.ID, Step] // what the last ones came to: workflows that begin behind them need not ask the log
+
+	mu   sync.Mutex // guards open
+	open map[call.ID]*exchange
 }
 
 // maxRecent bounds the outcomes that are remembered.
@@ -40,28 +42,23 @@ type exchange struct {
 }
 
 func newExchanges() *exchanges {
-	return &exchanges{open: map[call.ID]*exchange{}, recent: map[call.ID]Step{}}
+	recent, err := lru.New[call.ID, Step](maxRecent)
+	if err != nil {
+		panic(err) // the bound is a constant
+	}
+	return &exchanges{open: map[call.ID]*exchange{}, recent: recent}
 }
 
 // outcome returns what a recent exchange of this process came to.
-func (e *exchanges) outcome(id call.ID) (Step, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	step, ok := e.recent[id]
-	return step, ok
-}
+func (e *exchanges) outcome(id call.ID) (Step, bool) { return e.recent.Get(id) }
 
 // close forgets an exchange whose outcome is recorded, and remembers the outcome for a while.
 func (e *exchanges) close(x *exchange) {
+	if x.err == nil {
+		e.recent.Add(x.id, x.step)
+	}
 	e.mu.Lock()
 	delete(e.open, x.id)
-	if x.err == nil {
-		if len(e.order) == maxRecent {
-			delete(e.recent, e.order[0])
-			e.order = e.order[1:]
-		}
-		e.recent[x.id], e.order = x.step, append(e.order, x.id)
-	}
 	e.mu.Unlock()
 	close(x.done)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
@@ -212,7 +213,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: activities.NewValues(in.values, valueMemory, maxValue),
+		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Kick, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})

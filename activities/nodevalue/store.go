@@ -1,17 +1,21 @@
-package activities
+// Package nodevalue stores what flows from one node to another between activities: images, masks, sounds, texts and
+// numbers. A value is content-addressed and belongs to one job; the most recent ones stay in memory. It does not promise
+// to keep them: a value that is gone is said to be, and its producer runs again.
+package nodevalue
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/zeebo/blake3"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -20,8 +24,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// CodeValueMissing marks a stored value that is gone; its producer must run again.
-const CodeValueMissing = "value_missing"
+// CodeMissing marks a stored value that is gone; its producer must run again.
+const CodeMissing = "value_missing"
 
 const (
 	inlinePrefix = "data:"
@@ -29,29 +33,33 @@ const (
 	inlineMax = 256
 )
 
-// Values keeps what flows between nodes of different activities: content-addressed
+// Store keeps what flows between nodes of different activities: content-addressed
 // blobs, with the most recent ones in memory.
-type Values struct {
-	store    blob.Store
+type Store struct {
+	blobs    blob.Store
 	maxBytes int64 // of one decoded value
 
-	mu     sync.Mutex
-	recent *list.List // of entry, most recent first
-	byRef  map[string]*list.Element
-	held   int64
+	mu     sync.Mutex                    // guards both below
+	recent *simplelru.LRU[string, entry] // bounded by bytes
+	used   int64
 	budget int64
 }
 
 type entry struct {
-	ref   string
 	value node.Value
 	size  int64
 }
 
-// NewValues keeps values in store and up to budget bytes of them in memory. A value
+// New keeps values in blobs and up to budget bytes of them in memory. A value
 // larger than maxBytes is refused when read.
-func NewValues(store blob.Store, budget, maxBytes int64) *Values {
-	return &Values{store: store, maxBytes: maxBytes, budget: budget, recent: list.New(), byRef: map[string]*list.Element{}}
+func New(blobs blob.Store, budget, maxBytes int64) *Store {
+	s := &Store{blobs: blobs, maxBytes: maxBytes, budget: budget}
+	recent, err := simplelru.NewLRU(math.MaxInt, func(_ string, e entry) { s.used -= e.size })
+	if err != nil {
+		panic(err) // the bound is a constant
+	}
+	s.recent = recent
+	return s
 }
 
 // ownerBytes stand before each stored value and tell its job: equal values of two jobs are two blobs,
@@ -64,11 +72,11 @@ func ownerOf(id job.ID) []byte {
 }
 
 // Put stores a value of a job and returns its reference: inline for small scalars, otherwise a blob.
-func (v *Values) Put(ctx context.Context, owner job.ID, value node.Value) (string, error) {
+func (s *Store) Put(ctx context.Context, owner job.ID, value node.Value) (string, error) {
 	if ref, ok := inline(value); ok {
 		return ref, nil
 	}
-	w, err := v.store.Create(ctx, blob.Relaxed)
+	w, err := s.blobs.Create(ctx, blob.Relaxed)
 	if err != nil {
 		return "", fmt.Errorf("store a value: %w", err)
 	}
@@ -83,7 +91,7 @@ func (v *Values) Put(ctx context.Context, owner job.ID, value node.Value) (strin
 	if err != nil {
 		return "", fmt.Errorf("store a value: %w", err)
 	}
-	v.remember(entry{stored.Ref.String(), value, stored.Size})
+	s.remember(stored.Ref.String(), value, stored.Size)
 	return stored.Ref.String(), nil
 }
 
@@ -104,8 +112,8 @@ func inline(value node.Value) (string, bool) {
 	return inlinePrefix + string(raw), true
 }
 
-// Get returns the value of a reference. One that is gone is NotFound with CodeValueMissing.
-func (v *Values) Get(ctx context.Context, ref string) (node.Value, error) {
+// Get returns the value of a reference. One that is gone is NotFound with CodeMissing.
+func (s *Store) Get(ctx context.Context, ref string) (node.Value, error) {
 	ref = strings.TrimPrefix(ref, cachedPrefix)
 	if raw, ok := strings.CutPrefix(ref, inlinePrefix); ok {
 		var b []byte
@@ -114,20 +122,20 @@ func (v *Values) Get(ctx context.Context, ref string) (node.Value, error) {
 		}
 		return node.DecodeValue(bytes.NewReader(b), inlineMax)
 	}
-	if value, ok := v.recall(ref); ok {
+	if value, ok := s.recall(ref); ok {
 		return value, nil
 	}
-	return v.load(ctx, ref)
+	return s.load(ctx, ref)
 }
 
-func (v *Values) load(ctx context.Context, name string) (node.Value, error) {
+func (s *Store) load(ctx context.Context, name string) (node.Value, error) {
 	ref, err := blob.ParseRef(name)
 	if err != nil {
 		return nil, fmt.Errorf("value reference: %w", err)
 	}
-	r, err := v.store.Open(ctx, ref)
+	r, err := s.blobs.Open(ctx, ref)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the value %s is gone", name)
+		return nil, fault.Wrap(err, fault.NotFound, CodeMissing, "the value %s is gone", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read value %s: %w", name, err)
@@ -135,18 +143,18 @@ func (v *Values) load(ctx context.Context, name string) (node.Value, error) {
 	defer r.Close()
 	var value node.Value
 	if _, err = io.CopyN(io.Discard, r, ownerBytes); err == nil {
-		value, err = node.DecodeValue(r, v.maxBytes)
+		value, err = node.DecodeValue(r, s.maxBytes)
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the value %s is damaged", name)
+		return nil, fault.Wrap(err, fault.NotFound, CodeMissing, "the value %s is damaged", name)
 	}
-	v.remember(entry{name, value, r.Size()})
+	s.remember(name, value, r.Size())
 	return value, nil
 }
 
 // PutDoc stores bytes of a job beside its values.
-func (v *Values) PutDoc(ctx context.Context, owner job.ID, doc []byte) (string, error) {
-	w, err := v.store.Create(ctx, blob.Relaxed)
+func (s *Store) PutDoc(ctx context.Context, owner job.ID, doc []byte) (string, error) {
+	w, err := s.blobs.Create(ctx, blob.Relaxed)
 	if err != nil {
 		return "", fmt.Errorf("store a document: %w", err)
 	}
@@ -161,30 +169,30 @@ func (v *Values) PutDoc(ctx context.Context, owner job.ID, doc []byte) (string, 
 	return stored.Ref.String(), nil
 }
 
-// Doc returns what PutDoc stored. What is gone is NotFound with CodeValueMissing.
-func (v *Values) Doc(ctx context.Context, name string) ([]byte, error) {
+// Doc returns what PutDoc stored. What is gone is NotFound with CodeMissing.
+func (s *Store) Doc(ctx context.Context, name string) ([]byte, error) {
 	ref, err := blob.ParseRef(name)
 	if err != nil {
 		return nil, fmt.Errorf("document reference: %w", err)
 	}
-	r, err := v.store.Open(ctx, ref)
+	r, err := s.blobs.Open(ctx, ref)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Wrap(err, fault.NotFound, CodeValueMissing, "the document %s is gone", name)
+		return nil, fault.Wrap(err, fault.NotFound, CodeMissing, "the document %s is gone", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read document %s: %w", name, err)
 	}
 	defer r.Close()
-	raw, err := io.ReadAll(io.LimitReader(r, v.maxBytes))
+	raw, err := io.ReadAll(io.LimitReader(r, s.maxBytes))
 	if err != nil || len(raw) < ownerBytes {
-		return nil, fault.New(fault.NotFound, CodeValueMissing, "the document %s is damaged", name)
+		return nil, fault.New(fault.NotFound, CodeMissing, "the document %s is damaged", name)
 	}
 	return raw[ownerBytes:], nil
 }
 
 // Forget deletes values that no node of their job will read again, as far as they are blobs. A value that is among
 // refs also as one of the cache stays: what a node gave may be handed on, and is then stored as the same blob.
-func (v *Values) Forget(ctx context.Context, refs []string) error {
+func (s *Store) Forget(ctx context.Context, refs []string) error {
 	kept := map[string]bool{}
 	for _, name := range refs {
 		if bare, ok := strings.CutPrefix(name, cachedPrefix); ok {
@@ -196,49 +204,40 @@ func (v *Values) Forget(ctx context.Context, refs []string) error {
 		if err != nil || kept[name] {
 			continue // inline, or of the cache
 		}
-		v.drop(name)
-		if _, err := v.store.Remove(ctx, ref, time.Now().Add(time.Minute)); err != nil {
+		s.drop(name)
+		if _, err := s.blobs.Remove(ctx, ref, time.Now().Add(time.Minute)); err != nil {
 			return fmt.Errorf("delete value %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (v *Values) recall(ref string) (node.Value, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	e, ok := v.byRef[ref]
-	if !ok {
-		return nil, false
-	}
-	v.recent.MoveToFront(e)
-	return e.Value.(entry).value, true
+// recall returns a value that is still in memory.
+func (s *Store) recall(ref string) (node.Value, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.recent.Get(ref)
+	return e.value, ok
 }
 
-func (v *Values) remember(e entry) {
-	if e.size > v.budget/2 {
+// remember keeps a value in memory, in place of those that were used least recently.
+func (s *Store) remember(ref string, value node.Value, size int64) {
+	if size > s.budget/2 {
 		return
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if _, ok := v.byRef[e.ref]; ok {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.recent.Contains(ref) {
 		return
 	}
-	v.byRef[e.ref] = v.recent.PushFront(e)
-	for v.held += e.size; v.held > v.budget; {
-		oldest := v.recent.Back()
-		v.recent.Remove(oldest)
-		delete(v.byRef, oldest.Value.(entry).ref)
-		v.held -= oldest.Value.(entry).size
+	s.recent.Add(ref, entry{value, size})
+	for s.used += size; s.used > s.budget; {
+		s.recent.RemoveOldest()
 	}
 }
 
-func (v *Values) drop(ref string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if e, ok := v.byRef[ref]; ok {
-		v.recent.Remove(e)
-		delete(v.byRef, ref)
-		v.held -= e.Value.(entry).size
-	}
+func (s *Store) drop(ref string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recent.Remove(ref)
 }

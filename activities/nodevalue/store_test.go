@@ -1,4 +1,4 @@
-package activities_test
+package nodevalue_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
@@ -18,7 +18,7 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 	for name, budget := range map[string]int64{"from memory": 1 << 20, "from the store": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			values, text := activities.NewValues(mem.New(), budget, 1<<20), strings.Repeat("long enough for a blob ", 50)
+			values, text := nodevalue.New(mem.New(), budget, 1<<20), strings.Repeat("long enough for a blob ", 50)
 			ended, err := values.Put(t.Context(), job.NewID(), text)
 			require.NoError(t, err)
 			goesOn, err := values.Put(t.Context(), job.NewID(), text)
@@ -28,7 +28,7 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, text, got)
 			_, err = values.Get(t.Context(), ended)
-			require.Equal(t, activities.CodeValueMissing, fault.CodeOf(err))
+			require.Equal(t, nodevalue.CodeMissing, fault.CodeOf(err))
 		})
 	}
 }
@@ -36,7 +36,7 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 // What a node gave is kept for later jobs and may be handed on within its own, where it is the same blob.
 func TestWhatTheCacheKeepsStaysWhenItsJobEnds(t *testing.T) {
 	t.Parallel()
-	values, owner, text := activities.NewValues(mem.New(), 0, 1<<20), job.NewID(), strings.Repeat("long enough for a blob ", 50)
+	values, owner, text := nodevalue.New(mem.New(), 0, 1<<20), job.NewID(), strings.Repeat("long enough for a blob ", 50)
 	kept, err := values.Put(t.Context(), owner, text)
 	require.NoError(t, err)
 	other, err := values.Put(t.Context(), owner, text+"!")
