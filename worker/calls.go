@@ -42,43 +42,37 @@ type CallSweeper struct {
 	Client client.Client
 	Calls  CallRecords
 	Tiers  call.Tiers
-	Kick   func([]outbox.Intent)
+	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 	Every  time.Duration // default 15 s
 	Age    time.Duration // of a call in flight before it is looked at; default 30 s
+
+	reviver *Reviver[call.Run, call.ID]
 }
 
 // Run sweeps until ctx ends. Several sweepers may run at once.
 func (s *CallSweeper) Run(ctx context.Context) error {
-	s.Age = orElse(s.Age, 30*time.Second)
-	return everySo(ctx, orElse(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
+	return repeat(ctx, orElse(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
 }
 
 // Sweep does one round.
 func (s *CallSweeper) Sweep(ctx context.Context) error {
+	if s.reviver == nil {
+		s.reviver = s.newReviver()
+	}
 	_, timedOut := s.Calls.TimeOut(ctx, sweepLimit)
-	return errors.Join(s.revive(ctx), s.stopStray(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
+	return errors.Join(s.reviver.Sweep(ctx), s.stopStray(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
 }
 
-// revive looks at all calls in flight.
-func (s *CallSweeper) revive(ctx context.Context) error {
-	return walk(ctx, func(after call.ID) ([]call.Run, error) {
-		return s.Calls.HeldAfter(ctx, after, s.Age, sweepLimit)
-	}, func(r call.Run) call.ID { return r.Call }, func(r call.Run) error { return s.check(ctx, r) })
-}
-
-func (s *CallSweeper) check(ctx context.Context, r call.Run) error {
-	at, err := StandingOf(ctx, s.Client, r.Call.WorkflowID(r.Run))
-	if err != nil || at.GoesOn() {
-		return err
+func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
+	return &Reviver[call.Run, call.ID]{
+		Client: s.Client, What: "calls", Age: orElse(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
+		List: s.Calls.HeldAfter,
+		Name: func(r call.Run) (call.ID, string) { return r.Call, r.Call.WorkflowID(r.Run) },
+		Revive: func(ctx context.Context, r call.Run, _ WorkflowState) ([]outbox.Intent, error) {
+			return s.Calls.Restart(ctx, r, "sweeper", "its workflow is gone")
+		},
 	}
-	intents, err := s.Calls.Restart(ctx, r, "sweeper", "its workflow is gone")
-	if err != nil || len(intents) == 0 {
-		return err
-	}
-	s.Log.Warn("running a call again whose workflow is gone", "call_id", r.Call, "run", r.Run+1)
-	s.Kick(intents)
-	return nil
 }
 
 // stopStray asks calls to stop whose nodes nobody waits for any more: their job was ended from outside,
@@ -96,7 +90,7 @@ func (s *CallSweeper) stopStray(ctx context.Context) error {
 			continue
 		}
 		s.Log.Info("stopping a call whose job has ended", "call_id", r.Call, "job_id", r.For.Job)
-		s.Kick(done.Intents)
+		s.Notify(done.Intents)
 	}
 	return errors.Join(failed...)
 }
@@ -117,7 +111,7 @@ func (s *CallSweeper) admit(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.Kick(intents)
+			s.Notify(intents)
 		}
 		if len(accounts) < sweepLimit {
 			return nil

@@ -85,7 +85,7 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 	kicked := 0
 	s := worker.CallSweeper{
 		Client: engine[call.ID]{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{goesOn: running, ended: terminated}},
-		Calls:  r, Tiers: r, Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Calls:  r, Tiers: r, Notify: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken))
 	require.ElementsMatch(t, []call.ID{ended, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
@@ -103,7 +103,7 @@ func TestALostCallIsFoundBehindHundredsThatGoOn(t *testing.T) {
 		r.held = append(r.held, call.Run{Call: ids[i], Account: "a", Run: 1})
 	}
 	lost := ids[449]
-	s := worker.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+	s := worker.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, s.Sweep(t.Context()))
 	require.Equal(t, []call.ID{lost}, r.restarted)
 }
@@ -118,7 +118,7 @@ func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
 	}}
 	var kicked []outbox.Intent
 	s := worker.CallSweeper{
-		Client: engine[call.ID]{}, Calls: r, Tiers: r, Kick: func(in []outbox.Intent) { kicked = append(kicked, in...) }, Log: slog.New(slog.DiscardHandler),
+		Client: engine[call.ID]{}, Calls: r, Tiers: r, Notify: func(in []outbox.Intent) { kicked = append(kicked, in...) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")
 	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be told keeps no other waiting")

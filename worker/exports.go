@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -12,8 +11,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
-	"github.com/millrace-dev/millrace/internal/domain/export"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -64,51 +61,5 @@ func (w *ExportWorker) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	w.inner.Stop()
-	return nil
-}
-
-// ExportRecords knows the exports that are not done.
-type ExportRecords interface {
-	// Unfinished returns exports, in order of their ids from behind after, that have waited for at least age.
-	Unfinished(ctx context.Context, after export.ID, age time.Duration, limit int) ([]export.Ref, error)
-	// Restart records that one is begun again, and the intent to do so.
-	Restart(ctx context.Context, ref export.Ref, actor, reason string) ([]outbox.Intent, error)
-}
-
-// ExportSweeper finds exports that were accepted and that nothing packs, since their workflow was closed from outside
-// or went with the engine's database, and has them begun again.
-type ExportSweeper struct {
-	Client  client.Client
-	Exports ExportRecords
-	Kick    func([]outbox.Intent)
-	Log     *slog.Logger
-	Every   time.Duration // default 30 s
-	Age     time.Duration // of an export before it is looked at; default 30 s
-}
-
-// Run sweeps until ctx ends. Several sweepers may run at once.
-func (s *ExportSweeper) Run(ctx context.Context) error {
-	s.Age = orElse(s.Age, 30*time.Second)
-	return everySo(ctx, orElse(s.Every, 30*time.Second), s.Log, "exports", s.Sweep)
-}
-
-// Sweep does one round.
-func (s *ExportSweeper) Sweep(ctx context.Context) error {
-	return walk(ctx, func(after export.ID) ([]export.Ref, error) {
-		return s.Exports.Unfinished(ctx, after, s.Age, sweepLimit)
-	}, func(ref export.Ref) export.ID { return ref.Export }, func(ref export.Ref) error { return s.check(ctx, ref) })
-}
-
-func (s *ExportSweeper) check(ctx context.Context, ref export.Ref) error {
-	at, err := StandingOf(ctx, s.Client, ref.Export.WorkflowID())
-	if err != nil || at.GoesOn() {
-		return err
-	}
-	intents, err := s.Exports.Restart(ctx, ref, "sweeper", "nothing was packing it")
-	if err != nil || len(intents) == 0 {
-		return err
-	}
-	s.Log.Warn("beginning an export again that nothing was packing", "export", ref.Export)
-	s.Kick(intents)
 	return nil
 }

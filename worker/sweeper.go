@@ -23,8 +23,6 @@ type Slots interface {
 	HeldAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
 	// Requeue records that a run is started again, and the intent to do so.
 	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
-	// Requeued returns how often a job was.
-	Requeued(ctx context.Context, id job.ID) (int, error)
 	// ForgetMarks removes what nodes of runs that are over left behind.
 	ForgetMarks(ctx context.Context) error
 }
@@ -51,29 +49,36 @@ type Sweeper struct {
 	Lanes  Lanes
 	Ender  Ender
 	Tiers  job.Tiers
-	Kick   func([]outbox.Intent)
+	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 	Every  time.Duration // default 30 s
 	Age    time.Duration // of a slot before it is looked at; default 30 s
+
+	reviver *Reviver[job.RunRef, job.ID]
 }
 
 // Run sweeps until ctx ends. Several sweepers may run at once: ending a job twice changes nothing.
 func (s *Sweeper) Run(ctx context.Context) error {
-	s.Age = orElse(s.Age, 30*time.Second)
-	both := func(ctx context.Context) error {
+	round := func(ctx context.Context) error {
 		return errors.Join(s.Sweep(ctx), s.Admit(ctx), s.Slots.ForgetMarks(ctx))
 	}
 	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker was there
 		s.Log.Warn("queues not looked at", "error", err)
 	}
-	return everySo(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", both)
+	return repeat(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", round)
 }
 
-// Sweep does one round over all held slots.
+// Sweep does one round over all slots.
 func (s *Sweeper) Sweep(ctx context.Context) error {
-	return walk(ctx, func(after job.ID) ([]job.RunRef, error) {
-		return s.Slots.HeldAfter(ctx, after, s.Age, sweepLimit)
-	}, func(ref job.RunRef) job.ID { return ref.Job }, func(ref job.RunRef) error { return s.check(ctx, ref) })
+	if s.reviver == nil {
+		s.reviver = &Reviver[job.RunRef, job.ID]{
+			Client: s.Client, What: "jobs", Age: orElse(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
+			List:   s.Slots.HeldAfter,
+			Name:   func(ref job.RunRef) (job.ID, string) { return ref.Job, ref.Job.WorkflowID(ref.Run) },
+			Revive: s.revive,
+		}
+	}
+	return s.reviver.Sweep(ctx)
 }
 
 // Admit hands free slots to jobs that wait, account by account.
@@ -122,60 +127,38 @@ func (s *Sweeper) admit(ctx context.Context, account string) error {
 	if err != nil {
 		return err
 	}
-	s.Kick(intents)
+	s.Notify(intents)
 	return nil
 }
 
-func (s *Sweeper) check(ctx context.Context, ref job.RunRef) error {
-	at, err := StandingOf(ctx, s.Client, ref.Job.WorkflowID(ref.Run))
+// revive starts a run again that nothing runs. Its events keep their ids, so what is recorded is not recorded twice.
+// Only one that somebody closed from outside is ended.
+func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowState) ([]outbox.Intent, error) {
+	var reason string
 	switch {
-	case err != nil || at.GoesOn():
-		return err
-	case !at.Known:
-		return s.again(ctx, ref, "the workflow engine does not know its workflow")
-	case at.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		return s.unended(ctx, ref)
+	case !state.Known:
+		reason = "Temporal does not know its workflow"
+	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		// It records the end of the run before it ends itself: the log was rewound meanwhile, as by a failover to a
+		// replica that lagged.
+		reason = "its workflow has completed, and the log has no end of the run"
+	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED, state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		reason = "its workflow came to no end of its own: " + state.String()
 	default:
-		return s.lost(ctx, ref, "its workflow was closed from outside: "+at.Status.String())
+		return s.lost(ctx, ref, "its workflow was closed from outside: "+state.String())
 	}
-}
-
-// mostRestarts is how often a run whose workflow completes is started again: a log is rewound now and then, and
-// what completes again and again without an end has another cause.
-const mostRestarts = 3
-
-// unended starts a run again that its workflow has completed: it records the end of the run before it ends itself,
-// so the log was rewound meanwhile, as by a failover to a replica that lagged.
-func (s *Sweeper) unended(ctx context.Context, ref job.RunRef) error {
-	times, err := s.Slots.Requeued(ctx, ref.Job)
-	if err != nil {
-		return err
-	}
-	if times >= mostRestarts {
-		return s.lost(ctx, ref, "its workflow completes without an end of the run")
-	}
-	return s.again(ctx, ref, "its workflow has completed, and the log has no end of the run")
-}
-
-// again starts a run anew that nothing runs: one that never began, whose workflow went with the engine's
-// database, or whose facts went with ours. Its facts keep their ids, so what is recorded is not recorded twice.
-func (s *Sweeper) again(ctx context.Context, ref job.RunRef, reason string) error {
 	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
 	if fault.Is(err, fault.NotFound) {
-		return nil // it ended meanwhile
+		return nil, nil // it ended meanwhile
 	}
-	if err != nil {
-		return err
-	}
-	s.Log.Warn("starting a job again that nothing runs", "job_id", ref.Job, "reason", reason)
-	s.Kick(intents)
-	return nil
+	return intents, err
 }
 
-func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) error {
+// lost ends a run that somebody closed, and returns the starts of those that waited for its slot.
+func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
 	bounds, err := s.Tiers.Bounds(ctx, ref.Account)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ended, err := s.Ender.End(ctx, job.Ending{
 		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: "sweeper", Reason: reason,
@@ -184,11 +167,10 @@ func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) error
 		}},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if ended.Applied {
 		s.Log.Error("job failed: its run was lost", "job_id", ref.Job, "reason", reason)
 	}
-	s.Kick(ended.Intents)
-	return nil
+	return ended.Intents, nil
 }

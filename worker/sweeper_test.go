@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,6 @@ type slots struct {
 	held     []job.RunRef
 	ended    []job.ID
 	requeued []job.ID
-	restarts map[job.ID]int
 }
 
 func (s *slots) HeldAfter(_ context.Context, after job.ID, _ time.Duration, limit int) ([]job.RunRef, error) {
@@ -38,8 +38,6 @@ func (s *slots) Requeue(_ context.Context, id job.ID, _, _ string) ([]outbox.Int
 	s.requeued = append(s.requeued, id)
 	return []outbox.Intent{{WorkflowID: string(id)}}, nil
 }
-
-func (s *slots) Requeued(_ context.Context, id job.ID) (int, error) { return s.restarts[id], nil }
 
 func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
 	s.ended = append(s.ended, e.ID)
@@ -67,7 +65,7 @@ func (l *lanes) Admit(_ context.Context, account string, b job.Bounds) ([]outbox
 func TestSlotsThatNoEndingHandsOnAreGivenToJobsThatWait(t *testing.T) {
 	t.Parallel()
 	l, kicked := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
-	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Kick: func(in []outbox.Intent) { kicked += len(in) }}
+	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { kicked += len(in) }}
 	require.NoError(t, sweeper.Admit(t.Context()))
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, l.given)
 	require.Equal(t, 2, kicked)
@@ -82,7 +80,7 @@ func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
 	looked.broken = broken
 	s := &slots{held: []job.RunRef{{Job: broken, Account: "a", Run: 1}, {Job: lost, Account: "a", Run: 1}}}
 	sweeper := worker.Sweeper{
-		Client: looked, Slots: s, Ender: s, Tiers: s, Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		Client: looked, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, sweeper.Sweep(t.Context()), string(broken))
 	require.Equal(t, []job.ID{lost}, s.ended)
@@ -101,7 +99,7 @@ func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
 	forgotten := ids[many-1]
 	sweeper := worker.Sweeper{
 		Client: all(terminated, ids[:many-1]...), Slots: s, Ender: s, Tiers: s,
-		Kick: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Notify: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
 	require.Len(t, s.ended, many-1)
@@ -113,16 +111,37 @@ func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
 // started again, a few times.
 func TestARunWhoseEndWasLostRunsAgain(t *testing.T) {
 	t.Parallel()
-	rewound, broken := job.NewID(), job.NewID()
-	s := &slots{
-		held:     []job.RunRef{{Job: rewound, Account: "a", Run: 1}, {Job: broken, Account: "a", Run: 1}},
-		restarts: map[job.ID]int{rewound: 2, broken: 3},
-	}
+	rewound, failed, closed := job.NewID(), job.NewID(), job.NewID()
+	s := &slots{held: []job.RunRef{{Job: rewound, Account: "a", Run: 1}, {Job: failed, Account: "a", Run: 1}, {Job: closed, Account: "a", Run: 1}}}
+	known := all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, rewound)
+	known.status[failed], known.status[closed] = enums.WORKFLOW_EXECUTION_STATUS_FAILED, terminated
 	sweeper := worker.Sweeper{
-		Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, rewound, broken), Slots: s, Ender: s, Tiers: s,
-		Kick: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		Client: known, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
-	require.Equal(t, []job.ID{rewound}, s.requeued)
-	require.Equal(t, []job.ID{broken}, s.ended)
+	require.Equal(t, []job.ID{rewound, failed}, s.requeued, "what nobody meant to end goes on")
+	require.Equal(t, []job.ID{closed}, s.ended, "what somebody closed is over")
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Equal(t, []job.ID{rewound, failed}, s.requeued, "but not at every round")
 }
+
+// However often a run loses its workflow, it is started again, and less and less often.
+func TestARunThatLosesItsWorkflowAgainAndAgainIsStartedLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		id := job.NewID()
+		s := &slots{held: []job.RunRef{{Job: id, Account: "a", Run: 1}}}
+		sweeper := worker.Sweeper{
+			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Lanes: &lanes{}, Ender: s, Tiers: s,
+			Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		require.NoError(t, sweeper.Run(ctx))
+		require.Empty(t, s.ended)
+		require.Greater(t, len(s.requeued), 24)
+		require.Less(t, len(s.requeued), 40)
+	})
+}
+
+func (*slots) ForgetMarks(context.Context) error { return nil }

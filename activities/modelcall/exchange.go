@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -132,7 +134,7 @@ func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Convers
 	if cause := untouched(out, err); cause != "" && r.Fallback != "" {
 		return m.reroute(ctx, r, cause, m.concluding(ctx, r, out, err, sink, links))
 	}
-	return m.insist(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+	return m.untilRecorded(ctx, r, m.concluding(ctx, r, out, err, sink, links))
 }
 
 // speak sends a call. What its provider answers may be anything: a fault of ours in reading it ends this call, its
@@ -154,16 +156,16 @@ func (m *Activities) concluding(ctx context.Context, r call.Run, out call.Exchan
 	return m.outcome(ctx, r, out, sink, links)
 }
 
-// insist records an outcome against all odds: it is known only here, and worth money.
-func (m *Activities) insist(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
-	const first, last = 100 * time.Millisecond, 5 * time.Second
-	for delay := first; ; delay = min(2*delay, last) {
+// untilRecorded tries to record an outcome until that works: it is known only here, and worth money.
+func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
+	pause := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
+	for pause.Reset(); ; {
 		step, err := record()
 		if err == nil {
 			return step, nil
 		}
 		m.Log.Error("the outcome of a call is not recorded yet", "call_id", r.Call, "error", err)
-		timer := time.NewTimer(delay)
+		timer := time.NewTimer(pause.NextBackOff())
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

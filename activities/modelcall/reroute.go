@@ -30,7 +30,7 @@ func untouched(out call.Exchange, err error) string {
 // up meanwhile, the call ends as the first server had it.
 func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conclude func() (Step, error)) (Step, error) {
 	var goOn bool
-	step, err := m.insist(ctx, r, func() (Step, error) {
+	step, err := m.untilRecorded(ctx, r, func() (Step, error) {
 		var err error
 		goOn, err = m.rerouted(ctx, r, cause)
 		return Step{}, err
@@ -39,22 +39,22 @@ func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conc
 		return step, err
 	}
 	if !goOn {
-		return m.insist(ctx, r, conclude)
+		return m.untilRecorded(ctx, r, conclude)
 	}
 	r.Route = call.Route{Server: r.Fallback}
 	conv, sink, err := m.open(ctx, r)
 	if err != nil {
 		m.Log.Error("a call cannot be sent to the server that takes over", "call_id", r.Call, "server", r.Server, "error", err)
-		return m.insist(ctx, r, conclude)
+		return m.untilRecorded(ctx, r, conclude)
 	}
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
 	out, err := m.speak(ctx, conv, tee{sink, links})
 	if untouched(out, err) != "" {
-		return m.insist(ctx, r, conclude)
+		return m.untilRecorded(ctx, r, conclude)
 	}
 	out.Fallback = r.Server
-	return m.insist(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+	return m.untilRecorded(ctx, r, m.concluding(ctx, r, out, err, sink, links))
 }
 
 // rerouted records that another server takes over, unless the caller gave up.

@@ -70,7 +70,7 @@ func (d *departure) Abandon(uncertain bool) {
 	}
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		d.settled(ctx)
-		return d.m.insist(ctx, d.run, func() (Step, error) { return d.recall(ctx) })
+		return d.m.untilRecorded(ctx, d.run, func() (Step, error) { return d.recall(ctx) })
 	})
 }
 

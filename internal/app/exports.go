@@ -36,7 +36,7 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	packer := worker.NewExports(in.client, &upkeep.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Kick, Keep: in.cfg.Exports.Keep, Log: in.log,
 	}, worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
-	sweeper := worker.ExportSweeper{Client: in.client, Exports: records, Kick: in.relay.Kick, Log: in.log}
+	sweeper := worker.NewExportReviver(in.client, records, in.relay.Kick, in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })
 }

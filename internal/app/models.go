@@ -139,7 +139,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 // startModels runs model calls, and looks after those that nothing runs any more.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
-	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log}
+	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Kick, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })
 }

@@ -23,7 +23,7 @@ import (
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := worker.Sweeper{
-		Client: in.client, Slots: in.jobs, Lanes: in.jobs, Ender: in.jobs, Tiers: in.tiers, Kick: in.relay.Kick, Log: in.log,
+		Client: in.client, Slots: in.jobs, Lanes: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Kick, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.See(events) }) })
@@ -42,7 +42,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		uploads := worker.IngestSweeper{Client: in.client, Assets: assetstore.New(in.pool, in.events), Kick: in.relay.Kick, Log: in.log}
+		uploads := worker.NewIngestReviver(in.client, assetstore.New(in.pool, in.events), in.relay.Kick, in.log)
 		group.Go(func() error { return uploads.Run(ctx) })
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)

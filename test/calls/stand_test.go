@@ -207,7 +207,7 @@ func (s *stand) workBeside(t *testing.T, together bool) {
 }
 
 func (s *stand) sweeper() *worker.CallSweeper {
-	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Kick: s.relay.Kick, Log: s.log, Age: time.Millisecond}
+	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Kick, Log: s.log, Age: time.Millisecond}
 }
 
 func invocation(account, key, body string) call.Invocation {

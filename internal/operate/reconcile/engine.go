@@ -30,7 +30,7 @@ const (
 
 // engine asks Temporal for a workflow.
 func (r Reconciler) engine(ctx context.Context, workflow string) (string, error) {
-	at, err := worker.StandingOf(ctx, r.Client, workflow)
+	at, err := worker.StateOf(ctx, r.Client, workflow)
 	switch {
 	case err != nil:
 		return "", err

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // Run announces this process and stays connected to its peers until ctx ends.
@@ -147,8 +149,8 @@ func (l *link) wanted() []string {
 }
 
 func (l *link) run(ctx context.Context) {
-	const first, last = 50 * time.Millisecond, 3 * time.Second
-	for pause := first; ctx.Err() == nil; pause = min(2*pause, last) {
+	pause := &backoff.ExponentialBackOff{InitialInterval: 50 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 3 * time.Second}
+	for pause.Reset(); ctx.Err() == nil; {
 		began := time.Now()
 		err := l.follow(ctx)
 		if ctx.Err() != nil {
@@ -156,11 +158,11 @@ func (l *link) run(ctx context.Context) {
 		}
 		l.bus.opts.Log.Debug("the stream of a peer ended", "peer", l.peer.ID, "error", err)
 		if time.Since(began) > silence {
-			pause = first
+			pause.Reset()
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(pause.NextBackOff()):
 		}
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Standing is where the workflow engine has a workflow.
-type Standing struct {
-	Known  bool // the engine has it
+// WorkflowState is what Temporal says of a workflow.
+type WorkflowState struct {
+	Known  bool // Temporal has it
 	Status enums.WorkflowExecutionStatus
 }
 
 // GoesOn reports whether the workflow has not come to an end. One that an operator paused has not.
-func (s Standing) GoesOn() bool {
+func (s WorkflowState) GoesOn() bool {
 	switch s.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
 		return s.Known
@@ -26,15 +26,23 @@ func (s Standing) GoesOn() bool {
 	}
 }
 
-// StandingOf asks the engine for the latest execution of a workflow.
-func StandingOf(ctx context.Context, c client.Client, workflow string) (Standing, error) {
+// StateOf asks Temporal for the latest execution of a workflow.
+func StateOf(ctx context.Context, c client.Client, workflow string) (WorkflowState, error) {
 	d, err := c.DescribeWorkflowExecution(ctx, workflow, "")
 	var absent *serviceerror.NotFound
 	switch {
 	case errors.As(err, &absent):
-		return Standing{}, nil
+		return WorkflowState{}, nil
 	case err != nil:
-		return Standing{}, fmt.Errorf("ask Temporal for workflow %s: %w", workflow, err)
+		return WorkflowState{}, fmt.Errorf("ask Temporal for workflow %s: %w", workflow, err)
 	}
-	return Standing{Known: true, Status: d.GetWorkflowExecutionInfo().GetStatus()}, nil
+	return WorkflowState{Known: true, Status: d.GetWorkflowExecutionInfo().GetStatus()}, nil
+}
+
+// String is for log lines.
+func (s WorkflowState) String() string {
+	if !s.Known {
+		return "unknown"
+	}
+	return s.Status.String()
 }

@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+)
+
+// IngestRecords knows the assets whose ingestion is not done.
+type IngestRecords interface {
+	// Uningested returns assets, in order of their ids from behind after, that have waited for at least age.
+	Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error)
+	// Reingest records that one is ingested again, and the intent to do so.
+	Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error)
+}
+
+// NewIngestReviver returns what has uploads ingested again that were accepted and that nothing looks into. The events
+// of an ingestion have the same ids each time, so that doing it twice changes nothing.
+func NewIngestReviver(c client.Client, records IngestRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[asset.IngestRef, asset.ID] {
+	return &Reviver[asset.IngestRef, asset.ID]{
+		Client: c, What: "ingestions", Every: time.Minute, Age: 2 * time.Minute, Notify: notify, Log: log,
+		List: records.Uningested,
+		Name: func(ref asset.IngestRef) (asset.ID, string) { return ref.Asset, ref.Asset.WorkflowID() },
+		Revive: func(ctx context.Context, ref asset.IngestRef, _ WorkflowState) ([]outbox.Intent, error) {
+			return records.Reingest(ctx, ref, "sweeper", "nothing was looking into it")
+		},
+	}
+}
+
+// ExportRecords knows the exports that are not done.
+type ExportRecords interface {
+	// Unfinished returns exports, in order of their ids from behind after, that have waited for at least age.
+	Unfinished(ctx context.Context, after export.ID, age time.Duration, limit int) ([]export.Ref, error)
+	// Restart records that one is begun again, and the intent to do so.
+	Restart(ctx context.Context, ref export.Ref, actor, reason string) ([]outbox.Intent, error)
+}
+
+// NewExportReviver returns what has exports begun again that were accepted and that nothing packs.
+func NewExportReviver(c client.Client, records ExportRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[export.Ref, export.ID] {
+	return &Reviver[export.Ref, export.ID]{
+		Client: c, What: "exports", Every: 30 * time.Second, Age: 30 * time.Second, Notify: notify, Log: log,
+		List: records.Unfinished,
+		Name: func(ref export.Ref) (export.ID, string) { return ref.Export, ref.Export.WorkflowID() },
+		Revive: func(ctx context.Context, ref export.Ref, _ WorkflowState) ([]outbox.Intent, error) {
+			return records.Restart(ctx, ref, "sweeper", "nothing was packing it")
+		},
+	}
+}
