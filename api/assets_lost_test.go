@@ -211,3 +211,45 @@ func TestAKeyIsGivenBackUnlessAnAssetMayExist(t *testing.T) { // A-48
 		require.Equal(t, want, keys, "%v", err)
 	}
 }
+
+// A client that leaves when its last byte is sent has used its key up with an asset, never without one.
+func TestAClientThatLeavesUsesNoKeyWithoutAnAsset(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	blocking, err := h.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = blocking.Exec(t.Context(), `lock table files in access exclusive mode`)
+	require.NoError(t, err)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		body, kind := formOf(t, "x")
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/api/v2/assets", strings.NewReader(body))
+		if err != nil {
+			return
+		}
+		req.Header.Set("Content-Type", kind)
+		req.Header.Set("Authorization", "Bearer key-a")
+		req.Header["Idempotency-Key"] = []string{"k"}
+		if res, err := h.client.Do(req); err == nil {
+			res.Body.Close()
+		}
+	}()
+	until(t, "the asset is being recorded", func() bool {
+		var waiting int
+		require.NoError(t, blocking.QueryRow(t.Context(), `select count(*) from pg_locks where not granted and relation = 'files'::regclass`).Scan(&waiting))
+		return waiting > 0
+	})
+	leave()
+	<-left
+	until(t, "the server has noticed, or goes on", func() bool {
+		var working int
+		require.NoError(t, blocking.QueryRow(t.Context(), `select count(*) from pg_stat_activity
+			where datname = current_database() and pid <> pg_backend_pid() and state = 'active'`).Scan(&working))
+		return working <= 1
+	})
+	require.NoError(t, blocking.Rollback(t.Context()))
+	until(t, "the asset is there", func() bool { return len(h.list(t, "")) == 1 })
+	require.Equal(t, http.StatusUnprocessableEntity, h.postKeyed(t, "k", "key-a", upload("x")...).status)
+}

@@ -35,18 +35,18 @@ type Deps struct {
 	Grants    media.Grants  // required with Files
 	Assets    assets.Assets // nil = no routes for assets; needs Files
 	AssetView assets.AssetReader
-	Keys      assets.IdempotencyKeys // required with Assets
-	Internet  assets.Internet        // nil = no asset is made from an address
-	Exports   assets.Exports         // nil = no routes for archives of files
-	Classes   *node.Registry         // nil = no object_info
-	NodeFiles editor.NodeFiles       // required with Classes
-	Logs      jobs.Logs              // nil = jobs have no logs
-	History   cloud.History          // nil = nothing is ever hidden
-	Userdata  editor.Userdata        // nil = no routes for the files of editors
-	Console   *Console               // nil = no pages for people
-	Editor    *Editor                // nil = no web editor, and no cookie counts as a credential
-	Router    *ModelRouter           // nil = no routes of the model router
-	Webhooks  *webhooks.Deps         // nil = no routes of webhooks
+	Keys      Keys             // required with Assets
+	Internet  assets.Internet  // nil = no asset is made from an address
+	Exports   assets.Exports   // nil = no routes for archives of files
+	Classes   *node.Registry   // nil = no object_info
+	NodeFiles editor.NodeFiles // required with Classes
+	Logs      jobs.Logs        // nil = jobs have no logs
+	History   cloud.History    // nil = nothing is ever hidden
+	Userdata  editor.Userdata  // nil = no routes for the files of editors
+	Console   *Console         // nil = no pages for people
+	Editor    *Editor          // nil = no web editor, and no cookie counts as a credential
+	Router    *ModelRouter     // nil = no routes of the model router
+	Webhooks  *webhooks.Deps   // nil = no routes of webhooks
 	Readiness about.Readiness
 	Space     edge.Space   // nil = there is always space
 	Storage   edge.Storage // nil = accounts store as much as they like
@@ -63,6 +63,12 @@ type JobReader interface {
 type Files interface {
 	media.Files
 	assets.Files
+}
+
+// Keys keeps single-use keys; postgres.Keys is it.
+type Keys interface {
+	assets.IdempotencyKeys
+	jobs.Keys
 }
 
 // Console is what the pages for people need beside the other parts.

@@ -76,6 +76,12 @@ func (recordsOnly) Release(context.Context, string, string, string, uuid.UUID) e
 	return nil
 }
 
+func (recordsOnly) Unanswered(context.Context, string, string, string) (uuid.UUID, bool, error) {
+	return uuid.Nil, false, nil
+}
+
+func (recordsOnly) Answered(context.Context, string, string, string, uuid.UUID) error { return nil }
+
 func (recordsOnly) Asset(context.Context, string, asset.ID) (asset.Asset, error) {
 	return asset.Asset{}, nil
 }

@@ -56,8 +56,6 @@ type AssetReader interface {
 type IdempotencyKeys interface {
 	// Claim takes a key for a request, which holder names; one in use is Conflict, idempotency_key_reuse.
 	Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error
-	// Check is Conflict, idempotency_key_reuse, for a key in use.
-	Check(ctx context.Context, account, operation, key string) error
 	// Release gives back the key that holder has claimed, after a definite failure.
 	Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error
 }

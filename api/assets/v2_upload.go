@@ -130,8 +130,15 @@ func (s *v2) receive(c *gin.Context) (asset.Made, error) {
 			return asset.Made{}, err
 		}
 	}
+	// Every byte is here: the asset is made also when the client leaves now, since its key would otherwise count as used
+	// without an asset.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTime)
+	defer cancel()
 	return s.Assets.Create(ctx, in, u.expected, u.spec)
 }
+
+// createTime bounds the recording of an asset whose bytes were received.
+const createTime = time.Minute
 
 // uploadSpec is what the fields of an upload say.
 type uploadSpec struct {

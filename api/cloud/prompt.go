@@ -56,7 +56,10 @@ func (s *Surface) postPrompt(c *gin.Context) error {
 		return err
 	}
 	req.label(sub.ExtraData, c.GetHeader("Comfy-Usage-Source"))
-	done, err := jobio.Submit(c, s.Edge, s.Jobs, sub)
+	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
+		return err
+	}
+	done, err := s.Jobs.Submit(c.Request.Context(), sub)
 	if err != nil {
 		return err
 	}

@@ -26,19 +26,19 @@ type Submitter interface {
 // MaxClientID bounds the id by which a client names itself, in bytes: events, views and messages repeat it.
 const MaxClientID = 128
 
-// Submit runs the checks that all surfaces share and hands the submission over in the caller's name.
-func Submit(c *gin.Context, e *edge.Edge, jobs Submitter, sub job.Submission) (job.Submitted, error) {
+// Prepare runs the checks that all surfaces share and returns the submission in the caller's name, as it may be recorded.
+func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, error) {
 	caller := edge.Caller(c)
 	if !caller.Active || caller.Tier == account.TierFree {
-		return job.Submitted{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
+		return job.Submission{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
 	}
 	sub.Account, sub.RequestID = caller.Account, edge.RequestID(c)
 	secret, err := e.Presented(c)
 	if err != nil {
-		return job.Submitted{}, err
+		return job.Submission{}, err
 	}
 	withhold(&sub, sub.Credential, secret)
-	return jobs.Submit(c.Request.Context(), sub)
+	return sub, nil
 }
 
 // credentialFields are the names under which clients put a service key into extra_data.

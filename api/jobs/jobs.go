@@ -62,17 +62,14 @@ func (s *Surface) postJob(c *gin.Context) error {
 	if !jobio.IsNull(req.Webhook) || !jobio.IsNull(req.Inputs) {
 		return fault.New(fault.Invalid, "invalid_workflow", "webhook_url and inputs are reserved names")
 	}
-	done, err := jobio.Submit(c, s.Edge, s.Jobs, sub)
-	if err != nil {
-		return s.keyFirst(c, sub.IdempotencyKey, err)
+	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
+		return err
 	}
-	body, err := s.renderJob(c, done.Job)
+	made, err := s.submit(c, sub)
 	if err != nil {
 		return err
 	}
-	c.Header("Location", body.URLs.Self)
-	c.PureJSON(http.StatusCreated, body)
-	return nil
+	return s.answerCreated(c, sub, made)
 }
 
 func (r jobRequest) submission() (job.Submission, error) {
@@ -172,19 +169,6 @@ func priorityOf(j job.Job) int {
 		return 0
 	}
 	return int(steps)
-}
-
-// keyFirst returns what a refused submission is told: a key that is in use comes before what is wrong with
-// the workflow (v2 facts, section 4), which is looked at first, since that needs no key.
-func (s *Surface) keyFirst(c *gin.Context, key string, refusal error) error {
-	switch code := fault.CodeOf(refusal); {
-	case key == "" || s.Keys == nil, code == "workflow_format_ui", code == "subscription_inactive": // told before
-		return refusal
-	}
-	if err := s.Keys.Check(c.Request.Context(), edge.Caller(c).Account, "jobs", key); fault.Is(err, fault.Conflict) {
-		return err
-	}
-	return refusal
 }
 
 // getJob: GET /api/v2/jobs/{id}.

@@ -7,6 +7,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -39,6 +41,10 @@ type Sources interface {
 type Keys interface {
 	// Check is Conflict, idempotency_key_reuse, for a key in use.
 	Check(ctx context.Context, account, operation, key string) error
+	// Unanswered returns the id of the job that a key made when its first answer was never given.
+	Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error)
+	// Answered records that the answer with the job was given: from then on the key is refused.
+	Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error
 }
 
 // Deps are the parts behind the surface.

@@ -205,8 +205,8 @@ func (l leaver) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQuery
 	}
 }
 
-// A client that has gone while its claim was under way has used nothing.
-func TestAClaimWhoseCallerHasGoneIsGivenBack(t *testing.T) {
+// A claim is finished for a client that has gone meanwhile, so that it cannot be recorded after its undoing.
+func TestAClaimIsFinishedForAClientThatHasGone(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -217,11 +217,14 @@ func TestAClaimWhoseCallerHasGoneIsGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	lost := b.proxy.LoseAnswer("INSERT")
-	err = jobstore.NewKeys(pool).Claim(ctx, "a", "assets", "k", uuid.New())
+	keys, holder := jobstore.NewKeys(pool), uuid.New()
+	err = keys.Claim(ctx, "a", "assets", "k", holder)
 	<-lost
-	require.Error(t, err)
+	require.NoError(t, err)
 	require.ErrorIs(t, ctx.Err(), context.Canceled)
-	require.NoError(t, jobstore.NewKeys(b.pool).Check(t.Context(), "a", "assets", "k"))
+	require.True(t, fault.Is(keys.Check(t.Context(), "a", "assets", "k"), fault.Conflict))
+	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", holder))
+	require.NoError(t, keys.Check(t.Context(), "a", "assets", "k"))
 }
 
 // The attempt behind one that was committed is not refused for what that one has taken: the account's last bytes.

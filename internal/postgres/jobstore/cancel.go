@@ -20,10 +20,11 @@ import (
 // queueFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
 const queueFullRetry = 5 * time.Second
 
-// claimKey takes an idempotency key, or an expired one again; no row means that it is in use.
-const claimKey = `insert into idempotency_keys (account, operation, key, expires_at)
-	values ($1, $2, $3, now() + interval '24 hours')
-	on conflict (account, operation, key) do update set expires_at = excluded.expires_at
+// claimKey takes an idempotency key, or an expired one again, for a job; no row means that it is in use. The key names
+// the job until the job's first answer was given.
+const claimKey = `insert into idempotency_keys (account, operation, key, expires_at, holder)
+	values ($1, $2, $3, now() + interval '24 hours', $4)
+	on conflict (account, operation, key) do update set expires_at = excluded.expires_at, holder = excluded.holder
 	where idempotency_keys.expires_at <= now()`
 
 // claimed turns "no row written" into keyReused.

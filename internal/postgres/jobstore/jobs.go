@@ -179,7 +179,7 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 		})
 	}
 	if n.IdempotencyKey != "" {
-		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey).Exec(claimed)
+		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey, n.ID).Exec(claimed)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -18,17 +19,28 @@ type Keys struct{ pool *pgxpool.Pool }
 // NewKeys returns the keys in pool's database.
 func NewKeys(pool *pgxpool.Pool) *Keys { return &Keys{pool: pool} }
 
-// holdKey is claimKey for a request that is asked for by name, and finds a key that it has claimed already its own.
-const holdKey = `insert into idempotency_keys as k (account, operation, key, expires_at, holder)
+// reentrantClaim is claimKey for a request that is named at random. The request finds a key that it has claimed already
+// its own, and cannot claim one that revokeClaim has taken from it.
+const reentrantClaim = `insert into idempotency_keys as k (account, operation, key, expires_at, holder)
 	values ($1, $2, $3, now() + interval '24 hours', $4)
 	on conflict (account, operation, key) do update set expires_at = excluded.expires_at, holder = excluded.holder
-	where k.expires_at <= now() or k.holder = $4`
+	where k.expires_at <= now() and k.holder is distinct from $4 or k.holder = $4 and k.expires_at <> '-infinity'`
 
-// Claim takes a key for 24 hours; holder is random, and names the request. A key that another has taken is
-// Conflict, idempotency_key_reuse. A claim that was not answered is made again until it is known to hold.
+// revokeClaim takes a key from a request of which it is not known whether its claim was recorded. What it leaves is
+// free for every other request, and refuses the claim should it arrive late.
+const revokeClaim = `insert into idempotency_keys as k (account, operation, key, expires_at, holder)
+	values ($1, $2, $3, '-infinity', $4)
+	on conflict (account, operation, key) do update set expires_at = excluded.expires_at
+	where k.holder = $4`
+
+// Claim takes a key for 24 hours; holder is random, and names the request. A key that another request has taken is
+// Conflict, idempotency_key_reuse. A claim that was not answered is made again until it is known to be recorded. It is
+// finished also when ctx ends meanwhile: a claim that is given up could be recorded after it was undone.
 func (k *Keys) Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimWithin)
+	defer cancel()
 	err := postgres.RetryAmbiguous(ctx, func(ctx context.Context) error {
-		tag, err := postgres.Exec(ctx, k.pool, holdKey, account, operation, key, holder)
+		tag, err := postgres.Exec(ctx, k.pool, reentrantClaim, account, operation, key, holder)
 		if err != nil {
 			return err
 		}
@@ -37,13 +49,53 @@ func (k *Keys) Claim(ctx context.Context, account, operation, key string, holder
 	if postgres.IsAmbiguous(err) { // nothing is done under it: it must not count as used for a day
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 		defer cancel()
-		err = errors.Join(err, k.Release(undo, account, operation, key, holder))
+		err = errors.Join(err, k.Revoke(undo, account, operation, key, holder))
 	}
 	return postgres.Classify(err, "claim an idempotency key")
 }
 
-// undoWithin bounds giving back a key of a request that has gone, or that was left without an answer for long.
+// claimWithin bounds a claim, also one that is made again: a server that was killed is back by then.
+const claimWithin = 20 * time.Second
+
+// undoWithin bounds the revocation of a claim that was left without an answer for long.
 const undoWithin = 2 * time.Second
+
+// Revoke takes a key from holder, also when the claim of holder has not been recorded yet.
+func (k *Keys) Revoke(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
+	_, err := postgres.Exec(ctx, k.pool, revokeClaim, account, operation, key, holder)
+	return postgres.Classify(err, "revoke the claim of an idempotency key")
+}
+
+// answerWithin is how long the first answer of a key may take once its job is recorded: writing it takes milliseconds.
+const answerWithin = 2 * time.Second
+
+// Unanswered returns what a key was claimed for when its first answer was never given; ok is false for a key that was
+// answered. An answer that is being given is waited for.
+func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
+	wait, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	for delay := postgres.FirstAsk; ; delay = min(2*delay, postgres.LastAsk) {
+		var holder uuid.NullUUID
+		err := k.pool.QueryRow(ctx, `select holder from idempotency_keys
+			where account = $1 and operation = $2 and key = $3 and expires_at > now()`, account, operation, key).Scan(&holder)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return uuid.Nil, false, nil
+		}
+		if err != nil || !holder.Valid {
+			return uuid.Nil, false, postgres.Classify(err, "look for the job of an idempotency key")
+		}
+		if postgres.Pause(wait, delay) != nil {
+			return holder.UUID, ctx.Err() == nil, ctx.Err()
+		}
+	}
+}
+
+// Answered records that the first answer of a key was given: from then on the key is refused.
+func (k *Keys) Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error {
+	_, err := postgres.Exec(ctx, k.pool, `update idempotency_keys set holder = null
+		where account = $1 and operation = $2 and key = $3 and holder = $4`, account, operation, key, made)
+	return postgres.Classify(err, "record the answer of an idempotency key")
+}
 
 // Check is Conflict, idempotency_key_reuse, when the key is taken.
 func (k *Keys) Check(ctx context.Context, account, operation, key string) error {

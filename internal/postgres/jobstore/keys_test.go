@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
@@ -27,4 +28,38 @@ func TestSpentKeysAreForgotten(t *testing.T) {
 	var left []string
 	require.NoError(t, pool.QueryRow(t.Context(), `select array_agg(key order by key) from idempotency_keys`).Scan(&left))
 	require.Equal(t, []string{"1", "live"}, left)
+}
+
+// A claim that arrives after it was undone takes nothing, and leaves the key to others.
+func TestARevokedClaimCannotArriveLate(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	keys, late, other := jobstore.NewKeys(pool), uuid.New(), uuid.New()
+	require.NoError(t, keys.Revoke(t.Context(), "a", "assets", "k", late))
+	require.True(t, fault.Is(keys.Claim(t.Context(), "a", "assets", "k", late), fault.Conflict))
+	require.NoError(t, keys.Check(t.Context(), "a", "assets", "k"), "nobody has it")
+	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", other))
+	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", other), "its own claim, once more")
+	require.NoError(t, keys.Revoke(t.Context(), "a", "assets", "k", late), "of what another has")
+	require.True(t, fault.Is(keys.Check(t.Context(), "a", "assets", "k"), fault.Conflict))
+}
+
+// A key names its job until the job was answered.
+func TestAnUnansweredKeyNamesItsJob(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	keys, made := jobstore.NewKeys(pool), uuid.New()
+	_, ok, err := keys.Unanswered(t.Context(), "a", "jobs", "k")
+	require.NoError(t, err)
+	require.False(t, ok, "a key that nobody claimed")
+	require.NoError(t, keys.Claim(t.Context(), "a", "jobs", "k", made))
+	id, ok, err := keys.Unanswered(t.Context(), "a", "jobs", "k")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, made, id)
+	require.NoError(t, keys.Answered(t.Context(), "a", "jobs", "k", made))
+	_, ok, err = keys.Unanswered(t.Context(), "a", "jobs", "k")
+	require.NoError(t, err)
+	require.False(t, ok)
+	require.True(t, fault.Is(keys.Check(t.Context(), "a", "jobs", "k"), fault.Conflict), "it stays used")
 }

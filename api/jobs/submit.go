@@ -1,0 +1,132 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// operation is the scope of the idempotency keys of submissions.
+const operation = "jobs"
+
+// submit records a submission as a job. A key whose first answer was never given, or was a failure of the service, is
+// answered with the job that it made, when it comes with the same submission. Every other key in use is refused before
+// what is wrong with the workflow, although the workflow is validated first, since that needs no key.
+func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
+	done, err := s.Jobs.Submit(c.Request.Context(), sub)
+	if err == nil || sub.IdempotencyKey == "" || s.Keys == nil {
+		return done.Job, err
+	}
+	switch fault.CodeOf(err) {
+	case "workflow_format_ui", "subscription_inactive": // refused before the key
+		return job.Job{}, err
+	}
+	reused := s.Keys.Check(c.Request.Context(), sub.Account, operation, sub.IdempotencyKey)
+	if !fault.Is(reused, fault.Conflict) {
+		return job.Job{}, err
+	}
+	made, ok, err := s.made(c.Request.Context(), sub)
+	if err == nil && !ok {
+		err = reused
+	}
+	return made, err
+}
+
+// made returns the job that an unanswered key made of the same submission.
+func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, ok bool, err error) {
+	id, ok, err := s.Keys.Unanswered(ctx, sub.Account, operation, sub.IdempotencyKey)
+	if err != nil || !ok {
+		return job.Job{}, false, err
+	}
+	made, err = s.Reader.Job(ctx, sub.Account, job.ID(id.String()))
+	if fault.Is(err, fault.NotFound) {
+		return job.Job{}, false, nil // the key was claimed for something else
+	}
+	if err != nil {
+		return job.Job{}, false, err
+	}
+	src, err := s.Sources.Load(ctx, sub.Account, made.ID)
+	if err != nil {
+		return job.Job{}, false, err
+	}
+	same, err := sameSubmission(made, src, sub)
+	return made, same, err
+}
+
+// sameSubmission reports whether a job was made of this submission.
+func sameSubmission(made job.Job, src job.Source, sub job.Submission) (bool, error) {
+	asked := job.Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData}
+	old, err := canonical(src)
+	if err != nil {
+		return false, err
+	}
+	now, err := canonical(asked)
+	if err != nil {
+		return false, err
+	}
+	priority := 0
+	if sub.Number != nil {
+		priority = int(-*sub.Number / priorityStep)
+	}
+	return bytes.Equal(old, now) && maps.Equal(made.Metadata, sub.Metadata) && priorityOf(made) == priority, nil
+}
+
+// canonical renders a submission as it is recorded.
+func canonical(src job.Source) ([]byte, error) {
+	if len(src.ExtraData) == 0 {
+		src.ExtraData = nil
+	}
+	return json.Marshal(src)
+}
+
+// answerCreated answers with a job that was recorded: 201. What cannot be read about it now is left out, since the
+// submission has succeeded. Once the answer is given, its key is refused.
+func (s *Surface) answerCreated(c *gin.Context, sub job.Submission, made job.Job) error {
+	body, err := s.renderJob(c, made)
+	if err != nil {
+		s.Edge.Logger.Warn("job answered without its queue position and progress", "request_id", edge.RequestID(c), "job_id", made.ID, "error", err)
+	}
+	var raw bytes.Buffer
+	e := json.NewEncoder(&raw)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		return err
+	}
+	c.Header("Location", body.URLs.Self)
+	c.Header("Content-Length", strconv.Itoa(raw.Len()))
+	c.Data(http.StatusCreated, "application/json; charset=utf-8", raw.Bytes())
+	if sub.IdempotencyKey == "" || s.Keys == nil {
+		return nil
+	}
+	if err := http.NewResponseController(c.Writer).Flush(); err != nil || c.Request.Context().Err() != nil {
+		return nil //nolint:nilerr // the client is gone: its key answers once more
+	}
+	s.markAnswered(c, sub, made.ID)
+	return nil
+}
+
+// answeredWithin bounds the recording of an answer.
+const answeredWithin = 5 * time.Second
+
+func (s *Surface) markAnswered(c *gin.Context, sub job.Submission, id job.ID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), answeredWithin)
+	defer cancel()
+	made, err := uuid.Parse(string(id))
+	if err == nil {
+		err = s.Keys.Answered(ctx, sub.Account, operation, sub.IdempotencyKey, made)
+	}
+	if err != nil {
+		s.Edge.Logger.Warn("answer of an idempotency key not recorded; the key answers once more", "request_id", edge.RequestID(c), "job_id", id, "error", err)
+	}
+}
