@@ -18,6 +18,7 @@ const (
 	maxFrame     = 64 << 20 // a picture or the text output of a node
 	pingsPer     = 6        // pings within the time of silence that a server is granted
 	writeTimeout = 5 * time.Second
+	farewell     = time.Second            // in which a server confirms the end of a socket
 	firstPause   = 100 * time.Millisecond // before the first reconnection
 	longestPause = 2 * time.Second        // before later ones
 )
@@ -129,15 +130,23 @@ func wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// read delivers the messages of a socket until it breaks, which it always does.
+// read delivers the messages of a socket until it breaks, the caller's function fails, or ctx ends.
 func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) error {
 	pings := make(chan struct{})
 	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // the read fails then
+	stop := context.AfterFunc(ctx, func() { leave(conn) })
 	go func() { defer close(done); f.ping(conn, pings) }()
-	defer func() { stop(); close(pings); conn.Close(); <-done }() //nolint:errcheck // it is broken already
+	defer func() {
+		if stop() {
+			leave(conn)
+		}
+		drain(conn)
+		close(pings)
+		conn.Close() //nolint:errcheck // it was closed or is broken
+		<-done
+	}()
 
-	conn.SetPongHandler(func(string) error { return f.extend(conn) })
+	conn.SetPongHandler(func(string) error { return f.extend(ctx, conn) })
 	if err := f.announce(conn); err != nil {
 		return err
 	}
@@ -151,6 +160,23 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 	}
 }
 
+// leave tells the server that this client goes. A server forgets the name of a client when any of
+// its sockets ends: it has to know of this end before the next socket of that name begins.
+func leave(conn *websocket.Conn) {
+	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	until := time.Now().Add(farewell)
+	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) //nolint:errcheck // a broken socket needs no farewell
+}
+
+// drain reads until the server confirms the end, or the socket is broken.
+func drain(conn *websocket.Conn) {
+	for {
+		if _, _, err := conn.NextReader(); err != nil {
+			return
+		}
+	}
+}
+
 // announce tells the server what this client understands.
 func (f *follower) announce(conn *websocket.Conn) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
@@ -159,23 +185,32 @@ func (f *follower) announce(conn *websocket.Conn) error {
 	return brokenSocket(conn.WriteMessage(websocket.TextMessage, []byte(capabilities)))
 }
 
-// extend grants the server another time of silence.
-func (f *follower) extend(conn *websocket.Conn) error {
+// extend grants the server another time of silence, unless the client is leaving.
+func (f *follower) extend(ctx context.Context, conn *websocket.Conn) error {
 	f.alive()
-	return conn.SetReadDeadline(time.Now().Add(f.client.silence))
+	return grant(ctx, conn, f.client.silence)
+}
+
+// grant sets how long the next read may wait.
+func grant(ctx context.Context, conn *websocket.Conn, silence time.Duration) error {
+	err := conn.SetReadDeadline(time.Now().Add(silence))
+	if ctx.Err() != nil {
+		err = conn.SetReadDeadline(time.Now().Add(farewell))
+	}
+	return err
 }
 
 // next reads and delivers one message. The deadline begins anew here, since deliver may have
 // taken any time.
 func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
-	if err := conn.SetReadDeadline(time.Now().Add(f.client.silence)); err != nil {
+	if err := grant(ctx, conn, f.client.silence); err != nil {
 		return brokenSocket(err)
 	}
 	kind, raw, err := conn.ReadMessage()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		return brokenSocket(err)
 	}
 	f.alive()

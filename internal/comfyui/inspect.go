@@ -115,10 +115,19 @@ func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
 		return classes, nil
 	}
 	classes.Names, classes.Definitions, err = members(a.body)
-	if err != nil || len(classes.Names) == 0 {
-		return Classes{}, fault.Wrap(err, fault.Unavailable, CodeGarbage, "the server's class definitions cannot be read")
+	if err != nil || len(classes.Names) == 0 || !allObjects(classes.Definitions) {
+		return Classes{}, fault.Wrap(cmp.Or(err, errors.New("not an object of objects")), fault.Unavailable, CodeGarbage, "the server's class definitions cannot be read")
 	}
 	return classes, nil
+}
+
+func allObjects(values map[string]json.RawMessage) bool {
+	for _, value := range values {
+		if !bytes.HasPrefix(value, []byte("{")) {
+			return false
+		}
+	}
+	return true
 }
 
 func digest(raw []byte) string {
@@ -126,7 +135,7 @@ func digest(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// members reads an object of objects in its order.
+// members reads an object in its order.
 func members(raw []byte) ([]string, map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
@@ -137,20 +146,17 @@ func members(raw []byte) ([]string, map[string]json.RawMessage, error) {
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return nil, nil, fmt.Errorf("read a class name: %w", err)
+			return nil, nil, fmt.Errorf("read a name: %w", err)
 		}
-		var definition json.RawMessage
-		if err := dec.Decode(&definition); err != nil {
-			return nil, nil, fmt.Errorf("read a class: %w", err)
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, nil, fmt.Errorf("read a member: %w", err)
 		}
 		name, _ := key.(string)
-		if !bytes.HasPrefix(definition, []byte("{")) {
-			return nil, nil, fmt.Errorf("class %q is no object", name)
-		}
 		if _, twice := byName[name]; !twice {
 			names = append(names, name)
 		}
-		byName[name] = definition
+		byName[name] = value
 	}
 	return names, byName, nil
 }

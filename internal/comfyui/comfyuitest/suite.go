@@ -1,0 +1,218 @@
+// Package comfyuitest is the conformance suite of comfyui.Server. It runs on the simulator in every
+// test run, and on real servers on request; it asserts what callers build on and nothing that only
+// one of the two does. It needs a checkpoint that can sample pictures of 64 pixels, and leaves
+// files with names of its own in the server's folders.
+package comfyuitest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+)
+
+// Options say how the suite uses what it tests.
+type Options struct {
+	// Shared says that all tests drive one server, one after the other: a real one.
+	Shared bool
+	// Steps is how many steps of a sampler take about a second; default 200.
+	Steps int
+}
+
+// patience bounds every test: a real server on a CPU loads a checkpoint in seconds.
+const patience = time.Minute
+
+// Run tests servers that newServer returns.
+func Run(t *testing.T, newServer func(testing.TB) comfyui.Server, opts Options) {
+	t.Helper()
+	if opts.Steps == 0 {
+		opts.Steps = 200
+	}
+	for _, group := range []map[string]func(*testing.T, *bench){inspection, prompts, following, cancelling, files} {
+		for name, test := range group {
+			t.Run(name, func(t *testing.T) {
+				if !opts.Shared {
+					t.Parallel()
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				t.Cleanup(cancel)
+				test(t, &bench{Server: newServer(t), ctx: ctx, opts: opts, name: uuid.NewString()})
+			})
+		}
+	}
+}
+
+// bench is a server under test.
+type bench struct {
+	comfyui.Server
+	ctx  context.Context //nolint:containedctx // of one test
+	opts Options
+	name string // unique, for files and seeds
+}
+
+// graph is a graph in API format.
+type graph map[string]node
+
+type node struct {
+	Class  string         `json:"class_type"`
+	Inputs map[string]any `json:"inputs"`
+}
+
+func link(id string, slot int) []any { return []any{id, slot} }
+
+// picture saves and shows a small picture of one colour, and a text.
+func (b *bench) picture(color int) graph {
+	return graph{
+		"1": {"EmptyImage", map[string]any{"width": 64, "height": 48, "batch_size": 1, "color": color}},
+		"2": {"SaveImage", map[string]any{"images": link("1", 0), "filename_prefix": "suite/" + b.name}},
+		"3": {"PreviewImage", map[string]any{"images": link("1", 0)}},
+		"4": {"PreviewAny", map[string]any{"source": b.name}},
+	}
+}
+
+// checkpoint returns the name of a checkpoint of the server.
+func (b *bench) checkpoint(t *testing.T) string {
+	t.Helper()
+	models, err := b.Models(b.ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, models.Files["checkpoints"], "the suite needs a checkpoint")
+	for _, name := range models.Files["checkpoints"] {
+		if strings.Contains(name, "random") {
+			return name
+		}
+	}
+	return models.Files["checkpoints"][0]
+}
+
+// sample is a text to picture graph of so many steps, which no earlier prompt has run.
+func (b *bench) sample(t *testing.T, size, steps int) graph {
+	t.Helper()
+	seed := int(uuid.New().ID())
+	return graph{
+		"1": {"CheckpointLoaderSimple", map[string]any{"ckpt_name": b.checkpoint(t)}},
+		"2": {"CLIPTextEncode", map[string]any{"text": "a cat", "clip": link("1", 1)}},
+		"3": {"CLIPTextEncode", map[string]any{"text": "", "clip": link("1", 1)}},
+		"4": {"EmptyLatentImage", map[string]any{"width": size, "height": size, "batch_size": 1}},
+		"5": {"KSampler", map[string]any{
+			"model": link("1", 0), "positive": link("2", 0), "negative": link("3", 0), "latent_image": link("4", 0),
+			"seed": seed, "steps": steps, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+		}},
+		"6": {"VAEDecode", map[string]any{"samples": link("5", 0), "vae": link("1", 2)}},
+		"7": {"SaveImage", map[string]any{"images": link("6", 0), "filename_prefix": "suite/" + b.name}},
+	}
+}
+
+// long is a graph that runs for about a second, or longer.
+func (b *bench) long(t *testing.T) graph {
+	t.Helper()
+	return b.sample(t, 128, b.opts.Steps)
+}
+
+// prompt makes a prompt of a graph, with an id and a client name of its own.
+func prompt(t *testing.T, g graph) comfyui.Prompt {
+	t.Helper()
+	raw, err := json.Marshal(g)
+	require.NoError(t, err)
+	return comfyui.Prompt{
+		ID: comfyui.NewPromptID(uuid.New()), Client: uuid.NewString(), Graph: raw,
+		Extra: map[string]json.RawMessage{"preview_method": json.RawMessage(`"latent2rgb"`)},
+	}
+}
+
+// run submits a graph and waits for its end.
+func (b *bench) run(t *testing.T, g graph) *comfyui.Outcome {
+	t.Helper()
+	state := b.runAny(t, prompt(t, g))
+	require.Equal(t, comfyui.Completed, state.Status, "%+v", state.Outcome)
+	return state.Outcome
+}
+
+// runAny submits a prompt and waits for its end, whatever it is.
+func (b *bench) runAny(t *testing.T, p comfyui.Prompt) comfyui.State {
+	t.Helper()
+	_, err := b.Submit(b.ctx, p)
+	require.NoError(t, err)
+	return b.await(t, p.ID, comfyui.Status.Ended)
+}
+
+// await asks for a prompt until its status is as wanted.
+func (b *bench) await(t *testing.T, id comfyui.PromptID, wanted func(comfyui.Status) bool) comfyui.State {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		state, err := b.Find(b.ctx, id)
+		require.NoError(t, err)
+		if wanted(state.Status) {
+			return state
+		}
+		select {
+		case <-b.ctx.Done():
+			require.FailNow(t, "the prompt does not get there", "it is %s", state.Status)
+		case <-ticker.C:
+		}
+	}
+}
+
+func is(wanted comfyui.Status) func(comfyui.Status) bool {
+	return func(s comfyui.Status) bool { return s == wanted }
+}
+
+// feed is a Follow that runs beside the test.
+type feed struct {
+	events chan comfyui.Event
+	ended  chan error
+	stop   context.CancelFunc
+}
+
+// follow follows a client from the moment on at which it returns.
+func (b *bench) follow(t *testing.T, client string) *feed {
+	t.Helper()
+	ctx, stop := context.WithCancel(b.ctx)
+	f := &feed{events: make(chan comfyui.Event, 10_000), ended: make(chan error, 1), stop: stop}
+	go func() {
+		f.ended <- b.Follow(ctx, client, func(e comfyui.Event) error { f.events <- e; return nil })
+		close(f.ended)
+	}()
+	t.Cleanup(func() { stop(); <-f.ended })
+	waitFor[comfyui.Connected](t, b.ctx, f)
+	return f
+}
+
+// waitFor returns the next event of a type, and all that came before it.
+func waitFor[E comfyui.Event](t *testing.T, ctx context.Context, f *feed) (E, []comfyui.Event) {
+	t.Helper()
+	var before []comfyui.Event
+	for {
+		select {
+		case event := <-f.events:
+			if wanted, ok := event.(E); ok {
+				return wanted, before
+			}
+			before = append(before, event)
+		case err := <-f.ended:
+			require.NoError(t, err, "before the event came")
+		case <-ctx.Done():
+			var none E
+			require.FailNow(t, fmt.Sprintf("no %T came", none), "these did: %T", before)
+		}
+	}
+}
+
+// only returns the events of a type.
+func only[E comfyui.Event](events []comfyui.Event) []E {
+	var out []E
+	for _, event := range events {
+		if wanted, ok := event.(E); ok {
+			out = append(out, wanted)
+		}
+	}
+	return out
+}

@@ -1,0 +1,343 @@
+package comfyui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// exception is an error as Python raises it.
+type exception struct {
+	kind string
+	text string
+}
+
+// Error implements error.
+func (e *exception) Error() string { return e.kind + ": " + e.text }
+
+// errInterrupted ends a prompt that was cancelled.
+var errInterrupted = errors.New("interrupted")
+
+// work is the execution thread: one prompt at a time, until ctx ends.
+func (s *Server) work(ctx context.Context) {
+	for {
+		it := s.queue.take()
+		if it == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.queue.wake:
+				continue
+			}
+		}
+		s.announce()
+		s.run(ctx, it)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// execution is one prompt that runs.
+type execution struct {
+	*Server
+	item     *item
+	client   string
+	muted    bool
+	run      int // in the ledger
+	plan     *graph.Plan
+	signed   []string
+	results  map[int]node.Result
+	progress map[string]map[string]any
+	executed []string
+	entry    *entry
+	begun    time.Time
+}
+
+// run executes a prompt and writes it into the history.
+func (s *Server) run(ctx context.Context, it *item) {
+	e := &execution{
+		Server: s, item: it, client: it.client(), run: s.ledger.begin(it.id), begun: time.Now(), muted: s.faults.take(Mute),
+		results: map[int]node.Result{}, progress: map[string]map[string]any{}, executed: []string{},
+		entry: &entry{Prompt: it, Outputs: map[string]map[string]any{}, Meta: map[string]map[string]any{}},
+	}
+	err := e.execute(ctx)
+	if ctx.Err() != nil {
+		s.ledger.end(e.run, "lost")
+		return
+	}
+	outcome := "success"
+	var failed *nodeFailure
+	switch {
+	case err == nil:
+		e.remember("execution_success", map[string]any{})
+	case errors.As(err, &failed) && errors.Is(failed.cause, errInterrupted):
+		outcome = "interrupted"
+		e.remember("execution_interrupted", e.interruption(failed))
+	default:
+		outcome = "error"
+		e.remember("execution_error", e.failure(failed, err))
+	}
+	e.entry.Status.Status = map[bool]string{true: "success", false: "error"}[err == nil]
+	e.entry.Status.Completed = err == nil
+	s.sockets.executing(e.client, "")
+	s.ledger.end(e.run, outcome)
+	if s.faults.take(Forget) {
+		s.queue.done(nil)
+	} else {
+		s.queue.done(e.entry)
+	}
+	s.announce()
+	e.tell("executing", map[string]any{"node": nil, "prompt_id": it.id})
+}
+
+// tell sends a message to the client of the prompt.
+func (e *execution) tell(kind string, data map[string]any) {
+	if e.client != "" && !e.muted {
+		e.sockets.tell(e.client, kind, data)
+	}
+}
+
+// remember sends a message and keeps it for the history.
+func (e *execution) remember(kind string, data map[string]any) {
+	data["prompt_id"], data["timestamp"] = e.item.id, time.Now().UnixMilli()
+	e.entry.Status.Messages = append(e.entry.Status.Messages, message{kind, data})
+	if e.client == "" && kind == "execution_interrupted" {
+		e.sockets.broadcast(kind, data)
+		return
+	}
+	e.tell(kind, data)
+}
+
+// nodeFailure is the error of one node.
+type nodeFailure struct {
+	id, class string
+	cause     error
+}
+
+// Error implements error.
+func (f *nodeFailure) Error() string { return f.id + ": " + f.cause.Error() }
+
+// Unwrap returns the cause.
+func (f *nodeFailure) Unwrap() error { return f.cause }
+
+func (e *execution) interruption(f *nodeFailure) map[string]any {
+	return map[string]any{"node_id": f.id, "node_type": f.class, "executed": e.executed}
+}
+
+// failure is the data of an execution_error.
+func (e *execution) failure(f *nodeFailure, err error) map[string]any {
+	if f == nil {
+		f = &nodeFailure{cause: err}
+	}
+	kind, text := "RuntimeError", f.cause.Error()
+	var raised *exception
+	var classified *fault.Error
+	if errors.As(f.cause, &raised) {
+		kind, text = raised.kind, raised.text
+	} else if errors.As(f.cause, &classified) {
+		text = classified.Message
+	}
+	data := e.interruption(f)
+	data["exception_type"], data["exception_message"] = kind, text+"\n"
+	data["traceback"] = []string{
+		"  File \"/home/somebody/ComfyUI/execution.py\", line 525, in execute\n    output_data = await get_output_data()\n",
+		"  File \"/home/somebody/ComfyUI/nodes.py\", line 1500, in sample\n    return common_ksampler(model)\n",
+	}
+	data["current_inputs"], data["current_outputs"] = map[string]any{}, e.executed
+	return data
+}
+
+// execute runs the nodes that the outputs need.
+func (e *execution) execute(ctx context.Context) error {
+	e.remember("execution_start", map[string]any{})
+	g, err := graph.Parse(e.item.prompt, graph.Limits{MaxBytes: int(e.opts.MaxUpload)})
+	if err != nil {
+		return err
+	}
+	if e.plan, err = graph.BuildPlan(g, e.classes, e.item.outputs, nil); err != nil {
+		return err
+	}
+	if e.signed, err = e.signatures(ctx, e.plan); err != nil {
+		return err
+	}
+	e.sockets.executing(e.client, "")
+	cached := []string{}
+	for i := range e.plan.Nodes {
+		if _, ok := e.cache.get(e.signed[i]); ok {
+			cached = append(cached, e.plan.Nodes[i].ID)
+		}
+	}
+	e.remember("execution_cached", map[string]any{"nodes": cached})
+	for i := range e.plan.Nodes {
+		if e.plan.Nodes[i].Output {
+			if err := e.need(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// need makes the result of a unit available, and before it those of the units it reads.
+func (e *execution) need(ctx context.Context, unit int) error {
+	if _, done := e.results[unit]; done {
+		return nil
+	}
+	pn := &e.plan.Nodes[unit]
+	if result, ok := e.cache.get(e.signed[unit]); ok {
+		return e.reuse(unit, pn, result)
+	}
+	class, _ := e.classes.Lookup(pn.Class)
+	inv := node.Invocation{Class: class, Inputs: node.Args{}, Lazy: pn.Lazy}
+	for name, value := range pn.Constants {
+		inv.Inputs[name] = value
+	}
+	for _, name := range pn.LinkNames() {
+		if !pn.IsLazy(name) {
+			if err := e.link(ctx, inv.Inputs, name, pn.Links[name]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range inv.Needs() {
+		if err := e.link(ctx, inv.Inputs, name, pn.Links[name]); err != nil {
+			return err
+		}
+	}
+	return e.compute(ctx, unit, pn, inv)
+}
+
+func (e *execution) link(ctx context.Context, inputs node.Args, name string, link graph.Link) error {
+	if err := e.need(ctx, link.Unit); err != nil {
+		return err
+	}
+	inputs[name] = e.results[link.Unit].Outputs[link.Slot]
+	return nil
+}
+
+// reuse takes a result from the cache. Only output nodes are told of.
+func (e *execution) reuse(unit int, pn *graph.PlanNode, result node.Result) error {
+	e.results[unit] = result
+	if !pn.Output {
+		return nil
+	}
+	if err := e.show(pn.ID, result); err != nil {
+		return err
+	}
+	e.state(pn.ID, 1, 1, "finished")
+	return nil
+}
+
+// compute runs a node.
+func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) error {
+	if e.queue.isInterrupted() {
+		return &nodeFailure{pn.ID, pn.Class, errInterrupted}
+	}
+	e.sockets.executing(e.client, pn.ID)
+	e.state(pn.ID, 0, 1, "running")
+	e.tell("executing", map[string]any{"node": pn.ID, "display_node": pn.ID, "prompt_id": e.item.id})
+	e.ledger.ran(e.run, pn.ID)
+	result, err := inv.Run(ctx, node.Call{
+		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: &live{e, pn.ID},
+	})
+	if err == nil && (result.Expand != nil || len(result.Calls) > 0) {
+		err = &exception{"NotImplementedError", "the simulator expands no graphs"}
+	}
+	if err != nil {
+		return &nodeFailure{pn.ID, pn.Class, err}
+	}
+	if err := e.show(pn.ID, result); err != nil {
+		return err
+	}
+	e.results[unit] = result
+	e.cache.put(e.signed[unit], result)
+	e.executed = append(e.executed, pn.ID)
+	e.state(pn.ID, 1, 1, "finished")
+	return nil
+}
+
+// pngInfo returns the extra metadata of saved files.
+func (e *execution) pngInfo() map[string]json.RawMessage {
+	info, _ := e.item.extra["extra_pnginfo"].(map[string]any)
+	out := map[string]json.RawMessage{}
+	for name, value := range info {
+		if raw, err := json.Marshal(value); err == nil {
+			out[name] = raw
+		}
+	}
+	return out
+}
+
+// show tells the UI output of a node, if it has one, and keeps it for the history.
+func (e *execution) show(id string, result node.Result) error {
+	if result.UI == nil {
+		return nil
+	}
+	raw, err := json.Marshal(result.UI)
+	if err != nil {
+		return fmt.Errorf("show node %s: %w", id, err)
+	}
+	var output map[string]any
+	if err := json.Unmarshal(raw, &output); err != nil {
+		return fmt.Errorf("show node %s: %w", id, err)
+	}
+	if images, ok := output["images"].([]any); ok && len(images) > 0 && e.faults.take(UnsafeName) {
+		images[0] = map[string]any{"filename": "passwd", "subfolder": "../../etc", "type": "output"}
+	}
+	e.entry.Outputs[id] = output
+	e.entry.Meta[id] = map[string]any{"node_id": id, "display_node": id, "parent_node": nil, "real_node_id": id}
+	e.tell("executed", map[string]any{"node": id, "display_node": id, "output": output, "prompt_id": e.item.id})
+	return nil
+}
+
+// state tells the progress of every node that began.
+func (e *execution) state(id string, value, most int, state string) {
+	if old := e.progress[id]; old != nil && state == "finished" {
+		value, most = old["max"].(int), old["max"].(int)
+	}
+	e.progress[id] = map[string]any{
+		"value": value, "max": most, "state": state, "node_id": id, "prompt_id": e.item.id,
+		"display_node_id": id, "parent_node_id": nil, "real_node_id": id,
+	}
+	e.tell("progress_state", map[string]any{"prompt_id": e.item.id, "nodes": e.progress})
+}
+
+// live is what a node says while it runs.
+type live struct {
+	execution *execution
+	id        string
+}
+
+var _ node.Live = (*live)(nil)
+
+// Progress implements node.Live.
+func (l *live) Progress(value, most int) {
+	l.execution.state(l.id, value, most, "running")
+	l.execution.tell("progress", map[string]any{"value": value, "max": most, "prompt_id": l.execution.item.id, "node": l.id})
+}
+
+// Preview implements node.Live.
+func (l *live) Preview(contentType string, image []byte) {
+	e := l.execution
+	if e.client == "" || e.muted || !e.wantsPreviews() {
+		return
+	}
+	e.sockets.preview(e.client, map[string]any{
+		"node_id": l.id, "prompt_id": e.item.id, "display_node_id": l.id, "parent_node_id": nil, "real_node_id": l.id, "image_type": contentType,
+	}, image)
+}
+
+func (e *execution) wantsPreviews() bool {
+	method, _ := e.item.extra["preview_method"].(string)
+	return e.opts.Previews && method != "none" || method == "taesd" || method == "latent2rgb" || method == "auto"
+}
+
+// Text implements node.Live.
+func (l *live) Text(string) {}

@@ -1,0 +1,108 @@
+package comfyui
+
+import (
+	"net/http"
+	"sync"
+)
+
+// Fault is a way in which a server misbehaves.
+type Fault uint8
+
+// The faults. Those of answers concern every request; those of prompts the next ones that run.
+const (
+	// Garbage answers every request with something that is not ComfyUI's.
+	Garbage Fault = iota
+	// Redirect answers every request with a redirect to another host.
+	Redirect
+	// Broken answers every request with status 500.
+	Broken
+	// AcceptAndFail queues a prompt and answers 500.
+	AcceptAndFail
+	// AcceptAndDrop queues a prompt and closes the connection without an answer.
+	AcceptAndDrop
+	// Duplicate queues a prompt twice.
+	Duplicate
+	// HalfFile sends the first half of a file and closes the connection.
+	HalfFile
+	// LostFile has no file to show.
+	LostFile
+	// UnsafeName names an output that stands outside of its folder.
+	UnsafeName
+	// OutOfMemory fails a sampler for want of memory on the device.
+	OutOfMemory
+	// Raise fails a sampler with an error whose traceback names paths of the machine.
+	Raise
+	// Hang keeps a sampler from going on, while the server goes on to answer. An interrupt does not
+	// reach it.
+	Hang
+	// Forget leaves a prompt out of the history when it ends.
+	Forget
+	// Mute sends no message of a prompt.
+	Mute
+)
+
+// Always is the number of times of a fault that stays until it is cleared.
+const Always = -1
+
+// faults are the faults that are to happen, each a number of times.
+type faults struct {
+	mu   sync.Mutex // guards left and freed
+	left map[Fault]int
+	free chan struct{} // closed when a Hang ends
+}
+
+func newFaults() *faults { return &faults{left: map[Fault]int{}, free: make(chan struct{})} }
+
+// Inject makes a fault happen that many times, or Always.
+func (s *Server) Inject(f Fault, times int) { s.faults.inject(f, times) }
+
+// Clear ends all faults. A prompt that hangs goes on.
+func (s *Server) Clear() { s.faults.clear() }
+
+func (f *faults) inject(fault Fault, times int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left[fault] = times
+}
+
+func (f *faults) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.left)
+	close(f.free)
+	f.free = make(chan struct{})
+}
+
+// take reports whether a fault is to happen now, and counts it.
+func (f *faults) take(fault Fault) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left[fault] > 0 {
+		f.left[fault]--
+		return true
+	}
+	return f.left[fault] == Always
+}
+
+// freed returns the channel that is closed when what hangs goes on.
+func (f *faults) freed() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.free
+}
+
+// answer misbehaves in place of a whole answer, and reports whether it did.
+func (f *faults) answer(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case f.take(Garbage):
+		w.Header().Set("Content-Type", "text/html")
+		writeBody(w, []byte("<html><body>It works!</body></html>"))
+	case f.take(Redirect):
+		http.Redirect(w, r, "http://elsewhere.invalid/login", http.StatusFound)
+	case f.take(Broken):
+		http.Error(w, "500 Internal Server Error", http.StatusInternalServerError)
+	default:
+		return false
+	}
+	return true
+}

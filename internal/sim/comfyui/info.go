@@ -1,0 +1,256 @@
+package comfyui
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// systemStats serves GET /system_stats.
+func (s *Server) systemStats(w http.ResponseWriter, _ *http.Request) {
+	free := s.opts.Memory - s.cache.taken()
+	writeJSON(w, http.StatusOK, map[string]any{
+		"system": map[string]any{
+			"os": "linux", "ram_total": s.opts.Memory, "ram_free": free, "comfyui_version": s.opts.Version,
+			"python_version": "3.12.3 (main)", "pytorch_version": "2.9.1+sim", "embedded_python": false, "argv": []string{"main.py"},
+		},
+		"devices": []any{map[string]any{
+			"name": "sim:0 Simulated Device", "type": "sim", "index": 0, "vram_total": s.opts.Memory, "vram_free": free,
+			"torch_vram_total": s.cache.taken(), "torch_vram_free": 0,
+		}},
+	})
+}
+
+// features serves GET /features.
+func (s *Server) features(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.capabilities())
+}
+
+func (s *Server) capabilities() map[string]any {
+	return map[string]any{"supports_preview_metadata": true, "max_upload_size": s.opts.MaxUpload}
+}
+
+// objectInfo serves GET /object_info, of all classes or of one.
+func (s *Server) objectInfo(w http.ResponseWriter, r *http.Request) {
+	var names []string
+	if class := r.PathValue("class"); class != "" {
+		names = []string{class}
+		if _, ok := s.classes.Lookup(class); !ok {
+			writeJSON(w, http.StatusOK, struct{}{})
+			return
+		}
+	}
+	definitions, err := s.classes.Definitions(r.Context(), s.files, names...)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, http.StatusOK, definitions)
+}
+
+// modelFolders serves GET /models.
+func (s *Server) modelFolders(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, []string{"checkpoints", "loras", "vae"})
+}
+
+// models serves GET /models/{folder}.
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	switch r.PathValue("folder") {
+	case "checkpoints":
+		writeJSON(w, http.StatusOK, s.opts.Checkpoints)
+	case "loras", "vae":
+		writeJSON(w, http.StatusOK, []string{})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// embeddings serves GET /embeddings.
+func (s *Server) embeddings(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, []string{})
+}
+
+// extensions serves GET /extensions.
+func (s *Server) extensions(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, []string{"/extensions/sim-pack/sim.js"})
+}
+
+// webFile serves the one file of extensions.
+func (s *Server) webFile(w http.ResponseWriter, r *http.Request) {
+	if r.PathValue("pack") != "sim-pack" || r.PathValue("file") != "sim.js" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/javascript")
+	writeBody(w, []byte("export {};\n"))
+}
+
+// queueInfo serves GET /prompt.
+func (s *Server) queueInfo(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.remaining())
+}
+
+func (s *Server) remaining() map[string]any {
+	return map[string]any{"exec_info": map[string]any{"queue_remaining": s.queue.remaining()}}
+}
+
+// announce tells everybody how many prompts there are.
+func (s *Server) announce() {
+	s.sockets.broadcast("status", map[string]any{"status": s.remaining()})
+}
+
+// readQueue serves GET /queue.
+func (s *Server) readQueue(w http.ResponseWriter, _ *http.Request) {
+	running, pending := s.queue.now()
+	writeJSON(w, http.StatusOK, map[string]any{"queue_running": running, "queue_pending": pending})
+}
+
+// change is the body of the requests that change queue and history.
+type change struct {
+	Clear     bool     `json:"clear"`
+	Delete    []string `json:"delete"`
+	Prompt    string   `json:"prompt_id"`
+	Unload    bool     `json:"unload_models"`
+	FreeCache bool     `json:"free_memory"`
+}
+
+// decode reads a body; false means that it was answered already.
+func (s *Server) decode(w http.ResponseWriter, r *http.Request, into any) bool {
+	body := http.MaxBytesReader(w, r.Body, s.opts.MaxUpload)
+	err := json.NewDecoder(body).Decode(into)
+	if err == nil {
+		return true
+	}
+	if r.ContentLength > s.opts.MaxUpload {
+		tooLarge(w, s.opts.MaxUpload)
+		return false
+	}
+	http.Error(w, "500 Internal Server Error", http.StatusInternalServerError)
+	return false
+}
+
+// changeQueue serves POST /queue.
+func (s *Server) changeQueue(w http.ResponseWriter, r *http.Request) {
+	var c change
+	if !s.decode(w, r, &c) {
+		return
+	}
+	if c.Clear {
+		s.queue.clear(false)
+	}
+	for _, id := range c.Delete {
+		s.queue.remove(id)
+	}
+	s.announce()
+}
+
+// readHistory serves GET /history, whole or of one prompt.
+func (s *Server) readHistory(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if id == "" {
+		writeJSON(w, http.StatusOK, s.queue.all())
+		return
+	}
+	entries := map[string]*entry{}
+	if e, ok := s.queue.past(id); ok {
+		entries[id] = e
+	}
+	writeJSON(w, http.StatusOK, entries)
+}
+
+// changeHistory serves POST /history.
+func (s *Server) changeHistory(w http.ResponseWriter, r *http.Request) {
+	var c change
+	if !s.decode(w, r, &c) {
+		return
+	}
+	if c.Clear {
+		s.queue.clear(true)
+	}
+	for _, id := range c.Delete {
+		s.queue.forget(id)
+	}
+}
+
+// interrupt serves POST /interrupt: without an id it ends whatever runs.
+func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) {
+	var c change
+	if r.ContentLength != 0 && !s.decode(w, r, &c) {
+		return
+	}
+	s.queue.interrupt(c.Prompt)
+}
+
+// free serves POST /free.
+func (s *Server) free(w http.ResponseWriter, r *http.Request) {
+	var c change
+	if !s.decode(w, r, &c) {
+		return
+	}
+	s.cache.free(c.Unload || c.FreeCache, c.FreeCache)
+	s.queue.signal()
+}
+
+// cancelJob serves POST /api/jobs/{id}/cancel.
+func (s *Server) cancelJob(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	cancelled := s.queue.interrupt(id) || s.queue.remove(id) || s.queue.interrupt(id)
+	if cancelled {
+		s.announce()
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"cancelled": cancelled})
+}
+
+// readJob serves GET /api/jobs/{id}.
+func (s *Server) readJob(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if e, ok := s.queue.past(id); ok {
+		writeJSON(w, http.StatusOK, pastJob(e))
+		return
+	}
+	running, pending := s.queue.now()
+	for status, items := range map[string][]*item{"in_progress": running, "pending": pending} {
+		for _, it := range items {
+			if it.id == id {
+				writeJSON(w, http.StatusOK, job(it, status))
+				return
+			}
+		}
+	}
+	writeJSON(w, http.StatusNotFound, map[string]any{"error": "Job not found"})
+}
+
+func job(it *item, status string) map[string]any {
+	return map[string]any{
+		"id": it.id, "status": status, "priority": it.number, "create_time": it.extra["create_time"],
+		"outputs_count": 0, "previewable_outputs_count": 0,
+	}
+}
+
+func pastJob(e *entry) map[string]any {
+	j := job(e.Prompt, map[bool]string{true: "completed", false: "failed"}[e.Status.Completed])
+	for _, m := range e.Status.Messages {
+		data, _ := m[1].(map[string]any)
+		switch m[0] {
+		case "execution_start":
+			j["execution_start_time"] = data["timestamp"]
+		case "execution_success":
+			j["execution_end_time"] = data["timestamp"]
+		case "execution_error":
+			j["execution_end_time"], j["execution_error"] = data["timestamp"], data
+		case "execution_interrupted":
+			j["execution_end_time"], j["status"] = data["timestamp"], "cancelled"
+		}
+	}
+	count := 0
+	for _, output := range e.Outputs {
+		for kind, items := range output {
+			if list, ok := items.([]any); ok && kind != "animated" && kind != "text" {
+				count += len(list)
+			}
+		}
+	}
+	j["outputs_count"], j["previewable_outputs_count"] = count, count
+	j["outputs"], j["execution_status"] = e.Outputs, e.Status
+	j["workflow"] = map[string]any{"prompt": e.Prompt.prompt, "extra_data": e.Prompt.extra}
+	return j
+}

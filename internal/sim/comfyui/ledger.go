@@ -1,0 +1,74 @@
+package comfyui
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Run is one execution of a prompt.
+type Run struct {
+	ID      string
+	Outcome string // "running", "success", "error", "interrupted", or "lost" with the server
+	Nodes   []string
+	Began   time.Time
+	Ended   time.Time
+}
+
+// ledger remembers what the servers of a machine did, for whoever tests with them.
+type ledger struct {
+	mu    sync.Mutex // guards the fields below
+	runs  []Run
+	loads []string
+}
+
+// begin records the start of an execution and returns its number.
+func (l *ledger) begin(id string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs = append(l.runs, Run{ID: id, Outcome: "running", Began: time.Now()})
+	return len(l.runs) - 1
+}
+
+// ran records that a node was executed.
+func (l *ledger) ran(run int, node string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs[run].Nodes = append(l.runs[run].Nodes, node)
+}
+
+// end records the outcome of an execution.
+func (l *ledger) end(run int, outcome string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs[run].Outcome, l.runs[run].Ended = outcome, time.Now()
+}
+
+// load records that a checkpoint was read from the disk.
+func (l *ledger) load(checkpoint string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loads = append(l.loads, checkpoint)
+}
+
+func (l *ledger) all() []Run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	runs := slices.Clone(l.runs)
+	for i := range runs {
+		runs[i].Nodes = slices.Clone(runs[i].Nodes)
+	}
+	return runs
+}
+
+func (l *ledger) checkpoints() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.loads)
+}
+
+// Runs returns every prompt that the server began, in order.
+func (s *Server) Runs() []Run { return s.ledger.all() }
+
+// Loads returns the name of the checkpoint at every load of one, in order.
+func (s *Server) Loads() []string { return s.ledger.checkpoints() }

@@ -1,0 +1,212 @@
+package comfyui
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+)
+
+// writeTimeout bounds how long a message may take to a client that does not read.
+const writeTimeout = 5 * time.Second
+
+// sockets are the clients of a server. One name is one socket: the newest takes the messages.
+type sockets struct {
+	mu     sync.Mutex // guards the fields below
+	byName map[string]*socket
+	open   map[*socket]bool
+	client string // whose prompt runs
+	node   string // that runs
+	gate   <-chan struct{}
+	closed bool
+}
+
+// socket is one connection.
+type socket struct {
+	mu       sync.Mutex // serializes writers
+	conn     *websocket.Conn
+	metadata bool // wants previews with metadata
+}
+
+func newSockets() *sockets {
+	gate := make(chan struct{})
+	close(gate)
+	return &sockets{byName: map[string]*socket{}, open: map[*socket]bool{}, gate: gate}
+}
+
+var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+
+// socket serves GET /ws.
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // it was answered
+	}
+	name := r.URL.Query().Get("clientId")
+	if name == "" {
+		name = uuid.NewString()
+	}
+	k := &socket{conn: conn}
+	running, live := s.sockets.add(name, k)
+	if !live {
+		conn.Close() //nolint:errcheck // the server is down
+		return
+	}
+	defer s.sockets.drop(name, k)
+	k.send("status", map[string]any{"status": s.remaining(), "sid": name})
+	if running != "" {
+		k.send("executing", map[string]any{"node": running})
+	}
+	s.listen(k)
+}
+
+// listen reads what the client says. Its first message may name what it understands.
+func (s *Server) listen(k *socket) {
+	pong := k.conn.PingHandler()
+	k.conn.SetPingHandler(func(data string) error { s.sockets.pass(); return pong(data) })
+	for first := true; ; first = false {
+		var m struct {
+			Type string `json:"type"`
+			Data struct {
+				Metadata bool `json:"supports_preview_metadata"`
+			} `json:"data"`
+		}
+		if err := k.conn.ReadJSON(&m); err != nil {
+			return
+		}
+		if first && m.Type == "feature_flags" {
+			k.mu.Lock()
+			k.metadata = m.Data.Metadata
+			k.mu.Unlock()
+			k.send("feature_flags", s.capabilities())
+		}
+	}
+}
+
+// add registers a socket and returns the node that runs of the client's prompt.
+func (s *sockets) add(name string, k *socket) (running string, live bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[k] = true
+	s.byName[name] = k
+	if s.client == name {
+		running = s.node
+	}
+	return running, !s.closed
+}
+
+// drop forgets a name when any of its sockets ends, also one that another has replaced.
+func (s *sockets) drop(name string, k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byName, name)
+	delete(s.open, k)
+	k.conn.Close() //nolint:errcheck // it is over
+}
+
+// cut breaks every connection.
+func (s *sockets) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for k := range s.open {
+		k.conn.Close() //nolint:errcheck // it is to break
+	}
+}
+
+// freeze lets nothing pass until gate is closed.
+func (s *sockets) freeze(gate <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gate = gate
+}
+
+// pass waits while the server is frozen.
+func (s *sockets) pass() {
+	s.mu.Lock()
+	gate := s.gate
+	s.mu.Unlock()
+	<-gate
+}
+
+// executing remembers whose prompt runs and what of it.
+func (s *sockets) executing(client, node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client, s.node = client, node
+}
+
+func (s *sockets) named(name string) *socket {
+	s.pass()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byName[name]
+}
+
+// broadcast sends a message to everybody.
+func (s *sockets) broadcast(kind string, data any) {
+	s.pass()
+	s.mu.Lock()
+	all := make([]*socket, 0, len(s.byName))
+	for _, k := range s.byName {
+		all = append(all, k)
+	}
+	s.mu.Unlock()
+	for _, k := range all {
+		k.send(kind, data)
+	}
+}
+
+// tell sends a message to one client.
+func (s *sockets) tell(name, kind string, data any) {
+	if k := s.named(name); k != nil {
+		k.send(kind, data)
+	}
+}
+
+// preview sends a picture in the form that the client understands.
+func (s *sockets) preview(name string, metadata map[string]any, image []byte) {
+	k := s.named(name)
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	wanted := k.metadata
+	k.mu.Unlock()
+	if !wanted {
+		k.write(websocket.BinaryMessage, prefixed(1, 1, image))
+		return
+	}
+	head, err := json.Marshal(metadata)
+	if err != nil {
+		return // a map of texts always encodes
+	}
+	k.write(websocket.BinaryMessage, prefixed(4, uint32(len(head)), append(head, image...)))
+}
+
+// prefixed puts two numbers of four bytes before a body.
+func prefixed(first, second uint32, body []byte) []byte {
+	out := binary.BigEndian.AppendUint32(nil, first)
+	return append(binary.BigEndian.AppendUint32(out, second), body...)
+}
+
+func (k *socket) send(kind string, data any) {
+	raw, err := json.Marshal(map[string]any{"type": kind, "data": data})
+	if err != nil {
+		return // what the simulator says always encodes
+	}
+	k.write(websocket.TextMessage, raw)
+}
+
+// write sends a message. A client that has gone shows in its reader.
+func (k *socket) write(kind int, raw []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) == nil {
+		k.conn.WriteMessage(kind, raw) //nolint:errcheck // see above
+	}
+}
