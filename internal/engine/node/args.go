@@ -8,9 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Reader takes typed arguments of a call and keeps the first failure, so that a
-// class reads all its inputs and checks once. A missing or mistyped argument is
-// fault.Invalid with code input_type.
+// Reader reads typed arguments of a call and keeps the first failure, so that a class reads all its inputs and checks
+// Err once. A missing or mistyped argument is fault.Invalid with code input_type.
 type Reader struct {
 	args Args
 	err  error
@@ -65,7 +64,7 @@ func (r *Reader) Float(name string) float64 {
 func take[T any](r *Reader, name string) T {
 	v, ok := r.args[name].(T)
 	if !ok && r.err == nil {
-		r.err = fault.New(fault.Invalid, "input_type", "input %s is missing or is not of its type", name)
+		r.err = fault.New(fault.Invalid, "input_type", "input %s is missing or has the wrong type", name)
 	}
 	return v
 }

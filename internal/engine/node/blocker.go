@@ -2,25 +2,25 @@ package node
 
 import "strings"
 
-// Blocker is an output that keeps those who read it from running (node graph semantics, section 3.1): they
-// hand it on by each of their outputs. The first that meets a message has it told; then it goes on
-// silently. Any class may return one in place of any output, for a list also as one of its elements.
+// Blocker is an output value that keeps the nodes that read it from running; each of these nodes returns it from all
+// of its outputs in turn. The first node that reads a Blocker with a message reports the message and passes the Blocker
+// on without it. Any class may return a Blocker in place of any output, or as an element of a list.
 type Blocker struct {
 	Message string // "" = silent
 }
 
-// maxBlockMessage is how many bytes of a blocker's message are told.
+// maxBlockMessage bounds the reported bytes of a message.
 const maxBlockMessage = 1024
 
-// told returns the message as far as it is told.
-func (b Blocker) told() string {
+// message returns the message, cut to its bound.
+func (b Blocker) message() string {
 	if len(b.Message) <= maxBlockMessage {
 		return b.Message
 	}
 	return strings.ToValidUTF8(b.Message[:maxBlockMessage], "") + "…"
 }
 
-// blocked returns the blocker among the arguments of one call. One with a message goes before silent ones.
+// blocked returns the blocker among the arguments of a call; a blocker with a message comes before a silent one.
 func blocked(args Args) (found Blocker, ok bool) {
 	for _, value := range args {
 		if b, is := blockerIn(value); is {
@@ -30,7 +30,7 @@ func blocked(args Args) (found Blocker, ok bool) {
 	return found, ok
 }
 
-// prefer picks between two blockers by nothing that depends on the order they are met in.
+// prefer chooses between two blockers independently of their order.
 func prefer(a, b Blocker, have bool) Blocker {
 	if !have || a.Message == "" || b.Message != "" && b.Message < a.Message {
 		return b
@@ -38,7 +38,7 @@ func prefer(a, b Blocker, have bool) Blocker {
 	return a
 }
 
-// blockerIn returns the blocker that a value is or has among its elements.
+// blockerIn returns the blocker that a value is, or contains as an element.
 func blockerIn(value Value) (found Blocker, ok bool) {
 	switch v := value.(type) {
 	case Blocker:
@@ -53,7 +53,7 @@ func blockerIn(value Value) (found Blocker, ok bool) {
 	return found, ok
 }
 
-// blockedOf returns the blocker that keeps a class that takes lists from running.
+// blockedOf returns the blocker among the lists of a class that takes lists.
 func blockedOf(lists map[string]List) (found Blocker, ok bool) {
 	for _, list := range lists {
 		if b, is := blockerIn(list); is {
@@ -63,9 +63,9 @@ func blockedOf(lists map[string]List) (found Blocker, ok bool) {
 	return found, ok
 }
 
-// pass is the result of a call that did not run.
+// pass is the result of a blocked call.
 func (inv Invocation) pass(b Blocker) Result {
-	res := Result{Outputs: make([]Value, len(inv.Class.Outputs)), Blocked: true, Message: b.told()}
+	res := Result{Outputs: make([]Value, len(inv.Class.Outputs)), Blocked: true, Message: b.message()}
 	for i := range res.Outputs {
 		res.Outputs[i] = Blocker{}
 	}

@@ -13,7 +13,7 @@ import (
 func TestACallWithABlockerDoesNotRunAndHandsItOnSilently(t *testing.T) {
 	t.Parallel()
 	class := joiner()
-	class.Run = func(context.Context, *node.Call) (node.Result, error) { panic("it must not run") }
+	class.Run = func(context.Context, *node.Call) (node.Result, error) { panic("a blocked call must not run") }
 	for name, message := range map[string]string{"with a message": "no face found", "silent": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,7 @@ func TestAClassThatTakesListsIsBlockedByOneElement(t *testing.T) {
 	t.Parallel()
 	class := joiner()
 	class.InputIsList = true
-	class.Run = func(context.Context, *node.Call) (node.Result, error) { panic("it must not run") }
+	class.Run = func(context.Context, *node.Call) (node.Result, error) { panic("a blocked call must not run") }
 	inputs := node.Args{"a": node.List{"1", node.Blocker{}}, "b": "x"}
 	res, err := node.Invocation{Class: class, Inputs: inputs}.Run(t.Context(), node.Call{})
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func TestAClassMayBlockAnyOfItsOutputsAlsoAList(t *testing.T) {
 	res, err := node.Invocation{Class: class}.Run(t.Context(), node.Call{})
 	require.NoError(t, err)
 	require.Equal(t, []node.Value{node.Blocker{Message: "closed"}, int64(1)}, res.Outputs)
-	require.True(t, res.Blocked, "what has a blocker is not to be kept for other jobs")
-	require.Empty(t, res.Message, "the first that reads it tells the message")
+	require.True(t, res.Blocked, "a result with a blocker must not be cached")
+	require.Empty(t, res.Message, "the first node that reads it reports the message")
 }
 
 func TestABlockedNodeAsksForNoLazyInputs(t *testing.T) {
@@ -69,13 +69,13 @@ func TestABlockedNodeAsksForNoLazyInputs(t *testing.T) {
 	all := &node.Class{Name: "Lazy", Outputs: []node.Output{{Type: node.Any}}}
 	some := *all
 	some.LazyNeeds = func(node.Args) []string { return []string{"late"} }
-	for name, class := range map[string]*node.Class{"that it always needs": all, "that it names": &some} {
+	for name, class := range map[string]*node.Class{"an input that it always needs": all, "an input that it names": &some} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inv := node.Invocation{Class: class, Inputs: node.Args{"now": node.Blocker{}}, Lazy: []string{"late"}}
 			require.Empty(t, inv.Needs())
 			inv.Inputs = node.Args{"now": node.List{node.Blocker{}, true}}
-			require.Equal(t, []string{"late"}, inv.Needs(), "a call that does run needs it")
+			require.Equal(t, []string{"late"}, inv.Needs(), "a call that runs needs it")
 		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Definition is a class as clients read it from object_info (node graph semantics, section 2). Classes
-// of the older schema leave out what does not apply, those of the newer one show it as null.
+// Definition is a class as clients read it from object_info. Classes of ComfyUI's older schema leave out members that
+// do not apply; classes of the newer schema (V3) show them as null.
 type Definition struct {
 	Input          Sections            `json:"input"`
 	InputOrder     map[string][]string `json:"input_order"`
@@ -31,7 +31,7 @@ type Definition struct {
 	Experimental   bool                `json:"experimental,omitempty"`
 	APINode        bool                `json:"api_node,omitempty"`
 
-	matches  []string // by output: its match template, "" = none
+	matches  []string // by output: its match template; "" = none
 	schemaV3 bool
 }
 
@@ -69,7 +69,7 @@ func empty(texts []string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return text != "" })
 }
 
-// orNull has null in the place of empty texts.
+// orNull replaces empty texts by null.
 func orNull(texts []string) []*string {
 	out := make([]*string, len(texts))
 	for i := range texts {
@@ -91,7 +91,7 @@ type Defined struct {
 	Spec any
 }
 
-// MarshalJSON implements json.Marshaler. An empty required section is shown, others are not.
+// MarshalJSON implements json.Marshaler. Empty sections are left out, except for the required inputs.
 func (s Sections) MarshalJSON() ([]byte, error) {
 	sections := []Defined{{"required", object(s.Required)}}
 	if len(s.Optional) > 0 {
@@ -130,7 +130,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Definitions are definitions by class name; in JSON an object in the registry's order.
+// Definitions are the definitions of several classes; in JSON, an object by class name in the order of the registry.
 type Definitions []Definition
 
 // MarshalJSON implements json.Marshaler.
@@ -145,8 +145,8 @@ func (d Definitions) MarshalJSON() ([]byte, error) {
 // maxOfferedFiles bounds the file names that one input offers.
 const maxOfferedFiles = 1000
 
-// Definitions returns the definitions of the named classes, of all when none is named; unknown
-// names are left out. Inputs that choose a file offer the files of the caller; files may be nil.
+// Definitions returns the definitions of the named classes, or of all classes without names; unknown names are left out.
+// Inputs that choose a file offer the caller's files; files may be nil.
 func (r *Registry) Definitions(ctx context.Context, files Files, names ...string) (Definitions, error) {
 	classes := r.Classes()
 	if len(names) > 0 {
@@ -169,7 +169,7 @@ func (r *Registry) Definitions(ctx context.Context, files Files, names ...string
 	return out, nil
 }
 
-// offered remembers the files of each folder while definitions are made.
+// offered caches the files of each folder while definitions are made.
 type offered struct {
 	ctx      context.Context //nolint:containedctx // lives for one call of Definitions
 	files    Files
@@ -251,8 +251,8 @@ func (d *Definition) addOutputs(outputs []Output) {
 	}
 }
 
-// SchemaV3 reports whether the original declares the class in the newer schema, which shapes the
-// specifications of its combos and hidden inputs. Those that extend the core do, and those of partners.
+// SchemaV3 reports whether ComfyUI declares the class in its newer schema, which changes the specifications of combos
+// and hidden inputs. These are the classes of comfy_extras and those of partner models.
 func (c *Class) SchemaV3() bool {
 	return strings.HasPrefix(c.Module, "comfy_extras.") || strings.HasPrefix(c.Module, "comfy_api_nodes.")
 }

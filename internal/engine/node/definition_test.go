@@ -50,7 +50,7 @@ func definitions(t *testing.T, files node.Files, names ...string) string {
 	return string(raw)
 }
 
-// A combo for uploads of a kind offers files of that kind.
+// A combo with an upload button for a kind of file offers files of that kind.
 func TestCombosOfferFilesOfTheirKind(t *testing.T) {
 	t.Parallel()
 	files := nodetest.NewFiles()
@@ -105,7 +105,7 @@ func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 	require.Contains(t, definitions(t, nil), `"file":[[],{"image_upload":true}]`)
 }
 
-// away is files that cannot be listed.
+// away is a node.Files that cannot list files.
 type away struct{ node.Files }
 
 func (away) List(context.Context, node.Folder, int) ([]string, error) {

@@ -6,23 +6,23 @@ import (
 	"strconv"
 )
 
-// AutogrowType is the type of an input that stands for several: the prompt gives each of them as
-// "<input>.<name>" (node graph semantics, section 2).
+// AutogrowType is the type of an input that stands for a variable number of inputs. In a prompt each of them is named
+// "<input>.<name>".
 const AutogrowType Type = "COMFY_AUTOGROW_V3"
 
 // templateKey is the option of an AutogrowType input that holds its Autogrow.
 const templateKey = "template"
 
-// Autogrow declares which inputs an input of AutogrowType stands for. Put it under "template" of Input.Extra.
+// Autogrow declares the inputs that an input of AutogrowType stands for. It belongs under "template" in Input.Extra.
 type Autogrow struct {
-	Each   Input    // what every one of them is; its name is shown in the definition only
-	Names  []string // of the inputs in order; nil = Prefix with a number from 0
+	Each   Input    // declaration of each of the inputs; its name appears in the definition only
+	Names  []string // names of the inputs in order; nil = Prefix followed by a number from 0
 	Prefix string
-	Min    int // so many of them are required
-	Max    int // how many there can be, if they are numbered
+	Min    int // number of required inputs
+	Max    int // highest number of inputs, if they are numbered
 }
 
-// MarshalJSON implements json.Marshaler: the template as definitions show it.
+// MarshalJSON implements json.Marshaler: the template in a definition.
 func (a Autogrow) MarshalJSON() ([]byte, error) {
 	section := "required"
 	if a.Each.Section == Optional {
@@ -40,7 +40,7 @@ func (a Autogrow) MarshalJSON() ([]byte, error) {
 	return json.Marshal(template)
 }
 
-// names returns the names that the inputs can have, in order.
+// names returns the possible names of the inputs, in order.
 func (a Autogrow) names() []string {
 	if a.Names != nil {
 		return a.Names
@@ -60,8 +60,8 @@ func (in Input) autogrow() (Autogrow, bool) {
 	return a, ok
 }
 
-// Declared returns the inputs of the class for a node that gives the inputs of which given is true:
-// an input that stands for several is replaced by those, in order, that are required or given.
+// Declared returns the inputs of the class for a node; given reports whether the node gives a value to an input. An
+// input of AutogrowType is replaced by its required and given inputs, in order.
 func (c *Class) Declared(given func(name string) bool) []Input {
 	dynamic := func(in Input) bool { return in.Type == AutogrowType }
 	if !slices.ContainsFunc(c.Inputs, dynamic) {

@@ -10,18 +10,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Invocation is one node about to run: its class and the values of its inputs. A value
-// that is a List maps the class over its elements (node graph semantics, section 3.1).
+// Invocation is a run of a node: its class and the values of its inputs. Where a value is a List, the class is called
+// for each element.
 type Invocation struct {
 	Class  *Class
 	Inputs Args
-	Lazy   []string // linked lazy inputs; those already computed are in Inputs too
+	Lazy   []string // names of the linked lazy inputs; the evaluated ones are also in Inputs
 }
 
-// maxMapped bounds how often one node is called for the elements of its lists.
+// maxMapped bounds the calls of one node for the elements of its lists.
 const maxMapped = 10_000
 
-// Needs returns the lazy inputs that must be computed before Run, in the order of Lazy.
+// Needs returns the lazy inputs that must be evaluated before Run, in the order of Lazy.
 func (inv Invocation) Needs() []string {
 	var absent []string
 	for _, name := range inv.Lazy {
@@ -47,7 +47,7 @@ func (inv Invocation) Needs() []string {
 	return slices.DeleteFunc(absent, func(name string) bool { return !wanted[name] })
 }
 
-// idle reports whether a Blocker keeps every call from running.
+// idle reports whether every call is blocked.
 func (inv Invocation) idle() bool {
 	if inv.Class.InputIsList {
 		_, is := blockedOf(inv.lists())
@@ -60,9 +60,9 @@ func (inv Invocation) idle() bool {
 	})
 }
 
-// Run calls the class once, or once per element of the longest list, and joins the results. A call with a
-// Blocker among its arguments does not run and gives blockers. call carries everything but the
-// arguments. A panic of the class is an error of kind Internal.
+// Run calls the class once, or once for each element of the longest list, and joins the results. A call with a Blocker
+// among its arguments does not run; its outputs are blockers. call holds everything but the arguments. A panic of the
+// class becomes an error of kind Internal.
 func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 	if inv.Class.InputIsList {
 		call.Lists = inv.lists()
@@ -79,7 +79,7 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		return inv.end([]Result{res}), nil
 	}
 	if n := inv.longest(); n > maxMapped {
-		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list of %d elements is longer than %d", n, maxMapped)
+		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list has %d elements, more than %d", n, maxMapped)
 	}
 	var results []Result
 	total := &weight{most: call.MaxPixels}
@@ -107,7 +107,8 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 	return inv.end(results), nil
 }
 
-// end joins the results of all calls; where one of them expands, that waits until its graph has run.
+// end joins the results of all calls. If one of them expands, it returns them unjoined: they are joined when the
+// expansion has run.
 func (inv Invocation) end(results []Result) Result {
 	if expands(results) {
 		return Result{Calls: results}
@@ -115,7 +116,7 @@ func (inv Invocation) end(results []Result) Result {
 	return join(inv.Class, inv.mapped(), results)
 }
 
-// once calls the class and checks what it returns.
+// once calls the class and checks its result.
 func (inv Invocation) once(ctx context.Context, call Call) (res Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -128,20 +129,20 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 		return Result{}, err
 	}
 	if got, want := len(res.Outputs), len(inv.Class.Outputs); got != want {
-		return Result{}, fmt.Errorf("class %s returned %d outputs; it declares %d", inv.Class.Name, got, want)
+		return Result{}, fmt.Errorf("class %s returned %d outputs and declares %d", inv.Class.Name, got, want)
 	}
 	for i, out := range inv.Class.Outputs {
 		if _, later := res.Outputs[i].(From); later && res.Expand != nil {
-			continue // comes from the expansion
+			continue // the value comes from the expansion
 		}
 		if b, is := blockerIn(res.Outputs[i]); is {
 			res.Blocked = true
 			if b == res.Outputs[i] {
-				continue // stands for any output
+				continue // a Blocker may stand for any output
 			}
 		}
 		if _, isList := res.Outputs[i].(List); isList != out.IsList {
-			return Result{}, fmt.Errorf("class %s: output %d is a list: %t; declared: %t", inv.Class.Name, i, isList, out.IsList)
+			return Result{}, fmt.Errorf("class %s returned output %d with IsList %t and declares %t", inv.Class.Name, i, isList, out.IsList)
 		}
 	}
 	if call.Ran != nil {
@@ -150,7 +151,7 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 	return res, nil
 }
 
-// longest returns how many calls the lists among the inputs make.
+// longest returns the number of calls, which is the length of the longest list among the inputs.
 func (inv Invocation) longest() int {
 	calls, lists := 0, false
 	for _, value := range inv.Inputs {
@@ -165,8 +166,8 @@ func (inv Invocation) longest() int {
 	return calls
 }
 
-// calls returns the arguments of each call: shorter lists repeat their last element, an empty
-// one leaves its input absent.
+// calls returns the arguments of each call. Shorter lists repeat their last element; the input of an empty list is
+// absent.
 func (inv Invocation) calls() []Args {
 	calls := make([]Args, inv.longest())
 	for i := range calls {
@@ -184,7 +185,7 @@ func (inv Invocation) calls() []Args {
 	return calls
 }
 
-// lists returns the inputs of a class that takes lists: single values are lists of one.
+// lists returns the inputs of a class that takes lists: single values become lists of one element.
 func (inv Invocation) lists() map[string]List {
 	lists := make(map[string]List, len(inv.Inputs))
 	for name, value := range inv.Inputs {
@@ -197,7 +198,7 @@ func (inv Invocation) lists() map[string]List {
 	return lists
 }
 
-// mapped reports whether the outputs of the calls become lists.
+// mapped reports whether an input is a list, so that outputs become lists.
 func (inv Invocation) mapped() bool {
 	if inv.Class.InputIsList {
 		return false
@@ -210,8 +211,8 @@ func (inv Invocation) mapped() bool {
 	return false
 }
 
-// join makes one result of all calls: lists are concatenated, single values become elements, and
-// what is shown is concatenated by key.
+// join joins the results of all calls: lists are concatenated, single values become elements, and UI outputs are
+// concatenated by key.
 func join(class *Class, mapped bool, results []Result) Result {
 	if len(results) == 1 && !mapped {
 		return results[0]
@@ -243,7 +244,7 @@ func join(class *Class, mapped bool, results []Result) Result {
 	return joined
 }
 
-// renumbered gives the files of mapped calls places of their own: each call counts from 0.
+// renumbered gives the files of mapped calls distinct indices, since each call numbers its files from 0.
 type renumbered struct {
 	Files
 	base, next int

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// joiner concatenates a and b and shows the result.
+// joiner concatenates a and b and returns the result as its UI output too.
 func joiner() *node.Class {
 	return &node.Class{
 		Name:    "Join",
@@ -128,7 +128,7 @@ func TestListsThatAreTooLongAreRefused(t *testing.T) {
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
 }
 
-// indices records where files are saved.
+// indices records the indices of saved files.
 type indices struct {
 	node.Files
 	saved []int
@@ -170,11 +170,11 @@ func TestNeedsNamesTheLazyInputsThatAreAbsent(t *testing.T) {
 		inputs node.Args
 		want   []string
 	}{
-		"the chosen one":             {choose, node.Args{"on": true}, []string{"yes"}},
-		"nothing once it is there":   {choose, node.Args{"on": true, "yes": 1}, nil},
-		"every choice of a list":     {choose, node.Args{"on": node.List{true, false}}, []string{"no", "yes"}},
-		"all without a rule":         {&node.Class{}, node.Args{"yes": 1}, []string{"no"}},
-		"a computed nil is computed": {&node.Class{}, node.Args{"yes": nil, "no": nil}, nil},
+		"the chosen input":             {choose, node.Args{"on": true}, []string{"yes"}},
+		"nothing once it is evaluated": {choose, node.Args{"on": true, "yes": 1}, nil},
+		"each choice of a list":        {choose, node.Args{"on": node.List{true, false}}, []string{"no", "yes"}},
+		"all inputs without a rule":    {&node.Class{}, node.Args{"yes": 1}, []string{"no"}},
+		"nil counts as evaluated":      {&node.Class{}, node.Args{"yes": nil, "no": nil}, nil},
 	}
 	for name, tt := range tests {
 		require.ElementsMatch(t, tt.want, node.Invocation{Class: tt.class, Inputs: tt.inputs, Lazy: lazy}.Needs(), name)

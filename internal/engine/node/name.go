@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ExpandName replaces the tokens that the server knows in a file name prefix (node graph semantics,
-// section 4.1); %batch_num% is left for each frame. Width and height are 0 for what is no picture.
+// ExpandName replaces ComfyUI's tokens, such as %year% and %width%, in the prefix of a file name. %batch_num% stays, to
+// be replaced for each frame. width and height are 0 for a file that is not a picture.
 func ExpandName(prefix string, width, height int, at time.Time) string {
 	return strings.NewReplacer(
 		"%width%", strconv.Itoa(width), "%height%", strconv.Itoa(height),

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// The kinds of files by the ends of their names, which is what combos go by: a combo for uploads of a kind
-// offers files of that kind only (node graph semantics, section 2). What a file really is shows when it is read.
+// The extensions of each kind of file. A combo with an upload button for a kind offers only files with these
+// extensions, as ComfyUI does. Their content is checked when they are read.
 var (
 	imageNames = []string{".apng", ".avif", ".bmp", ".gif", ".heic", ".ico", ".jpeg", ".jpg", ".png", ".svg", ".tif", ".tiff", ".webp"}
 	audioNames = []string{".aac", ".aif", ".aiff", ".flac", ".m4a", ".mp3", ".oga", ".ogg", ".opus", ".wav", ".wma"}
 	videoNames = []string{".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".ogv", ".webm", ".wmv"}
 )
 
-// mediaTypes are the content types of files of sound and video that browsers play; others have the general one.
+// mediaTypes are the content types of files of sound and video that browsers play; other files have a general type.
 var mediaTypes = map[string]string{
 	".aac": "audio/aac", ".flac": "audio/flac", ".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".oga": "audio/ogg", ".ogg": "audio/ogg",
 	".opus": "audio/ogg", ".wav": "audio/wav", ".m4v": "video/mp4", ".mkv": "video/x-matroska", ".mov": "video/quicktime",
 	".mp4": "video/mp4", ".ogv": "video/ogg", ".webm": "video/webm",
 }
 
-// MediaType returns the content type of a file of sound or video by its name; false is for all others.
+// MediaType returns the content type of a file of sound or video by its name; false for any other file.
 func MediaType(name string) (string, bool) {
 	end := strings.ToLower(path.Ext(name))
 	if !slices.Contains(audioNames, end) && !slices.Contains(videoNames, end) {
@@ -33,12 +33,12 @@ func MediaType(name string) (string, bool) {
 	return "application/octet-stream", true
 }
 
-// kinds returns the ends of names that a combo offers, nil for all.
+// kinds returns the extensions that a combo offers; nil = all.
 func (in Input) kinds() []string {
 	switch {
 	case in.Extra["image_upload"] == true:
 		return imageNames
-	case in.Extra["audio_upload"] == true: // or the sound of a video
+	case in.Extra["audio_upload"] == true: // a video counts too: its sound is used
 		return slices.Concat(audioNames, videoNames)
 	case in.Extra["video_upload"] == true:
 		return videoNames
@@ -46,7 +46,7 @@ func (in Input) kinds() []string {
 	return nil
 }
 
-// of returns the names that end in one of the kinds.
+// of returns the names with one of the extensions.
 func of(kinds, names []string) []string {
 	if kinds == nil {
 		return names

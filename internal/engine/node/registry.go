@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// Registry is a set of classes, in the order they were listed: fixed ones, and an extension that may be
-// replaced while others read.
+// Registry is an ordered set of classes: fixed ones and an extension, which may be replaced concurrently with reads.
 type Registry struct {
 	fixed   []*Class
 	current atomic.Pointer[classSet]
 }
 
-// classSet is a registry's content at one moment. It never changes.
+// classSet is the immutable content of a registry at one moment.
 type classSet struct {
 	classes    []*Class
 	byName     map[string]*Class
@@ -45,8 +44,8 @@ func newClassSet(classes []*Class, generation uint64) (*classSet, error) {
 	return s, nil
 }
 
-// Extend puts classes behind the fixed ones, in place of those of the last Extend. A duplicate or malformed
-// one is an error, and nothing changes then. Calls do not overlap; readers may.
+// Extend replaces the extension, which follows the fixed classes. With a duplicate or malformed class it returns an
+// error and changes nothing. Calls of Extend must not overlap; reads may.
 func (r *Registry) Extend(classes ...*Class) error {
 	set, err := newClassSet(slices.Concat(r.fixed, classes), r.current.Load().generation+1)
 	if err != nil {
@@ -56,7 +55,7 @@ func (r *Registry) Extend(classes ...*Class) error {
 	return nil
 }
 
-// Frozen returns the registry as it is now: it does not see later extensions.
+// Frozen returns a copy of the registry that later extensions do not change.
 func (r *Registry) Frozen() *Registry {
 	set := r.current.Load()
 	frozen := &Registry{fixed: set.classes}
@@ -64,7 +63,7 @@ func (r *Registry) Frozen() *Registry {
 	return frozen
 }
 
-// Generation tells states of the registry apart; each Extend raises it.
+// Generation is the number of the registry's state; each Extend raises it.
 func (r *Registry) Generation() uint64 { return r.current.Load().generation }
 
 // Lookup returns the class of that name.

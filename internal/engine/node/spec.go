@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Number is a number as a definition shows it: a float keeps its decimal point, since clients
-// tell INT from FLOAT widgets by it.
+// Number is a number in a definition. A float keeps its decimal point, by which clients distinguish INT from FLOAT
+// widgets.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.
@@ -19,8 +19,8 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Spec renders an input as definitions and validation errors show it: [type, {options}], or for a
-// combo of the first kind [[option, …], {options}]. options are the choices of a combo.
+// Spec returns an input in the form of definitions and validation errors: [type, {options}], or for a combo of the
+// older schema [[option, …], {options}]. options are the choices of a combo.
 func (in Input) Spec(options []string, schemaV3 bool) []any {
 	opts := in.options()
 	if in.Type != Combo {
@@ -36,7 +36,7 @@ func (in Input) Spec(options []string, schemaV3 bool) []any {
 	return []any{Combo, opts}
 }
 
-// options are the declared option keys (node graph semantics, section 2).
+// options returns the declared options by their keys in a definition.
 func (in Input) options() map[string]any {
 	opts := map[string]any{}
 	for key, value := range map[string]any{

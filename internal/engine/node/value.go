@@ -17,10 +17,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// A stored value is a kind byte and a body: 8 bytes for numbers (little endian), a length as an
-// unsigned varint and that many bytes for strings and JSON, a count and that many values for
-// lists, the raster stream for images and masks, the stream of a sound, a string's body for blockers, nothing for
-// nil and booleans; of a video its description as JSON, then its frames and its sound as values.
+// A stored value is a kind byte and a body. The body of a number is 8 bytes (little endian); of a string, JSON or a
+// blocker a length as unsigned varint and the bytes; of a list a count and the values; of an image or mask the raster
+// stream; of a sound its stream; of a video its description as JSON, then its frames and its sound as values. Nil and
+// booleans have no body.
 const (
 	kindNil    = 'n'
 	kindInt    = 'i'
@@ -39,18 +39,18 @@ const (
 const (
 	// maxListed bounds the elements of a stored list.
 	maxListed = 1 << 20
-	// maxNested bounds lists within lists.
+	// maxNested bounds the nesting of lists.
 	maxNested = 16
 )
 
-// errKind says that a value is of no kind that flows over edges.
+// errKind reports a value of a Go type that edges do not carry.
 var errKind = errors.New("not a value that nodes exchange")
 
-// EncodeValue writes a value so that DecodeValue reads it back equal. The same value always gives
-// the same bytes. What is no Value is an error.
+// EncodeValue writes a value in the form that DecodeValue reads. The same value always gives the same bytes. A v that is
+// not a Value is an error.
 func EncodeValue(w io.Writer, value Value) error {
 	if _, ok := value.(io.WriterTo); ok {
-		return encode(w, value) // large: no copy in between
+		return encode(w, value) // large values are written without a buffer
 	}
 	b := bufio.NewWriter(w)
 	if err := encode(b, value); err != nil {
@@ -122,7 +122,7 @@ func encodeStream(w io.Writer, kind byte, v io.WriterTo) error {
 	return nil
 }
 
-// storedVideo is what a video is but for its frames and its sound.
+// storedVideo is the description of a video, without its frames and its sound.
 type storedVideo struct {
 	File   string  `json:"file,omitempty"`
 	Start  float64 `json:"start,omitempty"`
@@ -148,7 +148,7 @@ func encodeVideo(w io.Writer, v *media.Video) error {
 	return errors.Join(encode(w, frames), encode(w, sound))
 }
 
-// encodeJSON keeps the difference between whole floats and integers, which JSON numbers lose.
+// encodeJSON writes whole floats with a decimal point, so that they do not become integers.
 func encodeJSON(w io.Writer, value any) error {
 	raw, err := json.Marshal(floatsShown(value))
 	if err != nil {
@@ -161,7 +161,7 @@ func floatsShown(value any) any {
 	switch v := value.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return v // which json refuses
+			return v // encoding/json refuses it
 		}
 		return Number(v)
 	case []any:
@@ -181,8 +181,8 @@ func floatsShown(value any) any {
 	}
 }
 
-// DecodeValue reads one value and nothing behind it. Malformed input is fault.Invalid; a value of
-// more than maxBytes is fault.Exhausted. Memory is taken only as bytes arrive.
+// DecodeValue reads one value and no bytes after it. Malformed input is fault.Invalid; a value of more than maxBytes is
+// fault.Exhausted. Memory is allocated only as bytes arrive.
 func DecodeValue(r io.Reader, maxBytes int64) (Value, error) {
 	d := &decoder{r: bufio.NewReader(&bounded{r: r, left: maxBytes}), maxBytes: maxBytes}
 	value, err := d.value(0)
@@ -199,7 +199,7 @@ func DecodeValue(r io.Reader, maxBytes int64) (Value, error) {
 
 var errTooLarge = errors.New("more bytes than allowed")
 
-// bounded fails, unlike io.LimitReader, when more than its bytes are asked for and there.
+// bounded is an io.LimitReader that fails, rather than ends, if the input has more bytes than allowed.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -311,7 +311,7 @@ func (d *decoder) video(level int) (Value, error) {
 	}
 	var head storedVideo
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "a stored video is not described")
+		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "the description of a stored video cannot be read")
 	}
 	v := &media.Video{File: head.File, Start: head.Start, Length: head.Length, FPS: head.FPS}
 	for range 2 {
@@ -375,10 +375,10 @@ func numbers(value any) any {
 	return value
 }
 
-// maxShown is how many elements of a list Describe shows.
+// maxShown is the number of elements of a list that Describe writes.
 const maxShown = 8
 
-// Describe renders a value for people: scalars as they are, pictures by their size.
+// Describe returns a value as a text for people: scalars unchanged, pictures by their size.
 func Describe(value Value) string {
 	switch v := value.(type) {
 	case nil:

@@ -57,7 +57,7 @@ func TestValuesComeBackEqual(t *testing.T) {
 	}
 	for _, v := range values {
 		raw := encode(t, v)
-		require.Equal(t, raw, encode(t, v), "the same bytes every time")
+		require.Equal(t, raw, encode(t, v), "equal values give equal bytes")
 		back, err := node.DecodeValue(bytes.NewReader(raw), 1<<20)
 		require.NoError(t, err, "%v", v)
 		require.Equal(t, v, back)

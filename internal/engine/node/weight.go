@@ -11,14 +11,14 @@ import (
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
-// weight adds up the memory of what the calls of one node give. A list of thousands of values, each within its own
-// bound, would fill any machine: together they may take what one value may.
+// weight adds up the memory of the results of one node's calls. A list of thousands of values, each within its own
+// bound, could fill any machine, so all values together are bounded like one.
 type weight struct {
-	most  int64 // pixels of any one value, as Call.MaxPixels
+	most  int64 // bound on pixels, as in Call.MaxPixels
 	bytes int64
 }
 
-// add counts a result, or refuses it.
+// add counts a result, or refuses it when the bound is exceeded.
 func (w *weight) add(res Result) error {
 	for _, value := range res.Outputs {
 		w.bytes += bytesOf(value)
@@ -28,19 +28,19 @@ func (w *weight) add(res Result) error {
 		most = raster.DefaultMaxPixels
 	}
 	if w.bytes/bytesPerPixel > most {
-		return fault.New(fault.Exhausted, "list_too_large", "the values of a list take more than %d bytes together", most*bytesPerPixel)
+		return fault.New(fault.Exhausted, "list_too_large", "the values of a list take more than %d bytes in total", most*bytesPerPixel)
 	}
 	return nil
 }
 
-// samples are what images and masks have in common.
+// samples is implemented by images and masks.
 type samples interface {
 	Pixels() int64
 	Channels() int
 	Is8Bit() bool
 }
 
-// bytesOf is about the memory of a value.
+// bytesOf estimates the memory of a value.
 func bytesOf(value Value) int64 {
 	switch v := value.(type) {
 	case samples:

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// A worker must not die of a list whose values are each within their bound.
+// A list whose values are each within their bound must not exhaust the memory of a worker.
 func TestTheValuesOfAListAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	calls := 0
@@ -28,11 +28,11 @@ func TestTheValuesOfAListAreBoundedTogether(t *testing.T) {
 	for i := range list {
 		list[i] = int64(i)
 	}
-	const most = 10_000 // one value, and five such pictures of bytes
+	const most = 10_000 // one value may have this many pixels
 	_, err := node.Invocation{Class: class, Inputs: node.Args{"n": list}}.Run(t.Context(), node.Call{MaxPixels: most})
 	require.Equal(t, fault.Exhausted, fault.KindOf(err), "%v", err)
 	require.Equal(t, "list_too_large", fault.CodeOf(err))
-	require.Equal(t, 6, calls, "it ends as soon as it is too much")
+	require.Equal(t, 6, calls, "the run ends as soon as the bound is exceeded")
 	res, err := node.Invocation{Class: class, Inputs: node.Args{"n": list[:5]}}.Run(t.Context(), node.Call{MaxPixels: most})
 	require.NoError(t, err)
 	require.Len(t, res.Outputs[0], 5)
