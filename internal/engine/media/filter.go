@@ -6,23 +6,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Biquad is a filter of the second order. Its coefficients follow the audio equalizer cookbook of R. Bristow-Johnson, as
-// those of the self-hosted runtime do.
+// Biquad is a filter of the second order with the coefficients of R. Bristow-Johnson's audio equalizer cookbook, which
+// ComfyUI uses as well.
 type Biquad struct{ b0, b1, b2, a1, a2 float64 }
 
-// LowShelf makes what is below a frequency louder by decibels, HighShelf what is above it, both half way at the
-// frequency itself; Peak makes what is around it louder, in a band that is narrower the higher q is.
-// A frequency that sounds of the rate do not have is fault.Invalid.
+// LowShelf amplifies the band below a frequency by decibels, HighShelf the band above it, both by half as much at the
+// frequency itself. Peak amplifies a band around it, which is narrower for a higher q. A frequency beyond half the rate is
+// fault.Invalid.
 func LowShelf(rate int, frequency, decibels, q float64) (Biquad, error) {
 	return shelf(rate, frequency, decibels, q, 1)
 }
 
-// HighShelf is described with LowShelf.
+// HighShelf is documented with LowShelf.
 func HighShelf(rate int, frequency, decibels, q float64) (Biquad, error) {
 	return shelf(rate, frequency, decibels, q, -1)
 }
 
-// shelf is a low shelf, or a high one where side is -1: the same with the spectrum turned around.
+// shelf is a low shelf, or with side -1 a high shelf, which is its mirror image in frequency.
 func shelf(rate int, frequency, decibels, q, side float64) (Biquad, error) {
 	cos, alpha, a, err := band(rate, frequency, decibels, q)
 	if err != nil {
@@ -37,7 +37,7 @@ func shelf(rate int, frequency, decibels, q, side float64) (Biquad, error) {
 	return f.over(a + 1 + (a-1)*cos + slope), nil
 }
 
-// Peak is described with LowShelf.
+// Peak is documented with LowShelf.
 func Peak(rate int, frequency, decibels, q float64) (Biquad, error) {
 	cos, alpha, a, err := band(rate, frequency, decibels, q)
 	if err != nil {
@@ -46,21 +46,21 @@ func Peak(rate int, frequency, decibels, q float64) (Biquad, error) {
 	return Biquad{b0: 1 + alpha*a, b1: -2 * cos, b2: 1 - alpha*a, a1: -2 * cos, a2: 1 - alpha/a}.over(1 + alpha/a), nil
 }
 
-// band returns what all formulas are made of.
+// band returns the terms that all formulas share.
 func band(rate int, frequency, decibels, q float64) (cos, alpha, a float64, err error) {
 	if !(frequency > 0) || !(q > 0) || 2*frequency >= float64(rate) {
-		return 0, 0, 0, fault.New(fault.Invalid, "frequency", "a sound of %d samples a second has no band around %g Hz of quality %g", rate, frequency, q)
+		return 0, 0, 0, fault.New(fault.Invalid, "frequency", "a sound of %d samples per second has no band around %g Hz with q %g", rate, frequency, q)
 	}
 	sin, cos := math.Sincos(2 * math.Pi * frequency / float64(rate))
 	return cos, sin / (2 * q), math.Pow(10, decibels/40), nil
 }
 
-// over returns the filter with its coefficients over a0.
+// over returns the filter with its coefficients divided by a0.
 func (f Biquad) over(a0 float64) Biquad {
 	return Biquad{f.b0 / a0, f.b1 / a0, f.b2 / a0, f.a1 / a0, f.a2 / a0}
 }
 
-// Filter returns the sound behind the filter, cut to full scale.
+// Filter returns the filtered sound, clipped to full scale.
 func (s *Sound) Filter(f Biquad) *Sound {
 	return s.each(func(c []float32) []float32 {
 		out := make([]float32, len(c))

@@ -14,7 +14,7 @@ const (
 	rolloff   = 0.99
 )
 
-// maxPhases bounds the table of filters; rates with more phases compute them as they go.
+// maxPhases bounds the table of filters; for rates with more phases each filter is computed when it is used.
 const maxPhases = 4096
 
 // samplesAt is the length of the sound at another rate.
@@ -41,11 +41,11 @@ func (s *Sound) Resample(ctx context.Context, rate int) (*Sound, error) {
 	return &Sound{rate: rate, channels: out}, nil
 }
 
-// filter turns samples at one rate into samples at another; the rates have no common divisor.
+// filter resamples from one rate to another. The rates have no common divisor.
 type filter struct {
 	from, to int
-	scale    float64     // of time, so that one is the distance of zero crossings
-	reach    int         // samples to each side
+	scale    float64     // factor of time, such that zero crossings of the filter are at distance 1
+	reach    int         // number of samples to each side
 	table    [][]float32 // by phase; nil = too many
 }
 
@@ -70,8 +70,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// taps returns the weights of the samples from reach before to reach behind the one at or before an
-// output that stands phase/to of a sample behind it.
+// taps returns the weights for an output that is phase/to of a sample after an input sample: those of the reach samples
+// before that input sample, of itself, and of the reach samples after it.
 func (f *filter) taps(phase int) []float32 {
 	taps := make([]float32, 2*f.reach+2)
 	for i := range taps {

@@ -1,6 +1,5 @@
-// Package media holds the sounds and videos that flow between node classes, and the operations on
-// sounds (node graph semantics, section 5.8). Values are immutable once returned and safe for
-// concurrent readers. Files are read and written by package ffmpeg below.
+// Package media holds sounds and videos, which node classes exchange, and the operations on sounds. Values are immutable
+// once returned and safe for concurrent reads. Files are read and written by package ffmpeg.
 package media
 
 import (
@@ -12,26 +11,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// The bounds of a sound, as files have them.
+// The bounds of a sound.
 const (
 	MaxChannels = 16
 	MaxRate     = 768_000 // Hz
 )
 
-// Sound is a piece of sound: float samples, nominally in -1..1, channel by channel.
+// Sound holds the float samples of a sound, nominally in -1..1, channel by channel.
 type Sound struct {
 	rate     int // samples per second and channel
 	channels [][]float32
 }
 
-// NewSound returns a sound over samples, which it takes over: one slice a channel, all of one length.
+// NewSound returns a sound of the samples and takes ownership of them: one slice for each channel, all of equal length.
 func NewSound(rate int, channels [][]float32) (*Sound, error) {
 	if rate < 1 || rate > MaxRate || len(channels) < 1 || len(channels) > MaxChannels {
-		return nil, fault.New(fault.Invalid, "sound_format", "a sound of %d channels at %d Hz is not supported", len(channels), rate)
+		return nil, fault.New(fault.Invalid, "sound_format", "a sound with %d channels at %d Hz is not supported", len(channels), rate)
 	}
 	for _, c := range channels {
 		if len(c) != len(channels[0]) {
-			return nil, fmt.Errorf("channels of %d and %d samples", len(channels[0]), len(c))
+			return nil, fmt.Errorf("the channels of a sound have different lengths: %d and %d samples", len(channels[0]), len(c))
 		}
 	}
 	return &Sound{rate: rate, channels: channels}, nil
@@ -40,7 +39,7 @@ func NewSound(rate int, channels [][]float32) (*Sound, error) {
 // Silence returns a sound of zeros.
 func Silence(rate, channels, samples int) (*Sound, error) {
 	if channels < 1 || channels > MaxChannels || samples < 0 {
-		return nil, fault.New(fault.Invalid, "sound_format", "a sound of %d channels and %d samples is not supported", channels, samples)
+		return nil, fault.New(fault.Invalid, "sound_format", "a sound with %d channels of %d samples is not supported", channels, samples)
 	}
 	zeros := make([]float32, samples)
 	return NewSound(rate, slices.Repeat([][]float32{zeros}, channels))
@@ -55,31 +54,30 @@ func (s *Sound) Channels() int { return len(s.channels) }
 // Samples returns the length in samples of a channel.
 func (s *Sound) Samples() int { return len(s.channels[0]) }
 
-// Seconds returns the length.
+// Seconds returns the length in seconds.
 func (s *Sound) Seconds() float64 { return float64(s.Samples()) / float64(s.rate) }
 
-// Channel returns the samples of a channel: a view that must not be written.
+// Channel returns the samples of a channel. Callers must not change them.
 func (s *Sound) Channel(i int) []float32 { return s.channels[i] }
 
-// Bytes is about the memory of the sound.
+// Bytes estimates the memory of the sound.
 func (s *Sound) Bytes() int64 { return int64(len(s.channels)) * int64(s.Samples()) * 4 }
 
-// Cut returns the part from one sample up to another. Both are cut to the sound; nothing left is
-// fault.Invalid.
+// Cut returns the samples [from, to), limited to the length of the sound. An empty part is fault.Invalid.
 func (s *Sound) Cut(from, to int) (*Sound, error) {
 	from, to = min(max(from, 0), s.Samples()), min(max(to, 0), s.Samples())
 	if from >= to {
-		return nil, fault.New(fault.Invalid, "sound_empty", "the part begins behind its end, or behind the end of the sound, which has %.3f s", s.Seconds())
+		return nil, fault.New(fault.Invalid, "sound_empty", "the part of the sound is empty: its start must be before its end, and before the end of the sound at %.3f s", s.Seconds())
 	}
 	return s.each(func(c []float32) []float32 { return c[from:to:to] }), nil
 }
 
-// Only returns one channel as a sound.
+// Only returns a channel as a sound.
 func (s *Sound) Only(channel int) *Sound {
 	return &Sound{rate: s.rate, channels: s.channels[channel : channel+1 : channel+1]}
 }
 
-// Gain returns the sound louder or, when negative, softer by decibels.
+// Gain returns the sound amplified by decibels, which may be negative.
 func (s *Sound) Gain(decibels float64) *Sound {
 	if decibels == 0 {
 		return s
@@ -105,7 +103,7 @@ func (s *Sound) each(f func([]float32) []float32) *Sound {
 	return &Sound{rate: s.rate, channels: out}
 }
 
-// spread returns the sound with that many channels, if it has one: the same in each.
+// spread returns the sound with the number of channels; a single channel is copied to each.
 func (s *Sound) spread(channels int) (*Sound, error) {
 	switch len(s.channels) {
 	case channels:
@@ -113,20 +111,20 @@ func (s *Sound) spread(channels int) (*Sound, error) {
 	case 1:
 		return &Sound{rate: s.rate, channels: slices.Repeat(s.channels, channels)}, nil
 	}
-	return nil, fault.New(fault.Invalid, "sound_channels", "sounds of %d and %d channels do not go together", len(s.channels), channels)
+	return nil, fault.New(fault.Invalid, "sound_channels", "sounds with %d and %d channels cannot be combined", len(s.channels), channels)
 }
 
-// fits refuses a sound that would take more than most bytes: two short files at rates far apart, or a sound that is
-// put behind itself over and over, would fill any memory.
+// fits refuses a sound of more than most bytes. Without this bound, two short files at rates far apart, or a sound that is
+// appended to itself again and again, could exhaust the memory.
 func fits(channels int, samples, most int64) error {
 	if samples > most/4/int64(channels) {
-		return fault.New(fault.Exhausted, "sound_too_long", "a sound of %d channels and %d samples is more than a value may hold", channels, samples)
+		return fault.New(fault.Exhausted, "sound_too_long", "a sound with %d channels of %d samples is too large", channels, samples)
 	}
 	return nil
 }
 
-// Matched returns both sounds at the higher of their rates. Like all that put sounds together it gives
-// fault.Exhausted where one would take more than most bytes.
+// Matched returns both sounds at the higher of their rates. Like the functions below, it returns fault.Exhausted for a
+// sound of more than most bytes.
 func Matched(ctx context.Context, a, b *Sound, most int64) (*Sound, *Sound, error) {
 	rate := max(a.rate, b.rate)
 	for _, s := range []*Sound{a, b} {
@@ -142,7 +140,7 @@ func Matched(ctx context.Context, a, b *Sound, most int64) (*Sound, *Sound, erro
 	return a, b, err
 }
 
-// Concat returns a and then b, at the higher of their rates. Single channels become two.
+// Concat returns a followed by b, at the higher of their rates. Mono sounds become stereo.
 func Concat(ctx context.Context, a, b *Sound, most int64) (*Sound, error) {
 	a, b, err := Matched(ctx, a, b, most)
 	if err != nil {
@@ -165,7 +163,7 @@ func Concat(ctx context.Context, a, b *Sound, most int64) (*Sound, error) {
 	return &Sound{rate: a.rate, channels: out}, nil
 }
 
-// Join returns the first channels of two sounds as left and right, as long as the shorter.
+// Join returns the first channels of two sounds as left and right channel, as long as the shorter sound.
 func Join(ctx context.Context, left, right *Sound, most int64) (*Sound, error) {
 	left, right, err := Matched(ctx, left, right, most)
 	if err != nil {
@@ -175,8 +173,8 @@ func Join(ctx context.Context, left, right *Sound, most int64) (*Sound, error) {
 	return &Sound{rate: left.rate, channels: [][]float32{left.channels[0][:n:n], right.channels[0][:n:n]}}, nil
 }
 
-// Mix returns f of the samples of a and b, as long as a: b is cut, or silent behind its end. What is
-// louder than 1 is made as much softer, all of it.
+// Mix combines the samples of a and b by f. The result is as long as a; b is cut or padded with silence. If a sample
+// exceeds 1, the whole result is scaled down to a peak of 1.
 func Mix(ctx context.Context, a, b *Sound, most int64, f func(x, y float32) float32) (*Sound, error) {
 	a, b, err := Matched(ctx, a, b, most)
 	if err != nil {

@@ -19,10 +19,10 @@ func sound(t *testing.T, rate int, channels ...[]float32) *media.Sound {
 	return s
 }
 
-// enough is a bound in bytes that is in nobody's way.
+// enough is a bound in bytes that no test reaches.
 const enough = 1 << 20
 
-// tone is a second of a sine.
+// tone is a sine of one second.
 func tone(t *testing.T, rate int, hertz float64) *media.Sound {
 	t.Helper()
 	c := make([]float32, rate)
@@ -32,14 +32,14 @@ func tone(t *testing.T, rate int, hertz float64) *media.Sound {
 	return sound(t, rate, c)
 }
 
-// A tone stays what it is at any rate, also at rates with more phases than the table holds; one above
-// the new limit is gone.
+// A tone survives resampling, also to rates with more phases than the table holds. A tone above half of the new rate is
+// removed.
 func TestResampling(t *testing.T) {
 	t.Parallel()
 	for _, rates := range [][2]int{{44100, 48000}, {48000, 44100}, {8000, 44100}, {44100, 16000}, {44101, 48000}} {
 		got, err := tone(t, rates[0], 440).Resample(t.Context(), rates[1])
 		require.NoError(t, err)
-		require.Equal(t, rates[1], got.Samples(), "a second stays a second")
+		require.Equal(t, rates[1], got.Samples(), "the length stays one second")
 		want := tone(t, rates[1], 440)
 		for i := rates[1] / 10; i < rates[1]*9/10; i++ { // the ends have no neighbours
 			require.InDelta(t, want.Channel(0)[i], got.Channel(0)[i], 0.01, "%v at %d", rates, i)
@@ -56,7 +56,7 @@ func TestResampling(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestPartsOfSounds(t *testing.T) {
+func TestCutChannelAndGainOfSounds(t *testing.T) {
 	t.Parallel()
 	s := sound(t, 10, []float32{1, 2, 3, 4}, []float32{5, 6, 7, 8})
 	part, err := s.Cut(1, 99)
@@ -71,7 +71,7 @@ func TestPartsOfSounds(t *testing.T) {
 	require.InDelta(t, 10, s.Gain(20).Channel(0)[0], 1e-5)
 }
 
-func TestSoundsTogether(t *testing.T) {
+func TestJoiningAndMixingSounds(t *testing.T) {
 	t.Parallel()
 	mono, stereo := sound(t, 10, []float32{0.5, 0.25}), sound(t, 10, []float32{1}, []float32{-1})
 	both, err := media.Concat(t.Context(), mono, stereo, enough)
@@ -93,8 +93,8 @@ func TestSoundsTogether(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// A sound at one sample a second is 192,000 times as long at the rate of studios.
-func TestSoundsTogetherStayWithinTheirBound(t *testing.T) {
+// Resampled from 1 Hz to 192 kHz, a sound is 192,000 times as long.
+func TestJoinedSoundsStayWithinTheirBound(t *testing.T) {
 	t.Parallel()
 	slow, fast := sound(t, 1, make([]float32, 1000)), sound(t, 192_000, make([]float32, 1000))
 	first := func(x, _ float32) float32 { return x }
@@ -109,7 +109,7 @@ func TestSoundsTogetherStayWithinTheirBound(t *testing.T) {
 		require.Equal(t, fault.Exhausted, fault.KindOf(try(slow, fast, enough)), name)
 		require.Equal(t, fault.Exhausted, fault.KindOf(try(fast, slow, enough)), name)
 	}
-	const most = 2 * 2000 * 4 // of the result: two channels
+	const most = 2 * 2000 * 4 // bytes of the result, which has two channels
 	_, err := media.Concat(t.Context(), fast, fast, most)
 	require.NoError(t, err)
 	_, err = media.Concat(t.Context(), fast, fast, most-1)

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// WriteTo implements io.WriterTo: rate, channels and samples as 32-bit numbers, then the samples channel
-// by channel as floats, all little endian.
+// WriteTo implements io.WriterTo. It writes the rate and the numbers of channels and samples as 32-bit numbers, then the
+// samples channel by channel as floats, all little endian.
 func (s *Sound) WriteTo(w io.Writer) (int64, error) {
 	b := bufio.NewWriterSize(w, 1<<16)
 	head := binary.LittleEndian.AppendUint32(nil, uint32(s.rate))
@@ -32,7 +32,7 @@ func (s *Sound) WriteTo(w io.Writer) (int64, error) {
 	return int64(len(head)) + s.Bytes(), b.Flush()
 }
 
-// ReadSound reads what WriteTo wrote and nothing behind it. Memory is taken only as bytes arrive.
+// ReadSound reads a sound that WriteTo wrote, and no byte after it. Memory is allocated only as bytes arrive.
 func ReadSound(r io.Reader) (*Sound, error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -40,7 +40,7 @@ func ReadSound(r io.Reader) (*Sound, error) {
 	}
 	rate, channels, samples := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
 	if rate < 1 || rate > MaxRate || channels < 1 || channels > MaxChannels {
-		return nil, fault.New(fault.Invalid, "value_damaged", "a stored sound has %d channels at %d Hz", channels, rate)
+		return nil, fault.New(fault.Invalid, "value_damaged", "a stored sound has an impossible format: %d channels at %d Hz", channels, rate)
 	}
 	all := make([][]float32, channels)
 	for i := range all {

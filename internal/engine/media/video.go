@@ -2,18 +2,18 @@ package media
 
 import "github.com/millrace-dev/millrace/internal/engine/raster"
 
-// Video is a clip: a part of a file of the account, or frames with a sound.
+// Video is a clip: a part of a file of the account, or frames and sound in memory.
 type Video struct {
-	File   string  // as graphs name it; "" = made of Frames
+	File   string  // name of the file in graphs; "" = the clip consists of Frames
 	Start  float64 // seconds into the file
-	Length float64 // seconds of the file, 0 = to its end
+	Length float64 // length in seconds; 0 = to the end of the file
 
 	Frames *raster.Image
 	FPS    float64
 	Sound  *Sound // nil = silent
 }
 
-// Bytes is about the memory of the clip.
+// Bytes estimates the memory of the clip.
 func (v *Video) Bytes() int64 {
 	var size int64
 	if v.Frames != nil {

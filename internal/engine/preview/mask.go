@@ -12,15 +12,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maskLevel is the deflate level of masked originals (node graph semantics, section 4.6).
+// maskLevel is the deflate level of masked originals, as in ComfyUI.
 const maskLevel = 4
 
-// maxText bounds the text chunks that are carried over, in bytes.
+// maxText bounds the text chunks that are copied, in bytes.
 const maxText = 4 << 20
 
-// ApplyMask writes the original's first frame as a PNG whose alpha is that of the mask image
-// (W-16); a mask without alpha makes it opaque. Text chunks of an original PNG are kept. A mask of
-// another size is Invalid.
+// ApplyMask writes the original's first frame as a PNG with the alpha of the mask image (W-16); a mask without alpha makes
+// it opaque. Text chunks of an original PNG are kept. A mask of another size is Invalid.
 func ApplyMask(ctx context.Context, e raster.Engine, w io.Writer, original, mask io.Reader) error {
 	data, err := io.ReadAll(original) // bounded: a stored image of the account
 	if err != nil {
@@ -35,7 +34,7 @@ func ApplyMask(ctx context.Context, e raster.Engine, w io.Writer, original, mask
 		return err
 	}
 	if base.Image.Width() != over.Image.Width() || base.Image.Height() != over.Image.Height() {
-		return fault.New(fault.Invalid, "invalid_image", "the mask measures %d × %d, the original %d × %d",
+		return fault.New(fault.Invalid, "invalid_image", "the mask is %d × %d pixels large, the original %d × %d; both must have the same size",
 			over.Image.Width(), over.Image.Height(), base.Image.Width(), base.Image.Height())
 	}
 	base.Mask = over.Mask

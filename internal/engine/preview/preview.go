@@ -1,5 +1,5 @@
-// Package preview re-encodes a stored image for display, as GET /view offers it: one frame,
-// single channels, small formats. It never changes what is stored.
+// Package preview re-encodes a stored image for display by GET /view: its first frame, selected channels, or a smaller
+// format. It never changes stored files.
 package preview
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 )
 
-// Channel selects what of an image is shown.
+// Channel selects the channels of an image to show.
 type Channel string
 
-// The channels of the view route. Alpha shows black with the image's alpha.
+// The channels of the view route. Alpha is black with the image's alpha.
 const (
 	RGBA  Channel = ""
 	RGB   Channel = "rgb"
 	Alpha Channel = "a"
 )
 
-// ParseChannel reads the channel parameter; unknown names mean all channels, as in the original.
+// ParseChannel reads the channel parameter. Unknown names mean all channels, as in ComfyUI.
 func ParseChannel(s string) Channel {
 	switch s {
 	case "rgb":
@@ -56,7 +56,7 @@ const (
 	WebP Format = "image/webp"
 )
 
-// defaultQuality of JPEG (node graph semantics, section 4.5).
+// defaultQuality is the JPEG quality of previews in ComfyUI.
 const defaultQuality = 90
 
 // Parse reads the parameters of the view route: preview as "<webp|jpeg>;<quality>", and channel.
@@ -77,8 +77,8 @@ func Parse(preview, channel string) Options {
 	return o
 }
 
-// Render writes the first frame of the image file r. A file that is no image is Invalid, one with
-// too many pixels Exhausted.
+// Render writes the first frame of the image file r. A file that is not an image is Invalid, a file with too many pixels
+// Exhausted.
 func Render(ctx context.Context, e raster.Engine, w io.Writer, r io.Reader, o Options) error {
 	pic, err := codec.Decode(ctx, e, r)
 	if err != nil {
@@ -99,8 +99,8 @@ func Render(ctx context.Context, e raster.Engine, w io.Writer, r io.Reader, o Op
 	return ctx.Err()
 }
 
-// compose returns the first frame with the channels asked for; what is not asked for is black,
-// and opaque where it is alpha.
+// compose returns the first frame with the selected channels. Other colours are black, and alpha that is not selected is
+// opaque.
 func compose(pic *codec.Picture, o Options) *image.NRGBA {
 	im := pic.Image
 	out := image.NewNRGBA(image.Rect(0, 0, im.Width(), im.Height()))
@@ -124,7 +124,7 @@ func compose(pic *codec.Picture, o Options) *image.NRGBA {
 	return out
 }
 
-// alphaAt turns a mask sample, 1 − alpha, back into 8 bits.
+// alphaAt converts a mask sample, which is 1 − alpha, to an 8-bit alpha.
 func alphaAt(mask *raster.Mask, y, x int) uint8 {
 	if mask == nil {
 		return 255

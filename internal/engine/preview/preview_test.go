@@ -62,7 +62,7 @@ func TestPreviews(t *testing.T) {
 	require.Equal(t, 90, preview.Parse("jpeg;1000", "").Quality)
 }
 
-func TestWhatIsNoImageIsRefused(t *testing.T) {
+func TestAFileThatIsNotAnImageIsRefused(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	err := preview.Render(t.Context(), raster.Engine{}, &b, bytes.NewReader([]byte("text")), preview.Options{})

@@ -20,8 +20,8 @@ func (e Engine) SplitAlpha(ctx context.Context, im *Image) (*Image, *Mask, error
 	return im.WithChannels(3), mask, err
 }
 
-// JoinAlpha returns the colours with 1 − mask as alpha. The mask is brought to the
-// image's size (bilinear); the smaller batch repeats.
+// JoinAlpha returns the colours with 1 − mask as alpha. The mask is resized to the image's size (bilinear); the smaller
+// batch repeats.
 func (e Engine) JoinAlpha(ctx context.Context, im *Image, mask *Mask) (*Image, error) {
 	mask, err := e.ResizeMask(ctx, mask, im.w, im.h, Bilinear)
 	if err != nil {
@@ -51,8 +51,8 @@ func (e Engine) JoinAlpha(ctx context.Context, im *Image, mask *Mask) (*Image, e
 // sample is a premultiplied colour sample of source and destination with their alphas.
 type sample struct{ s, d, sa, da float32 }
 
-// duffModes are the compositing operations in the order graphs list them: the
-// resulting premultiplied colour, and the resulting alpha.
+// duffModes are the compositing operations in the order of ComfyUI's list, each with its premultiplied colour and its
+// alpha.
 var duffModes = []struct {
 	name  string
 	color func(p sample) float32
@@ -104,13 +104,12 @@ type Layer struct {
 	Mask  *Mask
 }
 
-// PorterDuff composes source with destination; colours are premultiplied for the
-// operation. Everything is brought to the destination's size (bicubic, centred cut);
-// the batch is as long as the shortest of the four.
+// PorterDuff composes source with destination; colours are premultiplied for the operation. Images and masks are resized
+// to the destination's size (bicubic, cropped at the centre). The batch is as long as the shortest of the four.
 func (e Engine) PorterDuff(ctx context.Context, source, destination Layer, mode string) (*Image, *Mask, error) {
 	if source.Image.c != destination.Image.c {
 		return nil, nil, fault.New(fault.Invalid, "channel_mismatch",
-			"images of %d and %d channels do not match", source.Image.c, destination.Image.c)
+			"images with %d and %d channels cannot be combined", source.Image.c, destination.Image.c)
 	}
 	n := min(source.Image.n, source.Mask.n, destination.Image.n, destination.Mask.n)
 	w, h := destination.Image.w, destination.Image.h
@@ -142,7 +141,7 @@ func (e Engine) fitLayer(ctx context.Context, l Layer, n, w, h int) (Layer, erro
 	return Layer{im, &Mask{mask.grid}}, nil
 }
 
-// leastAlpha is the alpha up to which a colour is not divided by it but is black.
+// leastAlpha is the alpha up to which a colour becomes black instead of being divided by its alpha.
 const leastAlpha = 1e-5
 
 func (e Engine) compose(ctx context.Context, src, dst Layer, color func(sample) float32, alpha func(sa, da float32) float32) (*Image, *Mask, error) {

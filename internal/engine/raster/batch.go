@@ -39,8 +39,8 @@ func (e Engine) SolidMask(ctx context.Context, frames, height, width int, value 
 	return &Mask{out}, err
 }
 
-// Batch returns the frames of both images, second brought to the first one's size
-// (bilinear, centred cut). When only one has alpha, the other gets alpha 1.
+// Batch returns the frames of both images. The second is resized to the size of the first (bilinear, cropped at the
+// centre). If only one image has alpha, the other gets alpha 1.
 func (e Engine) Batch(ctx context.Context, first, second *Image) (*Image, error) {
 	c := max(first.c, second.c)
 	first, second = first.WithChannels(c), second.WithChannels(c)
@@ -74,7 +74,7 @@ func (e Engine) join(ctx context.Context, parts []*grid) (grid, error) {
 	for _, p := range parts {
 		if p.h != a.h || p.w != a.w || p.c != a.c {
 			return grid{}, fault.New(fault.Invalid, "size_mismatch",
-				"images of %d × %d × %d and %d × %d × %d do not batch", a.w, a.h, a.c, p.w, p.h, p.c)
+				"images of %d × %d × %d and %d × %d × %d cannot be batched", a.w, a.h, a.c, p.w, p.h, p.c)
 		}
 		frames += p.n
 		eight = eight && p.u8 != nil
@@ -103,10 +103,10 @@ func (e Engine) join(ctx context.Context, parts []*grid) (grid, error) {
 // Frame returns one frame as a view.
 func (im *Image) Frame(i int) *Image { return im.Slice(i, 1) }
 
-// Slice returns length frames from first on as a view; the range must exist.
+// Slice returns a view of length frames from first on. The range must exist.
 func (im *Image) Slice(first, length int) *Image { return &Image{im.slice(first, length)} }
 
-// Slice returns length frames from first on as a view; the range must exist.
+// Slice returns a view of length frames from first on. The range must exist.
 func (m *Mask) Slice(first, length int) *Mask { return &Mask{m.slice(first, length)} }
 
 func (g *grid) slice(first, length int) grid {
@@ -122,10 +122,10 @@ func (g *grid) slice(first, length int) grid {
 	return out
 }
 
-// Repeat returns the whole batch amount times over.
+// Repeat returns the batch repeated amount times.
 func (e Engine) Repeat(ctx context.Context, im *Image, amount int) (*Image, error) {
 	if amount < 1 {
-		return nil, fault.New(fault.Invalid, "empty_batch", "a batch repeated %d times is empty", amount)
+		return nil, fault.New(fault.Invalid, "empty_batch", "a batch cannot be repeated %d times", amount)
 	}
 	if err := e.Fit(im.n*amount, im.h, im.w); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (e Engine) Repeat(ctx context.Context, im *Image, amount int) (*Image, erro
 	return &Image{out}, err
 }
 
-// Lengthen returns the batch with its last frame repeated until it has that many frames.
+// Lengthen repeats the last frame until the batch has the number of frames.
 func (e Engine) Lengthen(ctx context.Context, im *Image, frames int) (*Image, error) {
 	if im.n >= frames {
 		return im, nil

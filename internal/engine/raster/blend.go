@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// blendModes are the formulas of Blend by name, in the order graphs list them.
-// They take a sample of the first and of the second image.
+// blendModes are the formulas of Blend by name, in the order of ComfyUI's list. Their arguments are a sample of the
+// first image and a sample of the second.
 var blendModes = []struct {
 	name string
 	mix  func(a, b float32) float32
@@ -30,9 +30,8 @@ func BlendModes() []string {
 	return names
 }
 
-// Blend mixes second into first: first·(1−factor) + mode(first, second)·factor, clamped
-// to 0..1. Second is brought to first's channels and, when the shapes differ, to its
-// size (bicubic, centred cut).
+// Blend mixes second into first: first·(1−factor) + mode(first, second)·factor, clamped to 0..1. The second image gets
+// the channels of the first and, if the shapes differ, its size (bicubic, cropped at the centre).
 func (e Engine) Blend(ctx context.Context, first, second *Image, mode string, factor float64) (*Image, error) {
 	var mix func(a, b float32) float32
 	for _, m := range blendModes {

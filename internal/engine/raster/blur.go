@@ -8,9 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Blur returns the image under a Gaussian window of 2·radius+1 pixels. Sigma is in
-// units of the radius: the window spans −1..1. Edges are mirrored without repeating
-// the edge pixel, so the radius must be smaller than both sides.
+// Blur convolves the image with a Gaussian window of 2·radius+1 pixels, which spans −1..1; sigma is in this unit. Edges
+// are mirrored without repeating the edge pixel, so the radius must be smaller than both sides.
 func (e Engine) Blur(ctx context.Context, im *Image, radius int, sigma float64) (*Image, error) {
 	if radius == 0 {
 		return im, nil
@@ -18,7 +17,7 @@ func (e Engine) Blur(ctx context.Context, im *Image, radius int, sigma float64) 
 	return e.convolve(ctx, im, radius, sigma, func(dst, _ []float32) {})
 }
 
-// Sharpen returns the image minus 10·alpha of its blur, kept at the same mean, clamped to 0..1.
+// Sharpen adds 10·alpha times the difference between the image and its blur, and clamps to 0..1.
 func (e Engine) Sharpen(ctx context.Context, im *Image, radius int, sigma, alpha float64) (*Image, error) {
 	if radius == 0 {
 		return im, nil
@@ -64,7 +63,7 @@ func gaussian(radius int, sigma float64) []float32 {
 func (e Engine) convolve(ctx context.Context, im *Image, radius int, sigma float64, finish func(blurred, src []float32)) (*Image, error) {
 	if radius < 0 || radius >= im.w || radius >= im.h || !(sigma > 0) {
 		return nil, fault.New(fault.Invalid, "blur_radius",
-			"a radius of %d does not fit an image of %d × %d", radius, im.w, im.h)
+			"a blur radius of %d is too large for an image of %d × %d", radius, im.w, im.h)
 	}
 	kernel := gaussian(radius, sigma)
 	out := im.like()
@@ -129,7 +128,7 @@ func (s *stripe) slot(y int) []float32 {
 	return s.window[i : i+s.src.stride()]
 }
 
-// blur writes row y; rows must be asked for in order.
+// blur writes row y. Rows must be requested in order.
 func (s *stripe) blur(dst []float32, y int) {
 	for ; s.next <= y+s.radius; s.next++ {
 		s.along(s.slot(s.next), mirror(s.next, s.src.h))

@@ -2,11 +2,10 @@ package raster
 
 import "context"
 
-// Composite puts source over destination with its corner at (x, y), weighted by the
-// mask (nil = 1). The mask is stretched to the source (bilinear), source and mask
-// repeat or end with the destination's batch, source takes destination's channels
-// (missing alpha is 1), and what falls outside is cut off. With fill, source is first
-// stretched to the destination's size (bilinear).
+// Composite draws source over destination with its corner at (x, y), weighted by the mask (nil = 1). The mask is resized
+// to the source (bilinear). Source and mask repeat, or are cut, to the length of the destination's batch. The source gets
+// the destination's channels (missing alpha is 1), and its parts outside the destination are cut off. With fill, the
+// source is first resized to the destination's size (bilinear).
 func (e Engine) Composite(ctx context.Context, destination, source *Image, mask *Mask, x, y int, fill bool) (*Image, error) {
 	source = source.WithChannels(destination.c)
 	if fill {
@@ -32,7 +31,7 @@ func (e Engine) Composite(ctx context.Context, destination, source *Image, mask 
 	return &Image{g}, nil
 }
 
-// paste is one placement of src on dst.
+// paste describes drawing src on dst at (x, y).
 type paste struct {
 	dst, src, mask *grid
 	x, y           int

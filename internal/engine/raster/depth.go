@@ -16,8 +16,8 @@ func expand(dst []float32, src []uint8) {
 	}
 }
 
-// quantize converts floats to 8-bit samples: 255·x in float32, clipped, truncated.
-// NaN becomes 0. All 256 values of expand survive the round trip.
+// quantize converts floats to 8-bit samples: 255·x in float32, clipped and truncated. NaN becomes 0. It inverts expand
+// exactly.
 func quantize(dst []uint8, src []float32) {
 	dst = dst[:len(src)]
 	for i, v := range src {

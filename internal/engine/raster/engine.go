@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// DefaultMaxPixels bounds a value when the caller sets no bound: 64 Mi pixels,
-// which are 768 MiB of RGB floats.
+// DefaultMaxPixels is the bound of a value if the caller sets none: 64 Mi pixels are 768 MiB of RGB floats.
 const DefaultMaxPixels = 1 << 26
 
 // grainSamples is the work a goroutine claims at a time: enough (about 0.1 ms)
@@ -20,16 +19,14 @@ const DefaultMaxPixels = 1 << 26
 const grainSamples = 1 << 16
 
 // Engine runs operations within the bounds of one call. The zero value works.
-// Operations use up to GOMAXPROCS goroutines, never change their inputs, end early
-// with the context's error, and fail with fault.Invalid for impossible arguments
-// and fault.Exhausted when a result would exceed MaxPixels.
+// Operations use up to GOMAXPROCS goroutines and never change their inputs. They return early with the context's error,
+// fault.Invalid for impossible arguments, and fault.Exhausted if a result would exceed MaxPixels.
 type Engine struct {
 	MaxPixels int64                 // bound on frames × height × width of a result; 0 = DefaultMaxPixels
 	Progress  func(done, total int) // rows finished, on the caller's goroutine; may be nil
 }
 
-// Fit reports whether a value of that shape may exist: fault.Invalid when it is
-// empty, fault.Exhausted when it exceeds the bound.
+// Fit checks the shape of a value: an empty one is fault.Invalid, one beyond the bound fault.Exhausted.
 func (e Engine) Fit(frames, height, width int) error {
 	if frames < 1 || height < 1 || width < 1 {
 		return fault.New(fault.Invalid, "empty_image", "an image of %d × %d × %d pixels is empty", frames, width, height)
@@ -42,12 +39,12 @@ func (e Engine) Fit(frames, height, width int) error {
 	hi2, total := bits.Mul64(area, uint64(frames))
 	if hi != 0 || hi2 != 0 || total > uint64(limit) {
 		return fault.New(fault.Exhausted, "pixel_limit",
-			"%d × %d × %d pixels exceed the limit of %d pixels", frames, width, height, limit)
+			"an image of %d × %d × %d pixels exceeds the limit of %d pixels", frames, width, height, limit)
 	}
 	return nil
 }
 
-// task is one operation: it counts its rows for the progress report.
+// task counts the finished rows of an operation for its progress report.
 type task struct {
 	report func(done, total int)
 	total  int
@@ -99,7 +96,7 @@ func (t *task) advance(rows int, caller bool) {
 	}
 }
 
-// panicBox carries the first panic of several goroutines to the one that waits for them.
+// panicBox hands the first panic of several goroutines to the goroutine that waits for them.
 type panicBox struct {
 	once  sync.Once
 	value any

@@ -83,7 +83,7 @@ func TestProgressIsMonotonicAndComplete(t *testing.T) {
 	require.Positive(t, last)
 }
 
-func TestOperationsKeepTheirInputs(t *testing.T) {
+func TestOperationsDoNotChangeTheirInputs(t *testing.T) {
 	t.Parallel()
 	e, im, eight := raster.Engine{}, counting(t, 1, 30, 40, 4), source(t, "source4")
 	for _, in := range []*raster.Image{im, eight} {
@@ -100,7 +100,7 @@ func TestOperationsKeepTheirInputs(t *testing.T) {
 	}
 }
 
-func TestTurnsAndFlips(t *testing.T) {
+func TestRotationsAndFlips(t *testing.T) {
 	t.Parallel()
 	e, im := raster.Engine{}, counting(t, 2, 2, 3, 1) // 0 1 2 / 3 4 5
 	for name, c := range map[string]struct {
@@ -137,7 +137,7 @@ func TestJoinKeepsEightBitsOnlyWhenAllDo(t *testing.T) {
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
 }
 
-func TestCompositeFollowsTheBatch(t *testing.T) {
+func TestCompositeRepeatsTheSourceOverTheBatch(t *testing.T) {
 	t.Parallel()
 	e := raster.Engine{}
 	dst, err := e.Solid(t.Context(), 3, 4, 4, []uint8{0, 0, 0, 0})

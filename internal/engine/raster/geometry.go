@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Crop returns the part of the image that starts at (x, y), which is pulled inside
-// the image, and is width × height or what is left of that.
+// Crop returns the part of the image at (x, y) of at most width × height. A corner outside the image is moved inside; the
+// part ends at the image's edges.
 func (e Engine) Crop(ctx context.Context, im *Image, x, y, width, height int) (*Image, error) {
 	g, err := e.crop(ctx, &im.grid, x, y, width, height)
 	if err != nil {
@@ -64,7 +64,7 @@ func (e Engine) FlipColumns(ctx context.Context, im *Image) (*Image, error) {
 	return e.arrange(ctx, im, im.h, im.w, func(y, x int) (int, int) { return y, im.w - 1 - x })
 }
 
-// Rotate returns the image turned clockwise by quarters of a turn.
+// Rotate returns the image rotated clockwise by a number of quarter turns.
 func (e Engine) Rotate(ctx context.Context, im *Image, quarters int) (*Image, error) {
 	switch ((quarters % 4) + 4) % 4 {
 	case 1:
@@ -107,7 +107,7 @@ func gather[T uint8 | float32](dst, src []T, at, step, c int) {
 	}
 }
 
-// Oriented returns the image upright, given its EXIF orientation (1 to 8; others mean upright).
+// Oriented rotates and mirrors the image as its EXIF orientation says (1 to 8; any other value means upright).
 func (e Engine) Oriented(ctx context.Context, im *Image, orientation int) (*Image, error) {
 	h, w := im.h-1, im.w-1
 	switch orientation {

@@ -39,7 +39,7 @@ func floated(t testing.TB, im *raster.Image) *raster.Image {
 	return out
 }
 
-// sameBytes requires that frame 0 saves as exactly the golden bytes.
+// sameBytes requires that the saved samples of frame 0 equal the golden bytes.
 func sameBytes(t *testing.T, want rastertest.Array, got *raster.Image) {
 	t.Helper()
 	require.Equal(t, want.Shape, []int{got.Height(), got.Width(), got.Channels()})

@@ -1,8 +1,6 @@
-// Package raster holds the pixel values that flow between node classes and the
-// operations on them: batches of float32 frames with the exact conversions,
-// filters and resampling rules of the node graph semantics. Values are immutable
-// once returned and safe for concurrent readers. Files (PNG, JPEG, …) are read
-// and written by package codec below.
+// Package raster holds images and masks, which node classes exchange, and the operations on them: batches of float32
+// frames, with ComfyUI's conversions, filters and resampling, bit for bit where 8-bit results are compared. Values are
+// immutable once returned and safe for concurrent reads. Files (PNG, JPEG, …) are read and written by package codec.
 package raster
 
 import (
@@ -11,9 +9,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Image is a batch of frames of equal size, row by row, channels interleaved
-// (RGB, RGBA or grey). Samples are nominally in 0..1. A frame that came from an
-// 8-bit source stays 8-bit until an operation needs floats; the two forms read alike.
+// Image is a batch of frames of equal size, row by row, with interleaved channels (RGB, RGBA or grey). Samples are
+// nominally in 0..1. An image from an 8-bit source keeps its 8-bit samples until an operation needs floats; readers see
+// no difference.
 type Image struct{ grid }
 
 // Mask is a batch of single-channel float frames; 1 marks the selected area.
@@ -26,19 +24,19 @@ type grid struct {
 	f32        []float32
 }
 
-// NewImage8 returns an image over 8-bit samples, which it takes over. A sample v stands for v/255.
+// NewImage8 returns an image of 8-bit samples and takes ownership of pix. A sample v stands for v/255.
 func NewImage8(frames, height, width, channels int, pix []uint8) (*Image, error) {
 	g := grid{n: frames, h: height, w: width, c: channels, u8: pix}
 	return imageOf(g, len(pix))
 }
 
-// NewImage returns an image over float samples, which it takes over.
+// NewImage returns an image of float samples and takes ownership of pix.
 func NewImage(frames, height, width, channels int, pix []float32) (*Image, error) {
 	g := grid{n: frames, h: height, w: width, c: channels, f32: pix}
 	return imageOf(g, len(pix))
 }
 
-// NewMask returns a mask over float samples, which it takes over.
+// NewMask returns a mask of float samples and takes ownership of pix.
 func NewMask(frames, height, width int, pix []float32) (*Mask, error) {
 	g := grid{n: frames, h: height, w: width, c: 1, f32: pix}
 	if err := g.validate(len(pix)); err != nil {
@@ -82,7 +80,7 @@ func (g *grid) Channels() int { return g.c }
 // Pixels returns frames × height × width.
 func (g *grid) Pixels() int64 { return int64(g.n) * int64(g.h) * int64(g.w) }
 
-// Is8Bit reports whether the samples are still those of an 8-bit source.
+// Is8Bit reports whether the image still has the samples of an 8-bit source.
 func (g *grid) Is8Bit() bool { return g.u8 != nil }
 
 // At returns one sample, for tests and single look-ups.
@@ -94,14 +92,14 @@ func (g *grid) At(frame, y, x, channel int) float32 {
 	return g.f32[i]
 }
 
-// Row returns the samples of one row as floats: a view that must not be written,
-// or a conversion into buf when that is large enough.
+// Row returns the samples of a row as floats, either as a view or converted into buf if that is large enough. Callers
+// must not change them.
 func (g *grid) Row(buf []float32, frame, y int) []float32 {
 	return g.row(buf, frame*g.h+y)
 }
 
-// Row8 returns one row as 8-bit samples, clipped and truncated as on saving:
-// a view that must not be written, or a conversion into buf when that is large enough.
+// Row8 returns a row as 8-bit samples, clipped and truncated as when saving, either as a view or converted into buf if
+// that is large enough. Callers must not change them.
 func (g *grid) Row8(buf []uint8, frame, y int) []uint8 {
 	return g.row8(buf, frame*g.h+y)
 }

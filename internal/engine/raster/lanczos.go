@@ -7,8 +7,7 @@ import (
 
 const (
 	lanczosSupport = 3
-	// fixedBits is the precision of the integer weights: 32 bits less 8 of the sample
-	// and 2 of head-room for overshoot, as Pillow has it.
+	// fixedBits is the precision of the integer weights, as in Pillow: 32 bits less 8 of the sample and 2 for overshoot.
 	fixedBits = 32 - 8 - 2
 )
 
@@ -150,7 +149,7 @@ func (t *fixedTaps) across3(dst, src []uint8) {
 		r := int32(1) << (fixedBits - 1)
 		g, b := r, r
 		for _, w := range k {
-			if len(p) < 3 { // never: tells the compiler so
+			if len(p) < 3 { // never true; it removes bounds checks
 				break
 			}
 			r += int32(p[0]) * w
@@ -169,7 +168,7 @@ func (t *fixedTaps) across4(dst, src []uint8) {
 		r := int32(1) << (fixedBits - 1)
 		g, b, a := r, r, r
 		for _, w := range k {
-			if len(p) < 4 { // never: tells the compiler so
+			if len(p) < 4 { // never true; it removes bounds checks
 				break
 			}
 			r += int32(p[0]) * w

@@ -7,9 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Grow widens the mask by steps pixels, or narrows it when steps is negative: each
-// step takes the highest (lowest) of a pixel's neighbours, with the diagonal ones
-// unless tapered. It ends early once a step changes nothing.
+// Grow widens the mask by steps pixels, or narrows it if steps is negative. Each step takes the highest (lowest) value of
+// a pixel and its neighbours, which include the diagonal ones unless tapered. It stops when a step changes nothing.
 func (e Engine) Grow(ctx context.Context, m *Mask, steps int, tapered bool) (*Mask, error) {
 	pick := upper
 	if steps < 0 {
@@ -32,14 +31,14 @@ func (e Engine) Grow(ctx context.Context, m *Mask, steps int, tapered bool) (*Ma
 			return nil, err
 		}
 		if i == 0 {
-			cur = m.like() // the input stays as it is
+			cur = m.like() // the input must not change
 		}
 		cur, next = next, cur
 	}
 	return &Mask{cur}, nil
 }
 
-// cross takes extremes over each sample and its four neighbours.
+// cross takes the extreme of each sample and its four neighbours.
 func cross(dst, src *grid, lo, hi int, pick pick2) {
 	n := src.w
 	for i := lo; i < hi; i++ {
@@ -116,7 +115,7 @@ func (e Engine) MatchColor(ctx context.Context, im *Image, color int) (*Mask, er
 	return &Mask{g}, err
 }
 
-// maskModes are the operations of CombineMasks in the order graphs list them.
+// maskModes are the operations of CombineMasks in the order of ComfyUI's list.
 var maskModes = []struct {
 	name string
 	mix  func(d, s float32) float32
@@ -148,8 +147,8 @@ func truth(b bool) float32 {
 	return 0
 }
 
-// CombineMasks applies an operation where source, with its corner at (x, y), lies over
-// destination; the result is clamped to 0..1 everywhere. A source of one frame serves all.
+// CombineMasks applies an operation where source, with its corner at (x, y), overlaps destination, and clamps the result
+// to 0..1. A source of one frame is used for all frames.
 func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, y int, mode string) (*Mask, error) {
 	var mix func(d, s float32) float32
 	for _, m := range maskModes {
@@ -161,7 +160,7 @@ func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, 
 		return nil, fault.New(fault.Invalid, "unknown_mode", "unknown operation %q at %d, %d", mode, x, y)
 	}
 	if source.n != 1 && source.n != destination.n {
-		return nil, fault.New(fault.Invalid, "batch_mismatch", "batches of %d and %d masks do not match", destination.n, source.n)
+		return nil, fault.New(fault.Invalid, "batch_mismatch", "batches of %d and %d masks cannot be combined", destination.n, source.n)
 	}
 	out := destination.like()
 	err := e.move(ctx, &out, func(i int) {

@@ -6,17 +6,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// morphologies are the operations of Morph in the order graphs list them.
+// morphologies are the operations of Morph in the order of ComfyUI's list.
 var morphologies = []string{"erode", "dilate", "open", "close", "gradient", "bottom_hat", "top_hat"}
 
 // Morphologies returns the names that Morph knows.
 func Morphologies() []string { return append([]string(nil), morphologies...) }
 
-// Morph applies a morphological operation with a size × size square. Outside the
-// image there is nothing to take. An even square reaches one further up and left.
+// Morph applies a morphological operation with a square of size × size pixels. Pixels outside the image do not count. An
+// even square reaches one pixel further up and left.
 func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int) (*Image, error) {
 	if size < 1 {
-		return nil, fault.New(fault.Invalid, "kernel_size", "a square of %d pixels is empty", size)
+		return nil, fault.New(fault.Invalid, "kernel_size", "a square of side %d is empty", size)
 	}
 	src := im.toFloat()
 	erode := func(g grid) (grid, error) { return e.extreme(ctx, g, size, lower) }
@@ -91,7 +91,7 @@ func upper(dst, a, b []float32) {
 // pick2 writes the lower or upper of two rows.
 type pick2 func(dst, a, b []float32)
 
-// extreme takes the lowest or highest sample of a square around each, one axis after the other.
+// extreme takes the lowest or highest sample of the square around each sample, one axis after the other.
 func (e Engine) extreme(ctx context.Context, g grid, size int, pick pick2) (grid, error) {
 	before, after := size/2, size-1-size/2
 	wide := floatGrid(g.n, g.h, g.w, g.c)
@@ -134,8 +134,8 @@ func column(out, src *grid, frame, x, n, before, after int, pick pick2) {
 	}
 }
 
-// slider takes extremes over a window along a line of elements of c samples each, by
-// doubling: windows of 1, 2, 4, … elements, and at last two that overlap.
+// slider takes extremes over a window along a line of elements of c samples each. It doubles the window (1, 2, 4, …
+// elements) and at last combines two overlapping ones.
 type slider struct {
 	n, c, before, after int
 	a                   []float32
@@ -148,7 +148,7 @@ func newSlider(n, c, before, after int) *slider {
 
 func (s *slider) release() { floatScratch.put(s.a) }
 
-// slide repeats the edge elements beyond the ends, which adds nothing to an extreme.
+// slide repeats the edge elements beyond the ends, which does not change an extreme.
 func (s *slider) slide(dst, src []float32, pick pick2) {
 	c := s.c
 	for i := range s.before {

@@ -69,7 +69,7 @@ func TestGrowFollowsFormula(t *testing.T) {
 			require.NoError(t, err)
 			name := fmt.Sprintf("formula_grow_%d_%t", steps, tapered)
 			nearMask(t, golden(t, name), got, 0, name)
-			nearMask(t, golden(t, src), m, 0, "the input stays")
+			nearMask(t, golden(t, src), m, 0, "the input must not change")
 		}
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Place returns the image at (x, y) on a height × width ground whose samples are fill,
-// one value per channel. The image must lie inside the ground.
+// Place returns an image of width × height filled with fill, one value for each channel, with im drawn at (x, y). The
+// drawn image must fit inside.
 func (e Engine) Place(ctx context.Context, im *Image, x, y, width, height int, fill []float32) (*Image, error) {
 	if err := e.Fit(im.n, height, width); err != nil {
 		return nil, err
 	}
 	if x < 0 || y < 0 || x+im.w > width || y+im.h > height || len(fill) != im.c {
-		return nil, fault.New(fault.Invalid, "outside", "an image of %d × %d at %d, %d is outside %d × %d",
+		return nil, fault.New(fault.Invalid, "outside", "an image of %d × %d at %d, %d does not fit into %d × %d",
 			im.w, im.h, x, y, width, height)
 	}
 	out := floatGrid(im.n, height, width, im.c)
@@ -30,9 +30,9 @@ func (e Engine) Place(ctx context.Context, im *Image, x, y, width, height int, f
 	return &Image{out}, err
 }
 
-// Outpaint returns the image on a grey ground that is larger by the margins, and a
-// mask that is 1 on the new area. Inside, the mask falls off quadratically within
-// feather pixels of the edges that have a margin, when the image is large enough.
+// Outpaint returns the image on a grey background that is larger by the margins, and a mask that is 1 on the new area.
+// Inside the image, the mask falls off quadratically within feather pixels of the edges with a margin, if the image is
+// large enough.
 func (e Engine) Outpaint(ctx context.Context, im *Image, m Margins, feather int) (*Image, *Mask, error) {
 	width, height := m.Left+im.w+m.Right, m.Top+im.h+m.Bottom
 	ground := []float32{0.5, 0.5, 0.5, 0.5}[:im.c]
@@ -63,8 +63,8 @@ func (e Engine) Outpaint(ctx context.Context, im *Image, m Margins, feather int)
 // Margins are pixels to add on each side.
 type Margins struct{ Left, Top, Right, Bottom int }
 
-// distance is how far a pixel is from the nearest edge that has a margin. It counts
-// from 0 at the left and top and from 1 at the right and bottom, as the semantics do.
+// distance is the distance of a pixel from the nearest edge with a margin. It counts from 0 at the left and top and from 1
+// at the right and bottom, as ComfyUI does.
 func (m Margins) distance(x, y, w, h int) int {
 	d := max(w, h)
 	if m.Left != 0 {

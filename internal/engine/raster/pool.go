@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// scratch recycles working buffers by power-of-two size. It is the one piece of
-// shared state here: it holds no data, only memory that the collector may take back.
+// scratch recycles working buffers, sorted by power-of-two size. It is the only shared state of the package and holds no
+// data: the garbage collector may free the buffers.
 type scratch[T any] struct{ classes [48]sync.Pool }
 
 var (
@@ -24,7 +24,7 @@ func (s *scratch[T]) get(n int) []T {
 	return make([]T, n, 1<<class)
 }
 
-// put gives a buffer of get back; the caller must not use it again.
+// put returns a buffer to the pool. The caller must not use it again.
 func (s *scratch[T]) put(b []T) {
 	class := bits.Len(uint(max(cap(b), 1) - 1))
 	if cap(b) != 1<<class {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// taps are the float weights of every output sample of one axis; the inputs of an
-// output are contiguous, edges are folded into the outermost weight.
+// taps are the float weights of every output sample of one axis. The inputs of an output are contiguous; weights beyond an
+// edge are added to the edge sample.
 type taps struct {
 	first   []int
 	weights [][]float32
@@ -85,7 +85,7 @@ func fold(w []float32, first, in int) (int, []float32) {
 	return lo, out
 }
 
-// areaTaps averages the inputs an output covers, whole pixels only (adaptive mean).
+// areaTaps averages the whole pixels that an output covers (adaptive mean).
 func areaTaps(in, out int) taps {
 	t := taps{make([]int, out), make([][]float32, out)}
 	for i := range out {
@@ -100,8 +100,7 @@ func areaTaps(in, out int) taps {
 	return t
 }
 
-// resample resizes in float, per output row: the weighted sum of its input rows,
-// then the weights along the row.
+// resample resizes in float. Each output row is the weighted sum of its input rows, which is then resampled along x.
 func (e Engine) resample(ctx context.Context, g *grid, h, w int, m Method) (grid, error) {
 	down, across := tapsFor(m, g.h, h), tapsFor(m, g.w, w)
 	out := floatGrid(g.n, h, w, g.c)
@@ -176,7 +175,7 @@ func (t *taps) along3(dst, src []float32) {
 	}
 }
 
-// nearest picks samples, in whatever form they are.
+// nearest copies samples and keeps their form, 8-bit or float.
 func (e Engine) nearest(ctx context.Context, g *grid, h, w int) (grid, error) {
 	down, across := nearestTaps(g.h, h), nearestTaps(g.w, w)
 	out := g.sameDepth(g.n, h, w)

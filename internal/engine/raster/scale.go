@@ -11,7 +11,7 @@ import (
 // Method is a way to resize.
 type Method uint8
 
-// The resize methods of the node graph semantics.
+// The resize methods that graphs name.
 const (
 	NearestExact Method = iota
 	Bilinear
@@ -58,8 +58,7 @@ func (e Engine) ResizeMask(ctx context.Context, mask *Mask, width, height int, m
 	return &Mask{g.toFloat()}, nil
 }
 
-// Cover returns the image at exactly width × height after cutting it, centred, to
-// that aspect ratio.
+// Cover crops the image at its centre to the aspect ratio of width × height and resizes it to exactly that size.
 func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Method) (*Image, error) {
 	if err := e.Fit(im.n, height, width); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Metho
 	return e.Resize(ctx, cut, width, height, m)
 }
 
-// coverMargins returns what to cut on the left and right, or top and bottom.
+// coverMargins returns the pixels to crop at the left and right, or at the top and bottom.
 func coverMargins(oldW, oldH, newW, newH int) (x, y int) {
 	from, to := float64(oldW)/float64(oldH), float64(newW)/float64(newH)
 	w, h := float64(oldW), float64(oldH)

@@ -23,8 +23,8 @@ const (
 	kindMask   = 'M'
 )
 
-// chunkBytes is the unit of reading and writing; also what is read before the
-// memory a header asks for is allocated.
+// chunkBytes is the unit of reading and writing. The first chunk must arrive before the memory that a header asks for is
+// allocated.
 const chunkBytes = 1 << 16
 
 // WriteTo writes the image in the format that Read reads.
@@ -86,9 +86,8 @@ func (g *grid) writeSamples(w io.Writer) (total int64, err error) {
 	return total, nil
 }
 
-// Read reads one serialised value: an *Image or a *Mask. It consumes exactly the
-// value's bytes, allocates no more than the engine's bound allows, and fails with
-// fault.Invalid for malformed and fault.Exhausted for oversized input.
+// Read reads one serialised value, an *Image or a *Mask, and no byte after it. It allocates no more than the engine's
+// bound allows. Malformed input is fault.Invalid, an oversized value fault.Exhausted.
 func (e Engine) Read(r io.Reader) (any, error) {
 	g, kind, err := e.readHeader(r)
 	if err != nil {
@@ -111,7 +110,7 @@ func (e Engine) ReadImage(r io.Reader) (*Image, error) {
 	}
 	im, ok := v.(*Image)
 	if !ok {
-		return nil, fault.New(fault.Invalid, "raster_kind", "a mask stands where an image is expected")
+		return nil, fault.New(fault.Invalid, "raster_kind", "the stored value is a mask, not an image")
 	}
 	return im, nil
 }
@@ -171,7 +170,7 @@ func (g *grid) readSamples(r io.Reader) error {
 	return nil
 }
 
-// truncated classifies a read that ended early; other errors are the reader's own.
+// truncated classifies a read that ended early; other errors come from the reader.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.Wrap(err, fault.Invalid, "raster_truncated", "the serialised image ends early")

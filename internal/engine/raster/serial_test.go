@@ -66,7 +66,7 @@ func TestReadRefusesMalformedInput(t *testing.T) {
 
 var errDisk = errors.New("disk gone")
 
-func TestReadPassesTheReadersError(t *testing.T) {
+func TestReadReturnsTheReadersError(t *testing.T) {
 	t.Parallel()
 	good := serialized(t, counting(t, 1, 4, 4, 3))
 	_, err := raster.Engine{}.Read(io.MultiReader(bytes.NewReader(good[:50]), iotest.ErrReader(errDisk)))

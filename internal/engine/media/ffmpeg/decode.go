@@ -16,10 +16,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Part is what is read of a file.
+// Part is the part of a file to read.
 type Part struct {
 	Start  float64 // seconds into the file
-	Length float64 // seconds, 0 = to its end
+	Length float64 // length in seconds; 0 = to the end
 }
 
 func (p Part) options() []string {
@@ -35,7 +35,7 @@ func (p Part) options() []string {
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 6, 64) }
 
-// description is what ffprobe tells of a file.
+// description is the output of ffprobe for a file.
 type description struct {
 	Streams []stream `json:"streams"`
 	Format  struct {
@@ -44,11 +44,11 @@ type description struct {
 	} `json:"format"`
 }
 
-// described are the fields of a description. Others may be as long as the file: its tags.
+// described are the requested fields of a description. Other fields, such as tags, may be as long as the file.
 const described = "stream=codec_type,codec_name,width,height,sample_rate,channels,avg_frame_rate,r_frame_rate" +
 	":stream_side_data=rotation:stream_disposition=attached_pic:format=format_name,duration"
 
-// maxDescription bounds a description in bytes: of the thousand streams that ffprobe reads at most.
+// maxDescription bounds a description in bytes; ffprobe reads at most a thousand streams.
 const maxDescription = 1 << 20
 
 type stream struct {
@@ -68,7 +68,7 @@ type stream struct {
 	} `json:"disposition"`
 }
 
-// first returns the first stream of a kind; the cover of a song is no video.
+// first returns the first stream of a kind. The cover picture of a song does not count as video.
 func (d description) first(kind string) (stream, bool) {
 	for _, s := range d.Streams {
 		if s.Kind == kind && s.Disposition.Picture == 0 {
@@ -78,7 +78,7 @@ func (d description) first(kind string) (stream, bool) {
 	return stream{}, false
 }
 
-// size is that of the picture as it is shown.
+// size is the size of the displayed picture, after its rotation.
 func (s stream) size() (width, height int) {
 	for _, side := range s.Sides {
 		if math.Mod(math.Abs(side.Rotation), 180) == 90 {
@@ -88,8 +88,7 @@ func (s stream) size() (width, height int) {
 	return s.Width, s.Height
 }
 
-// fps is the frame rate on average, or the one that the file's times suggest, where its length is not known. One
-// that tells neither has one frame a second.
+// fps is the average frame rate or, if that is unknown, the rate that the file's timestamps suggest, or else 1.
 func (s stream) fps() float64 {
 	for _, text := range []string{s.FPS, s.BaseFPS} {
 		if r, ok := new(big.Rat).SetString(text); ok && r.Sign() > 0 {
@@ -100,7 +99,7 @@ func (s stream) fps() float64 {
 	return 1
 }
 
-// describe asks what is in the input of a working directory.
+// describe describes the input file of a working directory.
 func (t *Tool) describe(ctx context.Context, dir string) (description, error) {
 	var d description
 	var out bytes.Buffer
@@ -110,12 +109,12 @@ func (t *Tool) describe(ctx context.Context, dir string) (description, error) {
 		return d, err
 	}
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
-		return d, fmt.Errorf("read what ffprobe says: %w", err)
+		return d, fmt.Errorf("read the output of ffprobe: %w", err)
 	}
 	return d, nil
 }
 
-// Length returns how long a file is, in seconds.
+// Length returns the length of a file in seconds.
 func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err error) {
 	err = within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
@@ -126,14 +125,14 @@ func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err err
 			return err
 		}
 		if length, err = strconv.ParseFloat(d.Format.Duration, 64); err != nil {
-			return fault.Wrap(err, fault.Invalid, "no_length", "the file does not say how long it is")
+			return fault.Wrap(err, fault.Invalid, "no_length", "the file does not contain its length")
 		}
 		return nil
 	})
 	return length, err
 }
 
-// Sound reads the first sound of a file, of at most that many bytes once decoded.
+// Sound reads the first sound of a file. maxBytes bounds the decoded sound.
 func (t *Tool) Sound(ctx context.Context, r io.Reader, part Part, maxBytes int64) (s *media.Sound, err error) {
 	err = within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
@@ -160,13 +159,13 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 	}
 	rate, err := strconv.Atoi(found.Rate)
 	if err != nil || rate < 1 || rate > media.MaxRate || found.Channels < 1 || found.Channels > media.MaxChannels {
-		return nil, fault.New(fault.Invalid, "sound_format", "a sound of %d channels at %q Hz is not supported", found.Channels, found.Rate)
+		return nil, fault.New(fault.Invalid, "sound_format", "a sound with %d channels at %q Hz is not supported", found.Channels, found.Rate)
 	}
 	channels := make([][]float32, found.Channels)
 	out := &bounded{left: maxBytes, take: planes(channels)}
 	args := append(part.options(), guarded()...)
 	args = append(args, "-i", "file:"+inputName, "-map", "0:a:0", "-f", "f32le", "-c:a", "pcm_f32le")
-	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1") // whatever else is in the stream
+	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1") // also if the stream changes its rate or channels
 	if err := t.run(ctx, dir, nil, out, args...); err != nil {
 		return nil, err
 	}
@@ -176,7 +175,7 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 	return media.NewSound(rate, channels)
 }
 
-// planes takes interleaved samples apart. Writes need not end between samples.
+// planes splits interleaved samples into channels. A write may end within a sample.
 func planes(channels [][]float32) func([]byte) {
 	var rest []byte
 	frame := 4 * len(channels)
@@ -192,8 +191,8 @@ func planes(channels [][]float32) func([]byte) {
 	}
 }
 
-// Video reads frames and sound of a file, which together have at most maxPixels pixels, sixteen bytes of
-// sound counting as one.
+// Video reads the frames and the sound of a file. Together they may have maxPixels pixels; sixteen bytes of sound count as
+// one pixel.
 func (t *Tool) Video(ctx context.Context, r io.Reader, part Part, maxPixels int64) (v *media.Video, err error) {
 	err = within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
@@ -216,7 +215,7 @@ func (t *Tool) video(ctx context.Context, dir string, d description, part Part, 
 	}
 	width, height := found.size()
 	if width < 1 || height < 1 || int64(width)*int64(height) > min(maxPixels, maxFrame) {
-		return nil, fault.New(fault.Exhausted, "pixel_limit", "frames of %d × %d are too large", width, height)
+		return nil, fault.New(fault.Exhausted, "pixel_limit", "the frames of the video are too large: %d × %d pixels", width, height)
 	}
 	frames, err := t.frames(ctx, dir, part, width, height, maxPixels)
 	if err != nil {
@@ -249,7 +248,7 @@ func (t *Tool) frames(ctx context.Context, dir string, part Part, width, height 
 	return raster.NewImage8(n, height, width, 3, pix[:n*size])
 }
 
-// bounded passes on what is written, up to a number of bytes.
+// bounded passes writes on to take, up to a number of bytes.
 type bounded struct {
 	left int64
 	take func([]byte)
@@ -258,7 +257,7 @@ type bounded struct {
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, fault.New(fault.Exhausted, "media_too_large", "what the file holds is larger than a value may be")
+		return 0, fault.New(fault.Exhausted, "media_too_large", "the decoded file is larger than a value may be")
 	}
 	b.take(p)
 	return len(p), nil

@@ -22,14 +22,14 @@ import (
 // Tag is a text in a file's container.
 type Tag struct{ Key, Value string }
 
-// Format says how a file is written: options of ffmpeg's for its container, its pictures and its sound.
+// Format holds ffmpeg's options for the container, the pictures and the sound of a file.
 type Format struct {
 	Muxer []string
 	Video []string
 	Audio []string
 
-	// Keeps are codecs that Rewrite does not write anew: what a whole file of the container Container, as
-	// ffprobe calls it, holds of them is kept as it is.
+	// Keeps are codecs whose streams Rewrite copies without encoding them again, if the whole file is rewritten and its
+	// container is Container, by ffprobe's name.
 	Keeps     []string
 	Container string
 }
@@ -65,8 +65,8 @@ func (t *Tool) WriteSound(ctx context.Context, w io.Writer, s *media.Sound, f Fo
 	})
 }
 
-// WriteVideo writes a file of frames and, where there is any, sound. progress, which may be nil, hears how
-// many frames are done.
+// WriteVideo writes a file of frames and, if the video has one, sound. progress, which may be nil, is called with the
+// number of frames done.
 func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Format, tags []Tag, progress func(done, total int)) error {
 	if !(v.FPS > 0) {
 		return fault.New(fault.Invalid, "frame_rate", "a video of %g frames per second cannot be written", v.FPS)
@@ -94,7 +94,7 @@ func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Fo
 	})
 }
 
-// Rewrite writes a part of a file as f says.
+// Rewrite writes a part of a file in the format f.
 func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part, f Format, tags []Tag) error {
 	return within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
@@ -117,7 +117,7 @@ func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part,
 	})
 }
 
-// write runs ffmpeg into a file, which containers need to go back in, and then hands that on.
+// write runs ffmpeg with a file as its output, because containers need to seek in it, and then copies the file to w.
 func (t *Tool) write(ctx context.Context, dir string, in io.Reader, w io.Writer, args []string) error {
 	args = append(args, "-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "file:"+outputName)
 	if err := t.run(ctx, dir, in, io.Discard, args...); err != nil {
@@ -125,18 +125,18 @@ func (t *Tool) write(ctx context.Context, dir string, in io.Reader, w io.Writer,
 	}
 	out, err := os.Open(filepath.Join(dir, outputName))
 	if err != nil {
-		return fmt.Errorf("read what ffmpeg wrote: %w", err)
+		return fmt.Errorf("read the output of ffmpeg: %w", err)
 	}
 	return errors.Join(copyOf(ctx, out)(w), out.Close())
 }
 
-// soundInput puts samples where ffmpeg reads them.
+// soundInput writes samples to a file that ffmpeg reads.
 func soundInput(dir string, s *media.Sound) ([]string, error) {
 	err := spool(dir, soundName, func(w io.Writer) error { return interleave(w, s) })
 	return []string{"-f", "f32le", "-ar", strconv.Itoa(s.Rate()), "-ac", strconv.Itoa(s.Channels()), "-i", "file:" + soundName}, err
 }
 
-// interleave writes samples as files have them: all channels of one moment together.
+// interleave writes samples interleaved by channel.
 func interleave(w io.Writer, s *media.Sound) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	var sample [4]byte
@@ -151,7 +151,7 @@ func interleave(w io.Writer, s *media.Sound) error {
 	return b.Flush()
 }
 
-// tagInput puts tags where ffmpeg reads them; they are input number n.
+// tagInput writes tags to a file that ffmpeg reads as input number n.
 func tagInput(dir string, tags []Tag, n int) ([]string, error) {
 	if len(tags) == 0 {
 		return nil, nil
@@ -168,19 +168,19 @@ func tagInput(dir string, tags []Tag, n int) ([]string, error) {
 	return []string{"-f", "ffmetadata", "-i", "file:" + tagsName, "-map_metadata", strconv.Itoa(n)}, err
 }
 
-// escapedTag keeps a text within its line, and from being the head of a section.
+// escapedTag escapes a text, so that it cannot end its line or begin a section.
 func escapedTag(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "=", `\=`, ";", `\;`, "#", `\#`, "[", `\[`, "\n", "\\\n", "\x00", "").Replace(text)
 }
 
-// frameReader gives the frames of an image one after the other, as they are saved.
+// frameReader reads the frames of an image one after the other, as 8-bit RGB.
 type frameReader struct {
 	ctx      context.Context
 	image    *raster.Image
 	progress func(done, total int)
 	frame, y int
-	buf      []byte // of a row of any kind of image
-	row      []byte // what is left of a row, as RGB
+	buf      []byte // samples of a row of the image
+	row      []byte // the unread part of a row, as RGB
 }
 
 // Read implements io.Reader.
@@ -199,7 +199,7 @@ func (r *frameReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next takes the next row.
+// next moves to the next row.
 func (r *frameReader) next() {
 	if r.buf == nil {
 		r.buf = make([]byte, r.image.Width()*r.image.Channels())
@@ -213,7 +213,7 @@ func (r *frameReader) next() {
 	}
 }
 
-// asRGB leaves out transparency and spreads grey.
+// asRGB converts a row to RGB: alpha is dropped, grey is copied to all colours.
 func asRGB(row []byte, channels int) []byte {
 	if channels == 3 {
 		return row

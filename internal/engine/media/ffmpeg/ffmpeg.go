@@ -1,7 +1,6 @@
-// Package ffmpeg reads and writes files of sound and video with the programs of that name, as child
-// processes: what others wrote is never parsed here. They get no environment, no network and no
-// file but the one they are to read, are refused containers that point to other files (playlists),
-// and are ended with the context, and with this process if that is killed.
+// Package ffmpeg reads and writes files of sound and video with the programs ffmpeg and ffprobe as child processes:
+// untrusted files are never parsed in this process. The programs get no environment, no network and only the file to read,
+// refuse containers that point to other files (playlists), and end with the context, or when this process is killed.
 package ffmpeg
 
 import (
@@ -27,11 +26,11 @@ type Tool struct {
 	ffmpeg, ffprobe string
 }
 
-// None is what Find is told to do without ffmpeg.
+// None is the name with which Find does not look for ffmpeg.
 const None = "none"
 
-// Find looks for ffmpeg, with ffprobe beside it. An empty name is that of the path, where its absence is no
-// error: then, and for None, the tool is nil.
+// Find looks for ffmpeg, and for ffprobe in the same directory. With an empty name it searches the path, and returns a nil
+// tool if ffmpeg is not there. For None it returns a nil tool.
 func Find(name string) (*Tool, error) {
 	if name == None {
 		return nil, nil
@@ -45,7 +44,7 @@ func Find(name string) (*Tool, error) {
 	}
 	probe := filepath.Join(filepath.Dir(program), "ffprobe")
 	if _, err := exec.LookPath(probe); err != nil {
-		return nil, fmt.Errorf("find ffprobe beside ffmpeg: %w", err)
+		return nil, fmt.Errorf("find ffprobe in the directory of ffmpeg: %w", err)
 	}
 	return &Tool{ffmpeg: program, ffprobe: probe}, nil
 }
@@ -57,22 +56,22 @@ func orElse(text, or string) string {
 	return text
 }
 
-// containers are what is read. Playlists and scripts are not among them: they name other files.
+// containers are the containers that are read. Playlists and scripts are left out, because they name other files.
 const containers = "aac,ac3,aiff,amr,ape,asf,avi,caf,flac,flv,gif,matroska,mov,mp3,mpeg,mpegts,ogg,wav,w64,wv"
 
-// maxFrame bounds the pixels of a frame, a little above 8K. A small file may say that it has far larger ones, also
-// behind its first, and decoders hold dozens of them.
+// maxFrame bounds the pixels of a frame, a little above 8K. A small file may declare far larger frames, also after its
+// first one, and decoders keep dozens of frames in memory.
 const maxFrame = 1 << 25
 
-// guarded are the options in front of an input that others wrote.
+// guarded returns the options before an untrusted input.
 func guarded() []string {
 	return []string{"-protocol_whitelist", "file", "-format_whitelist", containers, "-max_pixels", strconv.Itoa(maxFrame)}
 }
 
 const (
 	maxAlloc   = 1 << 30     // bytes of one allocation of the program
-	wordsBytes = 2000        // of its complaints
-	killWait   = time.Second // that a killed program's output may stay open
+	wordsBytes = 2000        // of its error output
+	killWait   = time.Second // time that the output of a killed program may stay open
 )
 
 // run runs ffmpeg in a directory.
@@ -84,7 +83,7 @@ func (t *Tool) run(ctx context.Context, dir string, in io.Reader, out io.Writer,
 	return execute(ctx, dir, t.ffmpeg, in, out, append(first, args...))
 }
 
-// execute runs a program without an environment. Its failure is fault.Invalid: it was given what it cannot use.
+// execute runs a program without an environment. A failure of the program is fault.Invalid, since its input is unusable.
 func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writer, args []string) error {
 	said, taken := &words{}, &sink{w: out}
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator's own setting
@@ -99,13 +98,13 @@ func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writ
 	case taken.err != nil:
 		return taken.err
 	case errors.As(err, &exit):
-		return fault.Wrap(err, fault.Invalid, "media_unusable", "ffmpeg cannot use it: %s", said.last())
+		return fault.Wrap(err, fault.Invalid, "media_unusable", "ffmpeg cannot process the file: %s", said.last())
 	default:
 		return fmt.Errorf("run %s: %w", filepath.Base(program), err)
 	}
 }
 
-// sink remembers why its writer took no more: the program itself only sees a closed pipe.
+// sink keeps the error of its writer; the program sees only a closed pipe.
 type sink struct {
 	w   io.Writer
 	err error
@@ -118,7 +117,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// words keeps the beginning of what a program says.
+// words keeps the beginning of a program's error output.
 type words struct{ bytes.Buffer }
 
 // Write implements io.Writer.
@@ -132,7 +131,7 @@ func (w *words) last() string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(w.String(), "")), "\n")
 	text := lines[len(lines)-1]
 	if text == "" {
-		return "it gives no reason"
+		return "no reason given"
 	}
 	return strings.ReplaceAll(text, inputName, "the file")
 }
@@ -145,8 +144,8 @@ const (
 	outputName = "output"
 )
 
-// within runs f in a directory of its own, which is then removed; that of a killed process is removed by a
-// later one.
+// within runs f with a new directory, which is removed afterwards. The directory of a killed process is removed by a later
+// process.
 func within(f func(dir string) error) (err error) {
 	dir, err := scratch.New("millrace-media")
 	if err != nil {
@@ -156,7 +155,7 @@ func within(f func(dir string) error) (err error) {
 	return f(dir.Path)
 }
 
-// spool writes what r gives to a file of a working directory.
+// spool writes to a file of a working directory.
 func spool(dir, name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -165,7 +164,7 @@ func spool(dir, name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// copyOf writes r until the context ends.
+// copyOf returns a function that copies r until the context ends.
 func copyOf(ctx context.Context, r io.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.Copy(w, readerFunc(func(p []byte) (int, error) {

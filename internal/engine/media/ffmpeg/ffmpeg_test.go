@@ -124,8 +124,7 @@ func TestAVideoComesBack(t *testing.T) {
 	}
 }
 
-// TestFilesThatPointElsewhereAreRefused: a playlist or a script would have the program read other files, or
-// the network.
+// With a playlist or a script, ffmpeg would read other files or the network.
 func TestFilesThatPointElsewhereAreRefused(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
@@ -156,7 +155,7 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// A stream may change its rate and its channels on its way; the sound has one of each.
+// A stream may change its rate and channels; the sound has one rate and one number of channels.
 func TestAStreamThatChangesIsOneSound(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
@@ -170,7 +169,7 @@ func TestAStreamThatChangesIsOneSound(t *testing.T) {
 	require.InDelta(t, 2, got.Seconds(), 0.25, "%d channels at %d Hz", got.Channels(), got.Rate())
 }
 
-// TestFramesBeyondTheBoundAreRefused: what decoding takes is not what the value takes.
+// Decoding a large frame takes more memory than the value, so frames are bounded on their own.
 func TestFramesBeyondTheBoundAreRefused(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
@@ -183,8 +182,8 @@ func TestFramesBeyondTheBoundAreRefused(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// Tags are the caller's own words: none of them ends the list.
-func TestTagsStayTags(t *testing.T) {
+// Tags come from the caller: no tag may end the list of tags.
+func TestATagCannotEndTheListOfTags(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
 	tags := []ffmpeg.Tag{{Key: "[STREAM]", Value: "a"}, {Key: "[CHAPTER]", Value: "b"}, {Key: "x\x00", Value: "c\x00"}, {Key: "workflow", Value: "{}"}}
@@ -207,7 +206,7 @@ func TestAnEndedContextEndsTheProgram(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestFinding(t *testing.T) {
+func TestFindReportsAMissingProgram(t *testing.T) {
 	t.Parallel()
 	tool, err := ffmpeg.Find(ffmpeg.None)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 )
 
-// workerMode is the program that the re-executed test binary is to look into a file with, until it is killed.
+// workerMode is the environment variable with the program that the re-executed test binary runs until it is killed.
 const workerMode = "MILLRACE_TEST_FFMPEG_WORKER"
 
 func TestMain(m *testing.M) {
@@ -33,13 +33,13 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// A worker that is killed leaves nobody at work on its file: the next one begins with it anew.
+// The programs of a killed worker must end, because the next worker starts over with the same file.
 func TestAProgramEndsWithItsKilledWorker(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	life := filepath.Join(dir, "life")
 	require.NoError(t, syscall.Mkfifo(life, 0o600))
-	// It tells its id, and holds the pipe for as long as it lives.
+	// The program prints its process id and keeps the pipe open while it lives.
 	script := "#!/bin/sh\nexec >" + life + "\necho $$\nexec /bin/sleep 3600 2>/dev/null\n"
 	for _, name := range []string{"ffmpeg", "ffprobe"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700))
@@ -62,7 +62,7 @@ func TestAProgramEndsWithItsKilledWorker(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out.Read(said) // until nobody holds the pipe
+		out.Read(said) // returns when no process has the pipe open
 	}()
 	select {
 	case <-ended:

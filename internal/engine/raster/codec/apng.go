@@ -2,14 +2,14 @@ package codec
 
 import "context"
 
-// How an animated PNG's frame leaves the canvas and joins it.
+// The dispose and blend operations of a frame of an animated PNG.
 const (
 	disposeBackground = 1
 	disposePrevious   = 2
 	blendOver         = 1
 )
 
-// canvas is the picture an animation is drawn on, RGBA.
+// canvas is the RGBA picture that an animation is drawn on.
 type canvas struct {
 	width, height int
 	rgba          []uint8
@@ -19,7 +19,7 @@ func newCanvas(w, h int) *canvas {
 	return &canvas{w, h, make([]uint8, 4*w*h)}
 }
 
-// draw puts a tile on the canvas; over blends by alpha, else the tile replaces.
+// draw draws a tile on the canvas. With over it blends by alpha, otherwise the tile replaces the canvas.
 func (c *canvas) draw(x, y, w, h int, rgb, alpha []uint8, over bool) {
 	for i := range h {
 		for j := range w {

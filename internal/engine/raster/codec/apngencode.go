@@ -14,15 +14,15 @@ import (
 // Animation tunes EncodeAnimation.
 type Animation struct {
 	Level       int    // deflate level 0 to 9
-	FrameMillis int    // how long each frame shows, up to 65535
-	Metadata    []Text // private "comf" chunks, behind the pixels of the first frame
+	FrameMillis int    // milliseconds that each frame is shown, up to 65535
+	Metadata    []Text // private "comf" chunks, after the pixels of the first frame
 }
 
 // EncodeAnimation writes all frames as one animated PNG that repeats for ever. A
 // single frame makes a still PNG.
 func EncodeAnimation(ctx context.Context, w io.Writer, im *raster.Image, o Animation) error {
 	if o.FrameMillis < 0 || o.FrameMillis > math.MaxUint16 {
-		return fmt.Errorf("frame time of %d ms is not 0 to %d", o.FrameMillis, math.MaxUint16)
+		return fmt.Errorf("a frame time of %d ms is out of the range 0 to %d", o.FrameMillis, math.MaxUint16)
 	}
 	if err := writeHead(w, im, nil); err != nil {
 		return err

@@ -5,15 +5,14 @@ import (
 	"image"
 )
 
-// chroma converts subsampled YCbCr to RGB as one of the reference decoders does.
+// chroma converts subsampled YCbCr to RGB exactly as libjpeg or libwebp does.
 type chroma struct {
-	// line returns the chroma of output row y, one sample a pixel, from the nearer
-	// chroma row and the farther one.
+	// line returns the chroma of an output row, one sample for each pixel, from the nearer and the farther chroma row.
 	line func(dst, near, far []uint8, odd bool, o chromaOrder)
 	rgb  func(dst []uint8, y, cb, cr uint8)
 }
 
-// chromaOrder says on which axes the chroma is halved.
+// chromaOrder holds the axes on which the chroma has half the resolution.
 type chromaOrder struct{ across, down bool }
 
 // chromaJPEG is libjpeg's triangle filter and full-range matrix.

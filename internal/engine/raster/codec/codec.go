@@ -1,7 +1,6 @@
-// Package codec reads and writes image files as raster values. It decides what a
-// file's pixels are exactly as the node graph semantics do (orientation, palettes,
-// 16-bit samples, transparency, several frames) and bounds a file's pixels before
-// it decodes any of them. It does not know where files are kept.
+// Package codec reads and writes image files as raster values. A file gives the same pixels as in ComfyUI, with its rules
+// for orientation, palettes, 16-bit samples, transparency and several frames. The size of a file is checked before any of
+// its pixels are decoded. Where files are kept is left to others.
 package codec
 
 import (
@@ -20,11 +19,11 @@ const maxSide = 1 << 16
 
 // Picture is a decoded file.
 type Picture struct {
-	Image *raster.Image // RGB, 8-bit, upright, one frame per frame of the file
+	Image *raster.Image // RGB, 8-bit, upright, with every frame of the file
 	Mask  *raster.Mask  // 1 − alpha for each frame; nil when the file has no alpha
 }
 
-// Info is what a file says about itself.
+// Info is what the headers of a file say.
 type Info struct {
 	Format Format
 	Width  int // upright
@@ -45,13 +44,13 @@ const (
 	TIFF Format = "tiff"
 )
 
-// layout is what a format's scan finds out before any pixel is decoded.
+// layout is the result of scanning a file before any pixel is decoded.
 type layout struct {
 	width, height, frames int
 	orientation           int // EXIF, 0 = none
 }
 
-// decoder reads one format from a file whose bytes are at hand.
+// decoder reads one format from the bytes of a file.
 type decoder struct {
 	format Format
 	match  func(head []byte) bool
@@ -81,9 +80,8 @@ func prefixed(magics ...string) func([]byte) bool {
 	}
 }
 
-// Decode reads a whole file. A file that is no image or is damaged is fault.Invalid;
-// one with more pixels (frames × width × height) than the engine allows is
-// fault.Exhausted and is refused before decoding.
+// Decode reads a whole file. A file that is damaged or not an image is fault.Invalid. A file with more pixels (frames ×
+// width × height) than the engine allows is fault.Exhausted; it is refused before decoding.
 func Decode(ctx context.Context, e raster.Engine, r io.Reader) (*Picture, error) {
 	d, data, l, err := open(e, r)
 	if err != nil {
@@ -96,7 +94,7 @@ func Decode(ctx context.Context, e raster.Engine, r io.Reader) (*Picture, error)
 	return f.picture(ctx, e, l.orientation)
 }
 
-// Stat reads what Decode would produce without decoding pixels.
+// Stat reads the headers of a file without decoding pixels.
 func Stat(e raster.Engine, r io.Reader) (Info, error) {
 	d, _, l, err := open(e, r)
 	if err != nil {
@@ -109,7 +107,7 @@ func Stat(e raster.Engine, r io.Reader) (Info, error) {
 	return info, nil
 }
 
-// open reads the file's bytes, whose number the caller has bounded, and scans them.
+// open reads and scans the bytes of a file, whose number the caller has bounded.
 func open(e raster.Engine, r io.Reader) (decoder, []byte, layout, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -163,10 +161,10 @@ func unreadable(ctx context.Context, f Format, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return fault.Wrap(err, fault.Invalid, "image_damaged", "the %s image is damaged or of an unknown kind", f)
+	return fault.Wrap(err, fault.Invalid, "image_damaged", "the %s image is damaged or of an unsupported kind", f)
 }
 
-// frames are decoded pixels of equal size, not yet turned upright.
+// frames are decoded frames of equal size, before their orientation is applied.
 type frames struct {
 	width, height int
 	rgb           []uint8 // n frames

@@ -31,8 +31,8 @@ func files(t testing.TB) []string {
 	return out
 }
 
-// tolerance is the largest difference allowed in 8-bit steps. Lossless formats are
-// exact; JPEG decoders differ in their inverse transforms.
+// tolerance is the largest allowed difference in 8-bit steps. Lossless formats are exact; JPEG decoders differ in their
+// inverse transforms.
 func tolerance(name string) float64 {
 	if strings.HasSuffix(name, ".jpg") {
 		return 3
@@ -53,10 +53,10 @@ func TestDecodeAgreesWithPillow(t *testing.T) {
 			stem := testdata + "pillow_" + strings.ReplaceAll(name, ".", "_")
 			compareImage(t, rastertest.Load(t, stem+"_rgb.npy"), pic.Image, tolerance(name))
 			if _, err := os.Stat(stem + "_mask.npy"); err != nil {
-				require.Nil(t, pic.Mask, "the reference sees no alpha")
+				require.Nil(t, pic.Mask, "Pillow finds no alpha")
 				return
 			}
-			require.NotNil(t, pic.Mask, "the reference sees alpha")
+			require.NotNil(t, pic.Mask, "Pillow finds alpha")
 			compareMask(t, rastertest.Load(t, stem+"_mask.npy"), pic.Mask)
 			info, err := codec.Stat(raster.Engine{}, bytes.NewReader(data))
 			require.NoError(t, err)

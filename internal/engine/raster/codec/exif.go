@@ -5,12 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// tagOrientation is the EXIF tag that says how to turn a picture upright.
+// tagOrientation is the EXIF tag of a picture's orientation.
 const tagOrientation = 0x0112
 
-// exifOrientation finds the orientation in an EXIF block (a TIFF header and its first
-// directory, optionally behind "Exif\0\0"). It returns 0 when there is none or the
-// block is malformed.
+// exifOrientation finds the orientation in an EXIF block: a TIFF header and its first directory, optionally preceded by
+// "Exif\0\0". It returns 0 if there is none or the block is malformed.
 func exifOrientation(b []byte) int {
 	b = bytes.TrimPrefix(b, []byte("Exif\x00\x00"))
 	order, first, ok := tiffHeader(b)

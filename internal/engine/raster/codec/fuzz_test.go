@@ -14,8 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// reseal makes the chunk checksums of a PNG right again, so that damage reaches the
-// code behind them.
+// reseal corrects the chunk checksums of a damaged PNG, so that the damage reaches the decoder.
 func reseal(data []byte) []byte {
 	out := bytes.Clone(data)
 	for at := 8; at+12 <= len(out); {

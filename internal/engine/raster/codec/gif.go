@@ -20,7 +20,7 @@ type gifFile struct {
 	frames        []gifFrame
 }
 
-// gifFrame is what the standard decoder does not keep of a frame.
+// gifFrame holds the properties of a frame that the standard decoder drops.
 type gifFrame struct {
 	colors []byte // RGB triples
 	clear  int    // index of the transparent colour, or -1
@@ -140,8 +140,8 @@ func decodeGIF(ctx context.Context, data []byte, l layout) (*frames, error) {
 	return out, nil
 }
 
-// ground is what a frame leaves behind when it is to be replaced by the background:
-// its transparent colour, or the background colour when it has none.
+// ground is the colour that replaces a frame disposed to the background: its transparent colour, or the background colour
+// if it has none.
 func (f *gifFile) ground(i int) color.NRGBA {
 	frame, index, alpha := &f.frames[i], f.frames[i].clear, uint8(0)
 	if index < 0 {
@@ -151,8 +151,8 @@ func (f *gifFile) ground(i int) color.NRGBA {
 	return color.NRGBA{c[0], c[1], c[2], alpha}
 }
 
-// hasClear reports whether anything may show through: the first frame leaves parts
-// of the canvas free or has a transparent colour, or a later one clears to it.
+// hasClear reports whether the file may have transparent pixels: because the first frame does not cover the canvas or has
+// a transparent colour, or because a later frame clears to one.
 func (f *gifFile) hasClear(g *gif.GIF) bool {
 	if g.Image[0].Rect != image.Rect(0, 0, f.width, f.height) || f.frames[0].clear >= 0 {
 		return true
@@ -176,8 +176,7 @@ func (c *canvas) fill(r image.Rectangle, v color.NRGBA) {
 	}
 }
 
-// paletted draws a frame; transparent pixels leave what is below. On the first frame
-// they keep their palette colour at alpha 0.
+// paletted draws a frame and skips its transparent pixels, which in the first frame get their palette colour with alpha 0.
 func (c *canvas) paletted(im *image.Paletted, f *gifFrame, first bool) {
 	r := im.Rect.Intersect(image.Rect(0, 0, c.width, c.height))
 	for y := r.Min.Y; y < r.Max.Y; y++ {

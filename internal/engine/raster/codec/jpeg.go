@@ -37,8 +37,8 @@ const (
 	previewQuality = 80
 )
 
-// EncodePreview writes one frame as a JPEG of at most 512 pixels a side. Of a large one only some pixels
-// are looked at, so that a preview costs about the same whatever it is of.
+// EncodePreview writes a frame as a JPEG of at most 512 pixels a side. It samples the pixels of a large frame, so that a
+// preview takes about the same time for every size.
 func EncodePreview(ctx context.Context, e raster.Engine, w io.Writer, im *raster.Image, frame int) error {
 	coarse := im.Frame(frame)
 	if long := max(coarse.Width(), coarse.Height()); long > 4*previewSide {
@@ -51,8 +51,7 @@ func EncodePreview(ctx context.Context, e raster.Engine, w io.Writer, im *raster
 	return EncodeThumbnail(ctx, e, w, coarse, 0, previewSide, previewQuality)
 }
 
-// EncodeThumbnail writes one frame as a JPEG of at most side pixels a side; smaller
-// frames keep their size. Alpha is dropped.
+// EncodeThumbnail writes a frame as a JPEG of at most side pixels a side. Smaller frames keep their size; alpha is dropped.
 func EncodeThumbnail(ctx context.Context, e raster.Engine, w io.Writer, im *raster.Image, frame, side, quality int) error {
 	small := im.Frame(frame)
 	if long := max(small.Width(), small.Height()); long > side {

@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// blockBytes is how much inflated data is handed to the unfiltering side at a time.
+// blockBytes is the size of the blocks of inflated data that are handed to the unfiltering goroutine.
 const blockBytes = 1 << 17
 
 func decodePNG(ctx context.Context, data []byte, l layout) (*frames, error) {
@@ -70,7 +70,7 @@ func (f *pngFile) passRows(passes []pass, width, height int) []run {
 // run is a number of rows of equal length.
 type run struct{ bytes, rows int }
 
-// inflater decompresses on a goroutine of its own, ahead of the reader.
+// inflater decompresses ahead of its reader, in a goroutine of its own.
 type inflater struct {
 	blocks chan []byte
 	free   chan []byte

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// stripeBytes is the filtered data a goroutine compresses at a time: large enough
-	// that the flush between stripes costs no size, small enough to share the work.
+	// stripeBytes is the amount of filtered data that a goroutine compresses at a time: large enough that flushes between
+	// stripes hardly add to the size, small enough to share the work.
 	stripeBytes = 1 << 19
-	// windowBytes is how far back deflate may refer.
+	// windowBytes is the window of deflate.
 	windowBytes = 1 << 15
 )
 
@@ -32,7 +32,7 @@ type Text struct{ Key, Value string }
 
 // PNGOptions tune EncodePNG.
 type PNGOptions struct {
-	Level int    // deflate level 0 to 9; the semantics ask for 4 (saved) and 1 (previews)
+	Level int    // deflate level 0 to 9; ComfyUI saves with 4 and previews with 1
 	Text  []Text // written before the pixels
 }
 
@@ -238,7 +238,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// filter returns rows [lo, hi), each behind the number of its filter.
+// filter returns rows [lo, hi), each preceded by the number of its filter.
 func (p *packer) filter(lo, hi int) []byte {
 	out := make([]byte, 0, (hi-lo)*(p.stride+1))
 	f := newFilter(p.stride, p.im.Channels())

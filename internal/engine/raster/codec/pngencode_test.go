@@ -78,7 +78,7 @@ func TestEncodedPNGReadsBackEqual(t *testing.T) {
 	}
 }
 
-func TestPNGTextStandsBeforeThePixels(t *testing.T) {
+func TestPNGTextComesBeforeThePixels(t *testing.T) {
 	t.Parallel()
 	var buf bytes.Buffer
 	text := []codec.Text{{Key: "prompt", Value: `{"1": {}}`}, {Key: "workflow", Value: "[]"}}

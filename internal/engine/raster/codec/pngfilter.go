@@ -13,7 +13,7 @@ const (
 // filter chooses the row filter with the smallest sum of absolute differences.
 type filter struct {
 	bpp  int
-	rows [filterCount][]byte // a candidate each, filter number first
+	rows [filterCount][]byte // one candidate row for each filter, with the filter number first
 }
 
 func newFilter(stride, bpp int) *filter {

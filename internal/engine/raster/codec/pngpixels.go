@@ -1,8 +1,7 @@
 package codec
 
-// expand writes a restored row of w pixels to the output, from pixel at on, every
-// step-th pixel. Sixteen-bit samples keep their high byte, except plain grey, which
-// is a 32-bit integer image to the reference: divided by 255 and cut at 255.
+// expand writes a restored row of w pixels to every step-th pixel of the output, from pixel at on. Sixteen-bit samples keep
+// their high byte, except plain grey: Pillow reads it as 32-bit integers, which ComfyUI divides by 255 and clips at 255.
 func (u *unpacker) expand(row []byte, w, at, step int) {
 	switch u.f.color {
 	case colorGrey:
@@ -49,7 +48,7 @@ func (u *unpacker) palette(row []byte, w, at, step int) {
 	}
 }
 
-// channels handles the types of one byte or word per channel.
+// channels expands the colour types with one byte or word for each channel.
 func (u *unpacker) channels(row []byte, w, at, step int) {
 	n, size := u.f.samples(), int(u.f.depth)/8
 	alpha, grey := u.f.hasAlpha(), u.f.color == colorGreyAlpha

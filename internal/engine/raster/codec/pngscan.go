@@ -34,7 +34,7 @@ type pngFile struct {
 	clear       []byte // tRNS
 	orientation int
 	animated    bool
-	animation   []pngFrame // the frames that an animation shows; empty for a still image
+	animation   []pngFrame // the frames of an animation; empty for a still image
 	idat        [][]byte
 }
 
@@ -97,7 +97,7 @@ func parsePNG(data []byte) (*pngFile, error) {
 		kind, body, next, err := nextChunk(rest)
 		if err != nil {
 			if len(f.idat) > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
-				return f, nil // the pixels decide whether the file is whole enough
+				return f, nil // a missing end is accepted: decoding the pixels shows whether enough is there
 			}
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (f *pngFile) chunk(kind string, b []byte) (err error) {
 	case "acTL":
 		f.animated = true
 	case "IDAT":
-		if f.animated && len(f.animation) == 0 { // a still picture comes before the animation
+		if f.animated && len(f.animation) == 0 { // the still picture before the animation is not one of its frames
 			f.animation = append(f.animation, pngFrame{width: f.width, height: f.height, dispose: disposeBackground})
 		}
 		f.idat = append(f.idat, b)
@@ -176,11 +176,11 @@ func (f *pngFile) control(b []byte) error {
 	return nil
 }
 
-// frames returns how many frames the file shows.
+// frames returns the number of frames.
 func (f *pngFile) frames() int { return max(1, len(f.animation)) }
 
-// hasAlpha reports whether the file's pixels carry alpha: an alpha channel, or a
-// palette with transparency. A transparent colour of other types does not count.
+// hasAlpha reports whether the file has an alpha channel or a palette with transparency. The transparent colour of other
+// colour types does not count.
 func (f *pngFile) hasAlpha() bool {
 	return f.color == colorGreyAlpha || f.color == colorRGBA || f.color == colorPalette && f.clear != nil
 }

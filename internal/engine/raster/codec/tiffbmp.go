@@ -11,8 +11,8 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// errSize is a file whose pixels disagree with its header.
-var errSize = errors.New("the pixels are not of the announced size")
+// errSize reports a file whose pixels do not match its header.
+var errSize = errors.New("the size of the pixels does not match the header")
 
 func scanBMP(data []byte) (layout, error) {
 	c, err := bmp.DecodeConfig(bytes.NewReader(data))

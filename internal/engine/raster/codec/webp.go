@@ -23,7 +23,7 @@ const (
 	webpAnimation = 0x02
 )
 
-// webpFile is the structure of a WebP: its chunks without their pixels decoded.
+// webpFile is the structure of a WebP, without decoded pixels.
 type webpFile struct {
 	width, height int
 	alpha         bool
@@ -191,7 +191,7 @@ func decodeWebP(ctx context.Context, data []byte, l layout) (*frames, error) {
 	return out, nil
 }
 
-// decode decodes the tile alone, as a file of its own.
+// decode decodes the tile as if it were a file of its own.
 func (t *webpTile) decode(ctx context.Context, alpha bool) (*frames, error) {
 	im, err := webp.Decode(bytes.NewReader(t.file()))
 	if err != nil {

@@ -15,29 +15,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxWebPSide is the most pixels that a side of a WebP has.
+// maxWebPSide is the largest width and height of a WebP.
 const maxWebPSide = 1 << 14
 
-// webpEXIF is the flag of a VP8X chunk that there is an EXIF chunk.
+// webpEXIF is the flag of a VP8X chunk that announces an EXIF chunk.
 const webpEXIF = 0x08
 
-// maxFrameMillis is the longest that a frame of a WebP shows.
+// maxFrameMillis is the longest time that a frame of a WebP is shown.
 const maxFrameMillis = 1<<24 - 1
 
 // WebPAnimation tunes EncodeWebP.
 type WebPAnimation struct {
-	FrameMillis int    // how long each frame shows
-	Metadata    []Text // in the EXIF block: tag 0x0110 for the first, then 0x010F, 0x010E and so on
+	FrameMillis int    // milliseconds that each frame is shown
+	Metadata    []Text // texts in the EXIF block: tag 0x0110 for the first, then 0x010F, 0x010E and so on
 }
 
-// EncodeWebP writes all frames as one animated WebP that repeats for ever, without any loss. A single frame makes a
-// still one. Samples are clipped and truncated, as in EncodePNG.
+// EncodeWebP writes all frames as one lossless animated WebP that repeats for ever, or a single frame as a still one.
+// Samples are clipped and truncated as in EncodePNG.
 func EncodeWebP(ctx context.Context, w io.Writer, im *raster.Image, o WebPAnimation) error {
 	if im.Width() > maxWebPSide || im.Height() > maxWebPSide {
-		return fault.New(fault.Invalid, "webp_size", "a WebP has at most %d pixels a side, not %d×%d", maxWebPSide, im.Width(), im.Height())
+		return fault.New(fault.Invalid, "webp_size", "a WebP image is at most %d pixels a side; this one is %d×%d", maxWebPSide, im.Width(), im.Height())
 	}
 	if o.FrameMillis < 0 || o.FrameMillis > maxFrameMillis {
-		return fmt.Errorf("frame time of %d ms is not 0 to %d", o.FrameMillis, maxFrameMillis)
+		return fmt.Errorf("a frame time of %d ms is out of the range 0 to %d", o.FrameMillis, maxFrameMillis)
 	}
 	exif, err := exifOf(o.Metadata)
 	if err != nil {
@@ -82,7 +82,7 @@ func losslessBits(im *raster.Image, frame int) ([]byte, error) {
 	return bits, nil
 }
 
-// nrgba is a frame as the standard library has it; one channel is grey.
+// nrgba converts a frame to the standard library's type; one channel is grey.
 func nrgba(im *raster.Image, frame int) *image.NRGBA {
 	out := image.NewNRGBA(image.Rect(0, 0, im.Width(), im.Height()))
 	row, channels := make([]uint8, im.Width()*im.Channels()), im.Channels()
@@ -101,7 +101,7 @@ func nrgba(im *raster.Image, frame int) *image.NRGBA {
 	return out
 }
 
-// webpContainer puts frames and metadata together.
+// webpContainer joins frames and metadata into a file.
 func webpContainer(im *raster.Image, frames [][]byte, alpha bool, exif []byte, millis int) []byte {
 	flags := byte(0)
 	if alpha {
@@ -118,7 +118,7 @@ func webpContainer(im *raster.Image, frames [][]byte, alpha bool, exif []byte, m
 	if len(frames) == 1 {
 		body = appendRIFF(body, "VP8L", frames[0])
 	} else {
-		body = appendRIFF(body, "ANIM", make([]byte, 6)) // transparent behind the frames, repeated for ever
+		body = appendRIFF(body, "ANIM", make([]byte, 6)) // transparent background, repeated for ever
 		for _, bits := range frames {
 			const noBlend = 2
 			head := append(make([]byte, 6, 16), size...) // at the origin
@@ -134,7 +134,7 @@ func webpContainer(im *raster.Image, frames [][]byte, alpha bool, exif []byte, m
 
 func appendUint24(b []byte, v int) []byte { return append(b, byte(v), byte(v>>8), byte(v>>16)) }
 
-// appendRIFF adds a chunk, with the byte that keeps the next one at an even place.
+// appendRIFF appends a chunk, padded to an even length.
 func appendRIFF(b []byte, id string, body []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(append(b, id...), uint32(len(body)))
 	b = append(b, body...)
@@ -144,7 +144,7 @@ func appendRIFF(b []byte, id string, body []byte) []byte {
 	return b
 }
 
-// exifOf is an EXIF block of texts "key:value" (node graph semantics, section 4.3), nil for none.
+// exifOf returns an EXIF block with the texts "key:value", where ComfyUI keeps the prompt of a WebP; nil without texts.
 func exifOf(texts []Text) ([]byte, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -162,7 +162,7 @@ func exifOf(texts []Text) ([]byte, error) {
 	out = order.AppendUint16(out, uint16(len(texts)))
 	at := headBytes + 2 + 12*len(texts) + 4
 	var data []byte
-	for i := len(texts) - 1; i >= 0; i-- { // directories are in order of their tags
+	for i := len(texts) - 1; i >= 0; i-- { // the entries of a directory are sorted by tag
 		text := texts[i].Key + ":" + texts[i].Value
 		if texts[i].Key == "" || strings.ContainsRune(text, 0) {
 			return nil, fault.New(fault.Invalid, "webp_text", "the metadata key %q cannot be stored in a WebP", texts[i].Key)
@@ -171,7 +171,7 @@ func exifOf(texts []Text) ([]byte, error) {
 		out = order.AppendUint16(out, typeASCII)
 		value := append([]byte(text), 0)
 		out = order.AppendUint32(out, uint32(len(value)))
-		if len(value) <= 4 { // it stands in place of where it stands
+		if len(value) <= 4 { // a short text is stored in the entry itself, in place of its offset
 			out = append(out, append(value, 0, 0, 0, 0)[:4]...)
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// chunksOf lists the chunks of a WebP, those within frames behind their frame.
+// chunksOf lists the chunks of a WebP; the chunks of a frame follow the frame.
 func chunksOf(t *testing.T, data []byte) (ids []string, bodies [][]byte) {
 	t.Helper()
 	require.Equal(t, "RIFF", string(data[:4]))
@@ -84,7 +84,7 @@ func TestAWebPOfOneFrameIsStill(t *testing.T) {
 	require.NoError(t, codec.EncodeWebP(t.Context(), &buf, im, codec.WebPAnimation{FrameMillis: 100}))
 	ids, _ := chunksOf(t, buf.Bytes())
 	require.Equal(t, []string{"VP8X", "VP8L"}, ids)
-	got, err := webp.Decode(&buf) // a reader that is not ours
+	got, err := webp.Decode(&buf) // read with another decoder
 	require.NoError(t, err)
 	for y := range 20 {
 		row := got.(*image.NRGBA).Pix[y*4*31:]
@@ -92,7 +92,7 @@ func TestAWebPOfOneFrameIsStill(t *testing.T) {
 	}
 }
 
-func TestWhatAWebPCannotHoldIsRefused(t *testing.T) {
+func TestEncodeWebPRefusesWhatTheFormatCannotHold(t *testing.T) {
 	t.Parallel()
 	wide, err := raster.NewImage8(1, 1, 1<<14+1, 1, make([]byte, 1<<14+1))
 	require.NoError(t, err)

@@ -2,11 +2,10 @@ package palette
 
 import "slices"
 
-// maxEntries is how many different colours the cut works on; with more, low bits are
-// dropped from all of them until it is enough.
+// maxEntries bounds the colours that the cut works on. If a frame has more, low bits of all colours are dropped.
 const maxEntries = 1 << 16
 
-// entry is a colour (less its dropped bits) and the pixels that have it.
+// entry is a colour without its dropped bits, and the number of its pixels.
 type entry struct {
 	color rgb
 	count int
@@ -71,7 +70,7 @@ func tally(pix []uint8, shift int) []entry {
 	return entries
 }
 
-// box is a set of colours, or two boxes that were made of it.
+// box is a set of colours, or the two boxes that it was split into.
 type box struct {
 	entries   []entry
 	count     int // pixels
@@ -98,8 +97,8 @@ func (b *box) axis() int {
 	return axis
 }
 
-// split cuts the box at its median: from the brightest on, colours go to the high
-// half until it has more than half of the pixels, and all of one value go together.
+// split splits the box at its median. Colours go to the high half, the brightest first, until it has more than half of the
+// pixels; colours of one value stay together.
 func (b *box) split() {
 	axis := b.axis()
 	slices.SortFunc(b.entries, func(x, y entry) int { return int(y.color[axis]) - int(x.color[axis]) })
@@ -141,8 +140,8 @@ func (b *box) colors(out []rgb) []rgb {
 	return append(out, c)
 }
 
-// queue is a heap of boxes, the one with the most pixels first. Which of several
-// equals comes first follows the reference, since it decides the palette.
+// queue is a heap of boxes, the box with the most pixels first. Equal boxes are ordered as in Pillow, because the order
+// decides the palette.
 type queue []*box
 
 func (q *queue) push(b *box) {

@@ -1,6 +1,5 @@
-// Package palette reduces images to a few colours, pixel for pixel as the reference
-// does with Pillow: a median cut over the colours of a frame, and mapping to the
-// nearest entry with or without dithering.
+// Package palette reduces images to a few colours, pixel for pixel as Pillow does: by a median cut over the colours of a
+// frame, and by mapping each pixel to the nearest entry, with or without dithering.
 package palette
 
 import (
@@ -15,7 +14,7 @@ import (
 // maxColors is the largest palette.
 const maxColors = 256
 
-// Dithers returns the dithering methods in the order graphs list them.
+// Dithers returns the dithering methods in the order of ComfyUI's list.
 func Dithers() []string {
 	return []string{"none", "floyd-steinberg", "bayer-2", "bayer-4", "bayer-8", "bayer-16"}
 }
@@ -73,8 +72,8 @@ func ditherer(name string) (func(ctx context.Context, m *mapper, pix []uint8, wi
 
 type rgb [3]uint8
 
-// mapper finds nearest entries. Colours are looked up at 6 bits a channel, at the
-// low corner of their cell, as the reference's cache does.
+// mapper finds nearest entries. It looks colours up with 6 bits a channel, at the low corner of their cell, as Pillow's
+// cache does.
 type mapper struct {
 	colors []rgb
 	cells  []int16 // entry + 1; 0 = not looked up yet
@@ -84,7 +83,7 @@ func newMapper(colors []rgb) *mapper {
 	return &mapper{colors, make([]int16, 1<<18)}
 }
 
-// nearest returns the first entry with the least distance to the colour's cell.
+// nearest returns the first entry with the smallest distance to the colour's cell.
 func (m *mapper) nearest(r, g, b uint8) rgb {
 	cell := &m.cells[int(r>>2)<<12|int(g>>2)<<6|int(b>>2)]
 	if *cell == 0 {
@@ -100,10 +99,10 @@ func (m *mapper) nearest(r, g, b uint8) rgb {
 	return m.colors[*cell-1]
 }
 
-// checkRows is how many rows are mapped between looks at the context.
+// checkRows is the number of rows that are mapped between checks of the context.
 const checkRows = 64
 
-// plain maps every pixel on its own.
+// plain maps every pixel without dithering.
 func plain(ctx context.Context, m *mapper, pix []uint8, width int) error {
 	for i := 0; i < len(pix); i += 3 {
 		if i%(3*width*checkRows) == 0 && ctx.Err() != nil {
@@ -140,7 +139,7 @@ func diffuse(ctx context.Context, m *mapper, pix []uint8, width int) error {
 				corner[k], right[k] = d, 7*d
 			}
 		}
-		// what the reference leaves behind the last pixel: blue's errors, whatever the channel
+		// as in Pillow: the error after the last pixel is blue's for every channel
 		below[width] = [3]int{under[2], corner[2], corner[2]}
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestQuantizeManyColorsIsByteEqualWithPillow(t *testing.T) {
 	require.Equal(t, want.Bytes, bytesOf(got, 0)[:len(want.Bytes)])
 }
 
-func TestFramesHavePalettesOfTheirOwn(t *testing.T) {
+func TestEachFrameHasItsOwnPalette(t *testing.T) {
 	t.Parallel()
 	a, b := source(t, "source3"), source(t, "other3")
 	both, err := raster.Engine{}.Join(t.Context(), a, b)
