@@ -1,10 +1,8 @@
 //go:build unix
 
-// Package child runs a program that must not outlive this process. On Linux the
-// kernel signals the child when its parent dies, however it dies; elsewhere a shell
-// does that watches for the parent's end. The child leads a process group of its own,
-// so that a Ctrl-C in the terminal reaches only the parent, which stops its children
-// in order.
+// Package child runs a program that must not outlive this process. On Linux the kernel signals the child when its parent
+// dies for whatever reason; on other systems a shell watches for the parent's end and sends the signal. The child leads a
+// process group of its own, so that a Ctrl-C in the terminal reaches only the parent, which stops its children in order.
 package child
 
 import (
@@ -28,16 +26,16 @@ type Command struct {
 	Stdout *os.File // nil = discarded
 	Stderr *os.File // nil = discarded
 
-	// User is whom the child runs as; nil = the same as this process.
+	// User is the user that the child runs as; nil = the user of this process.
 	User *User
-	// Orphan is the signal the child gets when this process dies; 0 = none.
+	// Orphan is the signal that the child gets when this process dies; 0 = none.
 	Orphan syscall.Signal
 	// Tether gives the child a standard input that ends when this process dies, for
 	// programs that watch it; otherwise it is /dev/null.
 	Tether bool
 }
 
-// User is an identity to give up root for.
+// User is the identity of a child whose parent runs as root.
 type User struct{ UID, GID uint32 }
 
 // Process is a running child.
@@ -63,8 +61,8 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// Output runs the command to its end and returns what it wrote to its outputs, which replace
-// those of c. The end of ctx stops it with SIGTERM.
+// Output runs the command to its end and returns its output and error output together; c.Stdout and c.Stderr are ignored.
+// The end of ctx stops the command with SIGTERM.
 func Output(ctx context.Context, c Command) ([]byte, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -112,8 +110,8 @@ func (c Command) build() (cmd *exec.Cmd, tether *os.File, err error) {
 	return cmd, tether, nil
 }
 
-// run starts the child and waits for it on one thread: the kernel's "parent died" is the death
-// of the thread that started the child.
+// run starts the child and waits for it in one thread, because the kernel sends the signal when the thread that started the
+// child ends.
 func (p *Process) run(cmd *exec.Cmd, orphan syscall.Signal, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -128,7 +126,7 @@ func (p *Process) run(cmd *exec.Cmd, orphan syscall.Signal, started chan<- error
 	}
 	p.process = cmd.Process
 	unguard, err := guard(cmd.Process.Pid, orphan)
-	if err != nil { // better no child than one that may be left behind
+	if err != nil { // a child that could outlive this process is not left running
 		started <- errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 		return
 	}
@@ -162,7 +160,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Err returns how the child ended: nil for status 0. It is valid once Done is closed.
 func (p *Process) Err() error { return p.err }
 
-// Signal sends sig to the child; one that has ended is no error.
+// Signal sends sig to the child. It returns nil if the child has ended.
 func (p *Process) Signal(sig syscall.Signal) error {
 	if err := p.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -176,8 +174,8 @@ type Step struct {
 	Grace  time.Duration
 }
 
-// Stop sends the signals in order, each after the grace of the one before, and at last
-// SIGKILL; it returns when the child has ended. The end of ctx skips to the next signal.
+// Stop sends the signals in order, each after the grace time of the previous one, and at last SIGKILL. It returns when the
+// child has ended. Once ctx has ended, grace times are skipped.
 func (p *Process) Stop(ctx context.Context, steps ...Step) error {
 	for _, step := range steps {
 		if err := p.Signal(step.Signal); err != nil {

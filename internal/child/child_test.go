@@ -52,7 +52,7 @@ func beParent(c child.Command) {
 	select {}
 }
 
-// beRunner runs a command that tells its own id, on a goroutine among others that end their threads.
+// beRunner runs a command that prints its process id, in a goroutine among others that end their threads.
 func beRunner() {
 	for range 20 {
 		go runtime.LockOSThread() // ends with the lock, and so ends the thread
@@ -63,7 +63,7 @@ func beRunner() {
 	os.Exit(1)
 }
 
-// beWatcher leaves a process that does nothing by itself to the shell's watch.
+// beWatcher starts a process that does not watch its parent and leaves watching to the shell.
 func beWatcher() {
 	cmd := exec.Command("sleep", "3600")
 	if err := cmd.Start(); err != nil {
@@ -106,7 +106,7 @@ func startParent(t *testing.T, mode string) (parent *exec.Cmd, number int) {
 	return parent, number
 }
 
-// running reports whether the process exists and is no zombie.
+// running reports whether the process exists and is not a zombie.
 func running(pid int) bool {
 	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && !strings.HasPrefix(string(out), "Z")
@@ -138,7 +138,7 @@ func TestChildEndsWithItsKilledParent(t *testing.T) {
 	}
 }
 
-func TestReleasedWatchLeavesTheProcessAlone(t *testing.T) {
+func TestReleasedWatchSendsNoSignal(t *testing.T) {
 	t.Parallel()
 	p, err := child.Start(child.Command{Path: "/bin/cat", Tether: true})
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestReleasedWatchLeavesTheProcessAlone(t *testing.T) {
 	require.ErrorContains(t, p.Err(), "terminated", "it was still there to be stopped")
 }
 
-func TestStopGoesOnToHarderSignals(t *testing.T) {
+func TestStopGoesOnToStrongerSignals(t *testing.T) {
 	t.Parallel()
 	out, in, err := os.Pipe()
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestOutputStopsWithItsContext(t *testing.T) {
 	require.ErrorContains(t, err, "terminated")
 }
 
-func TestRunKeepsWhatTheCommandIsTold(t *testing.T) {
+func TestRunPassesInputAndOutput(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	cmd := exec.Command("/bin/sh", "-c", "read -r line; echo $line twice; exit 3")
@@ -205,7 +205,7 @@ func TestRunKeepsWhatTheCommandIsTold(t *testing.T) {
 	require.ErrorIs(t, child.Run(exec.Command("/nonexistent")), os.ErrNotExist)
 }
 
-// starter tells when something was written.
+// starter is a writer that reports its first write.
 type starter func()
 
 // Write implements io.Writer.
@@ -220,7 +220,7 @@ func TestMissingProgramIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestLockNamesItsHolderAndEndsWithIt(t *testing.T) {
+func TestLockNamesItsProcessAndEndsWithIt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, pid := startParent(t, path)

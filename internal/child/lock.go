@@ -14,7 +14,7 @@ import (
 // Lock is the exclusive right to something on this machine. It ends with the process.
 type Lock struct{ file *os.File }
 
-// HeldError says that another process holds a lock.
+// HeldError reports that another process has a lock.
 type HeldError struct {
 	Path string
 	PID  int // 0 = unknown
@@ -28,8 +28,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is locked by process %d", e.Path, e.PID)
 }
 
-// Acquire locks the file at path, creating it when needed, and writes this process's id into
-// it. A lock that another process holds is a *HeldError.
+// Acquire locks the file at path, which it creates if needed, and writes this process's id into it. If another process has
+// the lock, the error is a *HeldError.
 func Acquire(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,7 +48,7 @@ func Acquire(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// flock is syscall.Flock, tried again when a signal interrupts it.
+// flock is syscall.Flock, repeated when a signal interrupts it.
 func flock(f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how)
@@ -76,6 +76,5 @@ func holder(f *os.File) int {
 	return pid
 }
 
-// Release gives the lock back. The file stays: removing it would let two processes lock two
-// files of the same name.
+// Release releases the lock. The file stays: if it were removed, two processes could lock two files of the same name.
 func (l *Lock) Release() error { return l.file.Close() }

@@ -9,13 +9,12 @@ import (
 	"syscall"
 )
 
-// Run runs a command as its own method Run does, and has it killed when this process dies, however it dies. A command
-// that reads what this process writes learns of that end by itself; one that reads or rewrites a file would go on until
-// it is done, beside the one that another process starts in its place. Only the command itself is killed: a script
-// is to exec what it starts.
+// Run runs a command as its own method Run does, and lets it be killed when this process dies for whatever reason. Without
+// this, a command that works on a file would go on while another process starts the same work again. Only the command itself
+// is killed, so a script should exec the program that it starts.
 //
-// The kernel's "parent died" is the death of the thread that started the child, and Go ends threads as it likes: the
-// calling goroutine keeps its thread to itself until the command has ended.
+// The kernel kills the command when the thread that started it ends, and Go may end a thread at any time. The calling
+// goroutine is therefore locked to its thread until the command has ended.
 func Run(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -25,7 +24,7 @@ func Run(cmd *exec.Cmd) error {
 		return err
 	}
 	unguard, err := guard(cmd.Process.Pid, syscall.SIGKILL)
-	if err != nil { // better no child than one that may be left behind
+	if err != nil { // a child that could outlive this process is not left running
 		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 	}
 	defer unguard()

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// watch has the signal sent to the process when this one dies, where the kernel does not: a shell
-// reads from a pipe that only this process can write to, and so learns of its end. release must
-// be called when the process has ended, before its id is given to another.
+// watch sends the signal to the process when this process dies, on systems whose kernel does not: a shell reads from a pipe
+// that only this process can write to, and so notices its end. release must be called when the process has ended, before
+// its id can be reused.
 func watch(pid int, sig syscall.Signal) (release func(), err error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package fault classifies failures. An adapter that knows what went wrong (the
-// database, the blob store, a provider) wraps the cause in an Error once; every
-// edge (HTTP status, workflow retry policy, stream close code) translates the
-// Kind with a table of its own and never looks at error texts.
+// Package fault classifies failures. The adapter that knows what went wrong (of the database, the blob store, a provider)
+// wraps the cause in an Error once. Every edge (HTTP status, retry policy of a workflow, close code of a stream) translates
+// the Kind by a table of its own and never reads error texts.
 package fault
 
 import (
@@ -14,18 +13,17 @@ import (
 // Kind is the closed set of ways an operation can fail.
 type Kind uint8
 
-// The kinds, from "our fault" to "theirs". Internal is the zero value, so that
-// an unclassified error is never shown to a client as anything else.
+// The kinds. Internal is the zero value, so that clients never see details of an unclassified error.
 const (
 	Internal        Kind = iota // a bug or an unexpected state; details stay inside
 	Invalid                     // the request breaks a rule of its contract
-	NotFound                    // absent, or not the caller's: the two look the same
-	Conflict                    // the state of the thing refuses the change
+	NotFound                    // absent, or another account's: clients cannot distinguish the two
+	Conflict                    // the current state does not allow the change
 	Exhausted                   // a bound is reached: queue depth, pixels, disk, rate
-	Unavailable                 // a part is down for now; the same request may work later
+	Unavailable                 // a part is temporarily down; the same request may succeed later
 	Unauthenticated             // no usable credential
 	Denied                      // a valid credential without the right
-	Canceled                    // the caller or the user gave up
+	Canceled                    // the caller or the user has cancelled
 )
 
 var kindNames = [...]string{
@@ -45,7 +43,7 @@ func (k Kind) String() string {
 // wrapped cause is not.
 type Error struct {
 	Kind       Kind
-	Code       string         // the code a surface's contract defines, or ""
+	Code       string         // a code that the contract of a surface defines, or ""
 	Message    string         // public
 	Details    map[string]any // public, may be nil
 	RetryAfter time.Duration  // 0 = unknown
@@ -71,7 +69,7 @@ func (e *Error) WithDetails(details map[string]any) *Error {
 	return &c
 }
 
-// WithRetryAfter returns a copy of e that tells the caller when to come back.
+// WithRetryAfter returns a copy of e with the time after which the caller may try again.
 func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d

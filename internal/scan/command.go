@@ -14,16 +14,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
-// Scanner is one look into content.
+// Scanner looks into the content of a file.
 type Scanner interface {
 	Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker) (asset.Scan, error)
 }
 
-// Command asks a program beside the built-in look: the file comes on its standard input, exit code 0 is
-// clean, 1 rejects with what it printed as the reason, and anything else, a hanging program too, is no
-// verdict. The program gets no environment, and is killed where this process is.
+// Command scans a file with First and then with a program, which reads the file from its standard input. Exit code 0 means
+// clean; 1 rejects the file, with the program's output as the reason; any other code, and a timeout, give no verdict. The
+// program gets no environment and is killed when this process dies.
 type Command struct {
-	First   Scanner // asked first; a file it rejects is not shown to the program
+	First   Scanner // scans first; the program does not see a file that First rejects
 	Args    []string
 	Timeout time.Duration // for one file
 }
@@ -43,8 +43,8 @@ func NewCommand(first Scanner, line string, timeout time.Duration) (Command, err
 }
 
 const (
-	reasonBytes = 200         // of a program's words
-	killWait    = time.Second // that a killed program's output may stay open
+	reasonBytes = 200         // longest reason, from the program's output
+	killWait    = time.Second // time that the output of a killed program may stay open
 )
 
 // Scan implements Scanner.
@@ -91,7 +91,7 @@ func (p *prefix) Write(b []byte) (int, error) {
 func (p *prefix) reason() string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(p.String(), "")), " ")
 	if text == "" {
-		return "the scanner rejects it"
+		return "the scanner rejected the file"
 	}
 	return text
 }

@@ -29,7 +29,7 @@ func judge(t *testing.T, c scan.Command, data string) (asset.Scan, error) {
 	return c.Scan(t.Context(), asset.Asset{Size: int64(len(data))}, bytes.NewReader([]byte(data)))
 }
 
-func TestAProgramJudgesWhatItReads(t *testing.T) {
+func TestTheExitCodeOfTheProgramIsTheVerdict(t *testing.T) {
 	t.Parallel()
 	c := program(t, `test "$1" = --stdin || exit 9
 grep -q EICAR && { echo "found: EICAR"; exit 1; }; exit 0`, time.Minute)
@@ -53,7 +53,7 @@ func TestAProgramThatFailsOrHangsGivesNoVerdict(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Minute)
 }
 
-func TestAScannerThatIsNotThereIsToldAtOnce(t *testing.T) {
+func TestAMissingScannerIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := scan.NewCommand(scan.Content{}, "no-such-scanner-program", time.Minute)
 	require.Error(t, err)

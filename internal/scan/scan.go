@@ -1,7 +1,6 @@
-// Package scan is the built-in look into stored content: what the bytes are, how large an image
-// is, and a thumbnail of it. It rejects what no part of the service could handle, such as an image
-// that would fill the memory; a file that is not what its upload declared is only noted, since the
-// declared type is the client's word.
+// Package scan looks into stored files: it finds the type of the bytes, measures images and makes their thumbnails. It
+// rejects files that the service cannot handle, such as an image that would exhaust the memory. A file of another type than
+// its upload declared is not rejected, only noted. What becomes of a rejected file is left to others.
 package scan
 
 import (
@@ -22,10 +21,10 @@ import (
 
 // Bounds of a scan.
 const (
-	sniffBytes       = 512       // all that the sniffing rules look at
+	sniffBytes       = 512       // the sniffing rules read no more
 	maxImageBytes    = 256 << 20 // an image file larger than this is not decoded
-	rejectPixels     = 1 << 30   // frames × width × height from which an image is a bomb
-	thumbnailPixels  = 1 << 26   // of images that get a thumbnail
+	rejectPixels     = 1 << 30   // frames × width × height above which an image is rejected
+	thumbnailPixels  = 1 << 26   // bound of images that get a thumbnail
 	thumbnailSide    = 512
 	thumbnailQuality = 80
 )
@@ -33,7 +32,7 @@ const (
 // Content scans stored files.
 type Content struct{ Blobs blob.Store } // where thumbnails go
 
-// Scan sniffs the type and, of an image, reads its bounds and makes a thumbnail.
+// Scan sniffs the type. For an image it also reads the size and makes a thumbnail.
 func (s Content) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker) (asset.Scan, error) {
 	head := make([]byte, sniffBytes)
 	n, err := io.ReadFull(content, head)
@@ -47,12 +46,12 @@ func (s Content) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker)
 	return s.image(ctx, content, found)
 }
 
-// looksLikeImage keeps files that no decoder would take from being read into memory.
+// looksLikeImage reports whether a decoder may accept the file; other files are not read into memory.
 func looksLikeImage(sniffed string, head []byte) bool {
 	return strings.HasPrefix(sniffed, "image/") || bytes.HasPrefix(head, []byte("II*\x00")) || bytes.HasPrefix(head, []byte("MM\x00*"))
 }
 
-// image adds what is known of an image; what is none stays as it is.
+// image adds the size of an image to found. For another file it changes nothing.
 func (s Content) image(ctx context.Context, content io.ReadSeeker, found asset.Scan) (asset.Scan, error) {
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return asset.Scan{}, err
@@ -74,7 +73,7 @@ func (s Content) image(ctx context.Context, content io.ReadSeeker, found asset.S
 	return s.thumbnail(ctx, content, found)
 }
 
-// thumbnail stores a small JPEG. An image that does not decode gets none.
+// thumbnail stores a small JPEG. An image that cannot be decoded gets none.
 func (s Content) thumbnail(ctx context.Context, content io.ReadSeeker, found asset.Scan) (asset.Scan, error) {
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return asset.Scan{}, err

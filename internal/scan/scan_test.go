@@ -42,7 +42,7 @@ func TestAnImageIsMeasuredAndGetsAThumbnail(t *testing.T) {
 	require.Equal(t, 512, small.Bounds().Dx())
 }
 
-func TestWhatIsNotWhatItWasDeclaredIsOnlyNoted(t *testing.T) {
+func TestAFileOfAnotherTypeThanDeclaredIsOnlyNoted(t *testing.T) {
 	t.Parallel()
 	found := look(t, mem.New(), "image/png", []byte("<html><script>alert(1)</script>"))
 	require.Equal(t, asset.Scan{Verdict: asset.Clean, SniffedType: "text/html; charset=utf-8"}, found)

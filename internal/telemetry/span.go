@@ -10,9 +10,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Begin starts a span below that of ctx, with the id of the request that began the trace. Where ctx has no
-// span that is recorded, which is always so when nothing is exported, it costs one look into ctx.
-// Attributes must hold no text of clients and no credential.
+// Begin starts a child of the span in ctx, with the id of the request that began the trace. If the span in ctx is not
+// recorded, as when nothing is exported, Begin costs one lookup in ctx. Attributes must not contain text of clients or
+// credentials.
 func Begin(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -22,19 +22,19 @@ func Begin(ctx context.Context, name string, kind trace.SpanKind, attributes ...
 	return parent.TracerProvider().Tracer(TracerName).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
 }
 
-// BeginFor starts a span below that of a request, for what a process does for it outside of the request's own
-// context. It ends with End; where nothing is exported it records nothing.
+// BeginFor starts a child of a request's span, for work outside of the request's own context. It ends with End. If nothing is
+// exported, it records nothing.
 func BeginFor(ctx context.Context, requestID, name string) (context.Context, trace.Span) {
 	return otel.Tracer(TracerName).Start(Within(ctx, requestID), name, trace.WithAttributes(attribute.String("millrace.request_id", requestID)))
 }
 
-// Along returns ctx with the span of another, for work that outlives it.
+// Along returns ctx with the span of other, for work that outlives other.
 func Along(ctx, other context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, trace.SpanFromContext(other))
 }
 
-// End ends a span that Begin started; failure is a word for what went wrong, "" for nothing. Messages of
-// errors are not told: they may quote what a client sent.
+// End ends a span that Begin started. failure is a word for the kind of failure, "" for success. Messages of errors are not
+// recorded, because they may quote a client.
 func End(span trace.Span, failure string) {
 	if failure != "" {
 		span.SetStatus(codes.Error, failure)

@@ -1,7 +1,6 @@
-// Package telemetry exports traces over OTLP when the environment names a collector, and does nothing
-// otherwise. It keeps one promise: the trace of a request has the request's id, so that what a client
-// reports, a log line, a fact and a trace are found by one value. It sees no bodies, queries or
-// credentials.
+// Package telemetry exports traces over OTLP if the environment names a collector, and does nothing otherwise. It promises
+// that the trace of a request has the request's id, so that the report of a client, the log, the events and the trace are
+// found by one value. Spans contain no bodies, queries or credentials.
 package telemetry
 
 import (
@@ -26,14 +25,14 @@ import (
 // TracerName names the spans of this program.
 const TracerName = "github.com/millrace-dev/millrace"
 
-// EndpointEnv names a collector; without one nothing is exported. The other OTEL_EXPORTER_OTLP_* variables
-// count too, as the OpenTelemetry specification has them.
+// EndpointEnv is the variable with the address of a collector; without it nothing is exported. The other
+// OTEL_EXPORTER_OTLP_* variables of the OpenTelemetry specification apply as well.
 const EndpointEnv = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 // Provider makes spans and exports them until it is shut down.
 type Provider struct{ *sdktrace.TracerProvider }
 
-// Start exports to the endpoint, and has the otel package's global tracers do so too.
+// Start returns a provider that exports to the endpoint, and makes it the global provider of package otel.
 func Start(ctx context.Context, endpoint, version, instance string) (*Provider, error) {
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
@@ -44,7 +43,7 @@ func Start(ctx context.Context, endpoint, version, instance string) (*Provider, 
 	return p, nil
 }
 
-// New returns a provider whose spans go to a processor.
+// New returns a provider that passes its spans to a processor.
 func New(to sdktrace.SpanProcessor, version, instance string) *Provider {
 	return &Provider{sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(to), sdktrace.WithIDGenerator(requestIDs{}),
@@ -56,7 +55,7 @@ func New(to sdktrace.SpanProcessor, version, instance string) *Provider {
 // Tracer returns the tracer of this program's spans.
 func (p *Provider) Tracer() trace.Tracer { return p.TracerProvider.Tracer(TracerName) }
 
-// spanOf returns the ids of a request's own span: the request's id is that of the trace.
+// spanOf returns the ids of a request's own span. The id of the trace is that of the request.
 func spanOf(requestID string) (trace.SpanContext, bool) {
 	id, err := uuid.Parse(requestID)
 	if err != nil {
@@ -68,7 +67,7 @@ func spanOf(requestID string) (trace.SpanContext, bool) {
 	}), true
 }
 
-// Within returns a context whose spans are below the span of the request. An id that is none leaves it as it is.
+// Within returns a context whose spans are children of the request's span, or ctx itself for an invalid id.
 func Within(ctx context.Context, requestID string) context.Context {
 	if sc, ok := spanOf(requestID); ok {
 		return trace.ContextWithRemoteSpanContext(ctx, sc)
@@ -76,10 +75,10 @@ func Within(ctx context.Context, requestID string) context.Context {
 	return ctx
 }
 
-// forced is the key of a span's ids that are given and not drawn.
+// forced is the context key of ids that the next span gets instead of random ones.
 type forced struct{}
 
-// requestIDs draws ids, but takes those that a context gives.
+// requestIDs makes random ids, unless the context gives them.
 type requestIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.
@@ -102,8 +101,8 @@ func newSpanID() trace.SpanID {
 // requestHeader is the header of every answer with the request's id.
 const requestHeader = "X-Request-Id"
 
-// Requests makes a span of each request once it has been answered, under the id that the answer names. The
-// path is told without its query, which may hold a credential; ids in it are as the client sent them.
+// Requests records a span for each request after its answer, under the id that the answer names. The span has the path as the
+// client sent it, without the query, which may contain a credential.
 func (p *Provider) Requests(next http.Handler) http.Handler {
 	tracer := p.Tracer()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,7 +124,7 @@ func (p *Provider) Requests(next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter remembers the status of an answer. Streams and WebSockets reach the writer below it.
+// statusWriter remembers the status of an answer. Streams and WebSockets use the writer that it wraps.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -137,15 +136,15 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController reach what is below.
+// Unwrap implements the interface of http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush implements http.Flusher, which event streams ask for.
+// Flush implements http.Flusher, which event streams need.
 func (w *statusWriter) Flush() {
 	http.NewResponseController(w.ResponseWriter).Flush() //nolint:errcheck // a writer that cannot flush does not
 }
 
-// Hijack implements http.Hijacker, which WebSockets ask for.
+// Hijack implements http.Hijacker, which WebSockets need.
 func (w *statusWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	w.status = http.StatusSwitchingProtocols
 	return http.NewResponseController(w.ResponseWriter).Hijack()

@@ -17,8 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// X-37 and the request id in between: the trace has the request's id, what the request led to is below its
-// span, and the query is told nowhere.
+// The trace has the request's id, later work has child spans of the request's span, and no span contains the query.
 func TestATraceHasTheIDOfItsRequest(t *testing.T) {
 	t.Parallel()
 	seen := tracetest.NewSpanRecorder()

@@ -1,9 +1,8 @@
 //go:build unix
 
-// Package scratch makes directories for files that a process needs for a while, and for tests that need more
-// than a test's own: shared by a process, or entered by another user. A process that is killed removes nothing;
-// so whoever makes the next directory of the same name removes those whose process is gone. It touches nothing
-// that it did not make.
+// Package scratch makes temporary directories of a process, also for tests that share a directory or let another user enter
+// it. A killed process cannot remove its directory, so the next directory of the same name removes those of processes that
+// are gone. The package removes only directories that it has made.
 package scratch
 
 import (
@@ -16,22 +15,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// Dir is a directory of this process. It must be kept reachable while it is used: its lock tells other
-// processes that it has an owner, and would be given back with it.
+// Dir is a directory of this process. Its lock tells other processes that it has an owner. Keep the Dir reachable while it
+// is used: the garbage collector would release the lock.
 type Dir struct {
 	Path string
 
 	lock *child.Lock
 }
 
-// lockName is the file in a directory whose lock its process holds.
+// lockName is the file in a directory that its process has locked.
 const lockName = "owner.lock"
 
 // young is the age below which a directory without a lock may be about to get one.
 const young = time.Minute
 
-// New makes a directory below the one for temporary files, whose name begins with name and a hyphen. Other
-// users may pass through it. Remove gives it up.
+// New makes a directory in os.TempDir whose name begins with name and a hyphen. Other users may pass through it. Remove
+// removes it.
 func New(name string) (*Dir, error) { return NewIn(os.TempDir(), name) }
 
 // NewIn is New below another directory.
@@ -53,7 +52,7 @@ func NewIn(parent, name string) (*Dir, error) {
 	return &Dir{Path: path, lock: lock}, nil
 }
 
-// Remove removes the directory with all that is in it.
+// Remove removes the directory with its content.
 func (d *Dir) Remove() error {
 	return errors.Join(os.RemoveAll(d.Path), d.lock.Release())
 }
@@ -72,7 +71,8 @@ func sweep(parent, name string) error {
 	return nil
 }
 
-// removeIfAbandoned leaves alone what is young, has no lock file and so was not made here, or has an owner.
+// removeIfAbandoned removes a directory, unless it is young, has an owner, or has no lock file, which means that another
+// program made it.
 func removeIfAbandoned(path string) error {
 	info, err := os.Lstat(filepath.Join(path, lockName))
 	if err != nil || time.Since(info.ModTime()) < young {
@@ -81,7 +81,7 @@ func removeIfAbandoned(path string) error {
 	lock, err := child.Acquire(filepath.Join(path, lockName))
 	var held *child.HeldError
 	if errors.As(err, &held) || errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
-		return nil // in use, another user's, or removed by another process at this moment
+		return nil // in use, owned by another user, or just removed by another process
 	}
 	if err != nil {
 		return err

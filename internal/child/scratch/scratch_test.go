@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 )
 
-// parentEnv makes this program make a directory there and be killed.
+// parentEnv makes this program make a directory at the given path and kill itself.
 const parentEnv = "MILLRACE_TEST_SCRATCH"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func list(t *testing.T, parent string) []string {
 	return found
 }
 
-// age makes everything look as old as a run of tests later.
+// age sets the times of all files far into the past.
 func age(t *testing.T, parent string) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
@@ -57,7 +57,7 @@ func age(t *testing.T, parent string) {
 	}
 }
 
-func TestDirectoriesOfKilledProcessesGoAndNoOthers(t *testing.T) {
+func TestOnlyDirectoriesOfKilledProcessesAreRemoved(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	kept, err := scratch.NewIn(parent, "test")
@@ -71,7 +71,7 @@ func TestDirectoriesOfKilledProcessesGoAndNoOthers(t *testing.T) {
 
 	young, err := scratch.NewIn(parent, "test")
 	require.NoError(t, err)
-	require.Len(t, list(t, parent), 4, "what is young may be about to get its owner")
+	require.Len(t, list(t, parent), 4, "a young directory may not have its lock yet")
 	age(t, parent)
 	last, err := scratch.NewIn(parent, "test")
 	require.NoError(t, err)

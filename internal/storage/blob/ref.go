@@ -14,16 +14,16 @@ import (
 // key; the zero Ref names no blob.
 type Ref [32]byte
 
-// refPrefix names the hash function in the written form (asset contract, field hash).
+// refPrefix names the hash function in the written form of a Ref.
 const refPrefix = "blake3:"
 
 // Sum returns the digest of data.
 func Sum(data []byte) Ref { return blake3.Sum256(data) }
 
-// NewHash returns the running hash whose digest RefOf turns into a Ref.
+// NewHash returns a hash whose digest RefOf returns as a Ref.
 func NewHash() hash.Hash { return blake3.New() }
 
-// RefOf returns the digest of what h, made by NewHash, was fed so far.
+// RefOf returns the digest of the bytes written to h so far. NewHash made h.
 func RefOf(h hash.Hash) Ref {
 	var r Ref
 	h.Sum(r[:0])

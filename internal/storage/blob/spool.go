@@ -8,17 +8,17 @@ import (
 	"os"
 )
 
-// Spool is a file that holds a blob until the blob has a name: it is hashed and counted on the way in.
-// It is the part of a Writer that stores on files have in common.
+// Spool is the part of a Writer that stores share: a file that holds a blob until it is committed. Written bytes are hashed
+// and counted.
 type Spool struct {
 	file     *os.File // nil once ended
 	hash     hash.Hash
 	size     int64
-	err      error // of the first write that failed; no later one passes
+	err      error // error of the first failed write; later writes fail too
 	classify func(error) error
 }
 
-// NewSpool returns a spool that fills f; classify makes fault errors of those of the file.
+// NewSpool returns a spool that writes to f; classify converts errors of the file to fault errors.
 func NewSpool(f *os.File, classify func(error) error) *Spool {
 	return &Spool{file: f, hash: NewHash(), classify: classify}
 }
@@ -51,8 +51,8 @@ func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
 // Sum implements Writer.
 func (s *Spool) Sum() (Ref, int64) { return RefOf(s.hash), s.size }
 
-// Whole returns what was written, or why it cannot be kept: the spool has ended, a write failed, or
-// the context is over.
+// Whole returns the digest and size of the written bytes, or an error if the spool has ended, a write has failed, or the
+// context has ended.
 func (s *Spool) Whole(ctx context.Context) (Stored, error) {
 	if s.file == nil {
 		return Stored{}, fs.ErrClosed

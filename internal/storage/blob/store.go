@@ -1,6 +1,6 @@
-// Package blob is the content-addressed store of all bytes: uploads, outputs, values between
-// nodes, large documents. It keeps one promise: bytes read under a Ref hash to that Ref, or the
-// read fails. Who may see a blob, and what it is called, is decided above (assets, files).
+// Package blob is the port of the content-addressed store of all bytes: uploads, outputs, values between nodes, large
+// documents. It promises that bytes read under a Ref hash to that Ref, or the read fails. Who may see a blob, and its name,
+// are left to packages asset and files.
 package blob
 
 import (
@@ -19,11 +19,11 @@ import (
 // kind Internal: a client can do nothing about it.
 var ErrCorrupt = errors.New("stored bytes do not match their hash")
 
-// Durability says what a commit waits for.
+// Durability says which guarantee a commit waits for.
 type Durability uint8
 
-// The durabilities. A Relaxed blob may be missing after a crash of the machine, never wrong: it
-// is for what can be made again, such as values between nodes.
+// The durabilities. After a crash of the machine a Relaxed blob may be missing, but never wrong. It suits bytes that can be
+// made again, such as values between nodes.
 const (
 	Durable Durability = iota // bytes and name are on stable storage when Commit returns
 	Relaxed
@@ -33,21 +33,21 @@ const (
 type Stored struct {
 	Ref     Ref
 	Size    int64
-	Created bool // false: the store held the bytes already and kept its copy
+	Created bool // false: the store had the bytes already and kept its copy
 }
 
-// Entry is one blob met by Walk. Touched is when it was last committed or touched.
+// Entry is a blob that Walk found. Touched is the time of its last commit or touch.
 type Entry struct {
 	Ref     Ref
 	Size    int64
 	Touched time.Time
 }
 
-// Writer takes the bytes of one new blob. It is for one goroutine. Exactly one of Commit and
-// Abort ends it; Abort after either is harmless, so it can be deferred.
+// Writer takes the bytes of a new blob. It is not safe for concurrent use. Commit or Abort ends it; an Abort after that does
+// nothing, so it can be deferred.
 type Writer interface {
 	io.Writer
-	// ReaderAt reads back what was written so far, until the writer ends.
+	// ReaderAt reads the bytes written so far, until the writer ends.
 	io.ReaderAt
 	// Sum returns the digest and count of the bytes written so far.
 	Sum() (Ref, int64)
@@ -57,25 +57,22 @@ type Writer interface {
 	Abort() error
 }
 
-// Reader is an open blob. Reads are verified: the bytes handed out that complete the blob, and
-// every byte read out of sequence, were checked against the Ref; otherwise Read fails with
-// ErrCorrupt.
+// Reader is an open blob. Reads are verified: before a sequential read returns the last bytes of the blob, and before a read
+// out of sequence returns any, the bytes are checked against the Ref. A mismatch is ErrCorrupt.
 type Reader interface {
 	io.ReadSeekCloser
 	// Size returns the blob's size in bytes.
 	Size() int64
-	// Check verifies the whole blob now, unless that was done: afterwards no read fails for a
-	// wrong hash.
+	// Check verifies the whole blob now, unless that has been done. After a successful Check no read fails with ErrCorrupt.
 	Check() error
 }
 
-// Store keeps blobs. Implementations are safe for concurrent use, also by several processes.
-// Failures are fault errors: NotFound (absent), Exhausted (no space), Unavailable (the backend
-// does not answer), Internal (ErrCorrupt and the rest).
+// Store keeps blobs. Implementations are safe for concurrent use, also by several processes. Failures are fault errors:
+// NotFound (absent), Exhausted (no space), Unavailable (the backend does not answer), Internal (ErrCorrupt and others).
 //
-// Collection rule: a blob is kept while it is referenced or was touched within the grace period.
-// So whoever adds a reference commits or touches the blob first and records the reference well
-// within that period; Remove re-checks the touch time in exclusion of Commit and Touch.
+// A collector keeps every blob that is referenced or was touched within a grace period. Code that adds a reference must
+// therefore commit or touch the blob first, and record the reference well within that period. Remove checks the time of
+// the touch again under a lock that excludes Commit and Touch.
 type Store interface {
 	// Create begins a new blob.
 	Create(ctx context.Context, d Durability) (Writer, error)
@@ -85,31 +82,31 @@ type Store interface {
 	Stat(ctx context.Context, ref Ref) (int64, error)
 	// Touch marks the blob as in use now. Absent is NotFound.
 	Touch(ctx context.Context, ref Ref) error
-	// Remove deletes the blob unless it was touched at or after the cutoff; it reports whether
-	// it is gone. An absent blob is gone.
+	// Remove deletes the blob, unless it was touched at or after the cutoff. It reports whether the blob is gone; an
+	// absent blob is gone.
 	Remove(ctx context.Context, ref Ref, cutoff time.Time) (bool, error)
-	// Walk calls fn for every blob, in no order, until fn fails. Blobs that come or go
-	// meanwhile may be missed or met.
+	// Walk calls fn for every blob, in no particular order, until fn fails. Blobs that are added or removed meanwhile may
+	// or may not be included.
 	Walk(ctx context.Context, fn func(Entry) error) error
 }
 
-// Filer is a Reader over a plain file whose bytes were verified: the file can be sent by the
-// kernel. It returns nil when they were not.
+// Filer is a Reader over a plain file. File returns the file if its bytes have been verified, so that the kernel can send
+// it, and nil otherwise.
 type Filer interface{ File() *os.File }
 
-// Presigner is a Store whose blobs a client can fetch from the backend itself.
+// Presigner is a Store whose blobs a client can fetch directly from the backend.
 type Presigner interface {
 	// Presign returns an absolute URL that serves the blob with these headers until expiry.
 	Presign(ctx context.Context, ref Ref, h Headers, ttl time.Duration) (string, error)
 }
 
-// Headers are the response headers a presigned URL makes the backend send.
+// Headers are response headers that the backend sends for a presigned URL.
 type Headers struct {
 	ContentType        string
 	ContentDisposition string
 }
 
-// Put stores what r yields.
+// Put stores the bytes of r.
 func Put(ctx context.Context, s Store, d Durability, r io.Reader) (Stored, error) {
 	w, err := s.Create(ctx, d)
 	if err != nil {
@@ -128,7 +125,7 @@ func PutBytes(ctx context.Context, s Store, data []byte) (Ref, error) {
 	return stored.Ref, err
 }
 
-// Verify reads the whole blob and returns its size, or why it is not what its Ref says.
+// Verify reads and checks the whole blob and returns its size.
 func Verify(ctx context.Context, s Store, ref Ref) (int64, error) {
 	r, err := s.Open(ctx, ref)
 	if err != nil {
@@ -146,7 +143,7 @@ func Verify(ctx context.Context, s Store, ref Ref) (int64, error) {
 	return n, nil
 }
 
-// contextReader ends a long read when its context does.
+// contextReader ends a long read when its context ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// Source is the random access to stored bytes that NewReader verifies.
+// Source gives NewReader random access to stored bytes.
 type Source interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// NewReader returns a verifying Reader over src, which must hold size bytes. Read from start to
-// end it hashes as it goes and holds back the last block until the digest is right; read out of
-// sequence it hashes the whole blob once, first. Checked says that the bytes need no check, as
-// they passed one a moment ago; onVerdict, if not nil, learns the result of a check once.
+// NewReader returns a verifying Reader over src, which must hold size bytes. A sequential read hashes the bytes on the way
+// and returns the last block only if the digest is right. A read out of sequence hashes the whole blob first, once. With
+// checked the bytes need no check, because they have just passed one. onVerdict, if not nil, is called once with the result
+// of a check.
 func NewReader(ref Ref, src Source, size int64, checked bool, onVerdict func(ok bool)) *VerifyingReader {
 	return &VerifyingReader{ref: ref, src: src, size: size, checked: checked, onVerdict: onVerdict}
 }
@@ -66,7 +66,7 @@ func (v *VerifyingReader) Read(p []byte) (int, error) {
 	return v.follow(p[:n])
 }
 
-// readAt fills p from the current position; bytes that end before size are a corrupt blob.
+// readAt fills p from the current position. A source that ends before size is a corrupt blob.
 func (v *VerifyingReader) readAt(p []byte) (int, error) {
 	if rest := v.size - v.pos; int64(len(p)) > rest {
 		p = p[:rest]
@@ -81,7 +81,7 @@ func (v *VerifyingReader) readAt(p []byte) (int, error) {
 	return 0, fmt.Errorf("read blob %s at %d: %w", v.ref, v.pos, err)
 }
 
-// follow hashes the bytes just read in sequence and judges the blob with the last of them.
+// follow hashes bytes that were read in sequence, and after the last of them checks the digest.
 func (v *VerifyingReader) follow(p []byte) (int, error) {
 	if v.h == nil {
 		v.h = NewHash()
@@ -98,7 +98,7 @@ func (v *VerifyingReader) follow(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Check verifies the whole blob now, unless that was done.
+// Check implements Reader.
 func (v *VerifyingReader) Check() error {
 	if v.checked || v.corrupt {
 		return v.verdict(!v.corrupt, nil)
@@ -114,7 +114,7 @@ func (v *VerifyingReader) checkAll() error {
 	return v.verdict(RefOf(h) == v.ref, nil)
 }
 
-// verdict records the result of a check and returns good, or the error for a corrupt blob.
+// verdict records the result of a check. It returns good, or the error for a corrupt blob.
 func (v *VerifyingReader) verdict(ok bool, good error) error {
 	first := !v.checked && !v.corrupt
 	v.checked, v.corrupt = ok, !ok

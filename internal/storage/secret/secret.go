@@ -1,6 +1,6 @@
-// Package secret holds the one key of a deployment and what is derived from it:
-// the cipher that seals credentials, and keys for signing. The key never leaves
-// the process; a sealed credential opens only for the job it was sealed for.
+// Package secret holds the root key of a deployment, and derives from it the cipher that seals credentials and the keys for
+// signing. The key never leaves the process. A sealed credential opens only for the owner that it was sealed for, such as a
+// job.
 package secret
 
 import (
@@ -35,7 +35,7 @@ func Parse(s string) (*Key, error) {
 	return &Key{root: [Size]byte(raw)}, nil
 }
 
-// LoadOrCreate reads the key from a file, or makes one there that only its owner can read.
+// LoadOrCreate reads the key from a file. If there is no file, it makes a key and a file that only its owner can read.
 func LoadOrCreate(path string) (*Key, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil {
@@ -49,10 +49,10 @@ func LoadOrCreate(path string) (*Key, error) {
 	if err := create(path, hex.EncodeToString(k.root[:])+"\n"); err != nil {
 		return nil, fmt.Errorf("keep a new secret key: %w", err)
 	}
-	return LoadOrCreate(path) // another process may have been first; then its key counts
+	return LoadOrCreate(path) // if another process was faster, its key counts
 }
 
-// create writes a file whole or not at all, and leaves one that exists alone.
+// create writes a whole file or none. It does not change an existing file.
 func create(path, content string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
 	if err != nil {
@@ -69,7 +69,7 @@ func create(path, content string) error {
 	return nil
 }
 
-// Derive returns a key of Size bytes for one purpose; different purposes say nothing about each other.
+// Derive returns a key of Size bytes for a purpose. Keys of different purposes are independent of each other.
 func (k *Key) Derive(purpose string) ([]byte, error) {
 	return hkdf.Key(sha256.New, k.root[:], nil, "millrace/"+purpose, Size)
 }
@@ -99,11 +99,11 @@ func (s *Sealer) Seal(owner, secret string) []byte {
 	return s.aead.Seal(nil, nil, []byte(secret), []byte(owner))
 }
 
-// Open decrypts what Seal made for that owner. Anything else is Denied.
+// Open decrypts a secret that Seal encrypted for the same owner. Anything else is Denied.
 func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
 	plain, err := s.aead.Open(nil, nil, sealed, []byte(owner))
 	if err != nil {
-		return "", fault.New(fault.Denied, "", "the credential does not open: the secret key changed, or it is another owner's")
+		return "", fault.New(fault.Denied, "", "the credential cannot be opened: the secret key has changed, or the credential belongs to another owner")
 	}
 	return string(plain), nil
 }

@@ -52,7 +52,7 @@ func TestSealedOpensForItsOwnerOnly(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestParseRefusesWhatIsNoKey(t *testing.T) {
+func TestParseRefusesAnythingButAKey(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "00", "zz", string(make([]byte, 64))} {
 		_, err := secret.Parse(s)

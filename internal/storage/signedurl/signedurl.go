@@ -1,6 +1,6 @@
-// Package signedurl makes and checks links to the content of one asset that need no credential.
-// A link keeps one promise: nobody who lacks the key can make one, or turn one into a link to
-// another file, another type, another deadline. Whether the asset may still be read is asked again by who serves it.
+// Package signedurl makes and checks links to the content of an asset that need no credential. It promises that without the
+// key nobody can make a link, or change the file, the type or the expiry of one. Whether the asset may still be read is left
+// to the route that serves it.
 package signedurl
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Prefix is the path below which links lie: Prefix + asset + "/" + filename.
+// Prefix is the beginning of the path of a link: Prefix + asset + "/" + filename.
 const Prefix = "/files/"
 
-// Key is one signing key. Links name the key that signed them, so keys can be changed without
-// breaking links that are out: sign with the new one, accept both until the old links ended.
+// Key is a signing key. A link names the key that signed it, so that keys can be rotated: sign with the new key, and accept
+// both until the links of the old one have expired.
 type Key struct {
 	ID     string // short, public
 	Secret []byte // at least 16 bytes
@@ -30,13 +30,13 @@ type Key struct {
 
 // Options tune a Signer. The zero value is sound.
 type Options struct {
-	TTL    time.Duration // how long a link lives at least, default 15 minutes
-	Window time.Duration // deadlines are rounded up to a multiple of it, default 5 minutes
+	TTL    time.Duration // shortest life of a link; default 15 minutes
+	Window time.Duration // expiries are rounded up to a multiple of it; default 5 minutes
 	Now    func() time.Time
 }
 
-// Defaults: long enough to follow a redirect or show a page, short enough that a leaked link is
-// worth little. Within a window the same file gets the same link, so answers keep their ETag.
+// The defaults are long enough to follow a redirect or to show a page, and short enough that a leaked link is worth little.
+// Within a window a file always gets the same link, so that answers keep their ETag.
 const (
 	defaultTTL    = 15 * time.Minute
 	defaultWindow = 5 * time.Minute
@@ -58,7 +58,7 @@ func New(keys []Key, opts Options) (*Signer, error) {
 	}
 	for i, k := range keys {
 		if k.ID == "" || len(k.Secret) < minSecret || slices.ContainsFunc(keys[:i], func(o Key) bool { return o.ID == k.ID }) {
-			return nil, errors.New("every link key needs an id of its own and a secret of 16 bytes or more")
+			return nil, errors.New("every link key needs a distinct id and a secret of at least 16 bytes")
 		}
 	}
 	if opts.TTL <= 0 {
@@ -73,7 +73,7 @@ func New(keys []Key, opts Options) (*Signer, error) {
 	return &Signer{keys: slices.Clone(keys), opts: opts}, nil
 }
 
-// Grant is what a valid link allows.
+// Grant describes the access that a valid link gives.
 type Grant struct {
 	Asset       string
 	Filename    string
@@ -82,14 +82,14 @@ type Grant struct {
 	Expires     time.Time
 }
 
-// Sign returns path and query of a link to the content of an asset and when it ends. A hash that
-// does not parse gives a link that serves nothing.
+// Sign returns path and query of a link to the content of an asset, and its expiry. With a hash that cannot be parsed the link
+// serves nothing.
 func (s *Signer) Sign(asset, hash, filename, contentType string) (path string, expires time.Time) {
 	expires = s.opts.Now().Add(s.opts.TTL + s.opts.Window - 1).Truncate(s.opts.Window).UTC()
 	return s.sign(expires, asset, hash, filename, contentType), expires
 }
 
-// SignFor is Sign for a link that lives for ttl and not longer: it is not rounded to a window.
+// SignFor is Sign for a link that expires after exactly ttl: the expiry is not rounded to a window.
 func (s *Signer) SignFor(ttl time.Duration, asset, hash, filename, contentType string) (path string, expires time.Time) {
 	expires = s.opts.Now().Add(ttl).Truncate(time.Second).UTC()
 	return s.sign(expires, asset, hash, filename, contentType), expires
@@ -109,7 +109,7 @@ func (s *Signer) sign(expires time.Time, asset, hash, filename, contentType stri
 	return Prefix + asset + "/" + url.PathEscape(filename) + "?" + q.Encode()
 }
 
-// sum authenticates every field; lengths keep neighbours from borrowing each other's bytes.
+// sum authenticates every field together with its length, so that bytes cannot move from one field to the next.
 func (k Key) sum(g Grant) []byte {
 	mac := hmac.New(sha256.New, k.Secret)
 	for _, field := range []string{k.ID, g.Asset, g.Filename, string(g.Hash[:]), g.ContentType, strconv.FormatInt(g.Expires.Unix(), 10)} {
@@ -121,8 +121,8 @@ func (k Key) sum(g Grant) []byte {
 	return mac.Sum(nil)
 }
 
-// Verify returns what the link with these path parts and query allows. Anything that was not
-// signed with an accepted key, or has ended, is Denied: the two look the same.
+// Verify returns the grant of the link with these parts of the path and this query. A link that is expired, or not signed
+// with an accepted key, is Denied, in the same words.
 func (s *Signer) Verify(asset, filename string, q url.Values) (Grant, error) {
 	seconds, err := strconv.ParseInt(q.Get("e"), 10, 64)
 	if err != nil {
@@ -148,5 +148,5 @@ func (s *Signer) Verify(asset, filename string, q url.Values) (Grant, error) {
 }
 
 func denied() error {
-	return fault.New(fault.Denied, "forbidden", "the link is not valid, or no longer")
+	return fault.New(fault.Denied, "forbidden", "the link is invalid or has expired")
 }

@@ -91,19 +91,19 @@ func TestATamperedLinkIsDenied(t *testing.T) {
 	require.Equal(t, fault.Denied, fault.KindOf(err), "it works for the named file only")
 }
 
-func TestKeysCanBeChanged(t *testing.T) {
+func TestKeysCanBeRotated(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	before, during, after := signer(t, &now, old), signer(t, &now, next, old), signer(t, &now, next)
 	link, _ := before.Sign(id, hash.String(), "a.png", "image/png")
 	_, err := verify(during, link)
-	require.NoError(t, err, "links that are out keep working")
+	require.NoError(t, err, "links of the old key keep working")
 	fresh, _ := during.Sign(id, hash.String(), "a.png", "image/png")
 	require.NotEqual(t, link, fresh)
 	_, err = verify(after, fresh)
 	require.NoError(t, err)
 	_, err = verify(after, link)
-	require.Equal(t, fault.Denied, fault.KindOf(err), "an old key that is gone opens nothing")
+	require.Equal(t, fault.Denied, fault.KindOf(err), "links of a removed key are denied")
 }
 
 func TestUnusableKeysAreRefused(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package blobtest is the conformance suite of blob.Store: every implementation, the one in
-// memory included, passes Run.
+// Package blobtest is the conformance suite of blob.Store. Every implementation passes Run, also the one in memory, so that
+// tests may use it in place of the others.
 package blobtest
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Harness is one store under test. Damage changes a stored bit behind its back. Leftovers counts
-// what unfinished writers left; nil where that cannot be seen. Huge is the size of the stream of
-// the memory test, 0 = the store holds everything in memory anyway.
+// Harness is a store under test. Damage flips a bit of a stored blob without the store's knowledge. Leftovers counts the
+// files of unfinished writers; nil = unknown. Huge is the size of the stream in the test of memory; 0 = the store keeps
+// blobs in memory.
 type Harness struct {
 	Store     blob.Store
 	Damage    func(t testing.TB, ref blob.Ref)
 	Leftovers func(t testing.TB) int
 	Huge      int64
-	Grace     time.Duration // of the race with a collector; 0 = 20 ms, more where times are kept coarsely
+	Grace     time.Duration // grace period in the race with a collector; 0 = 20 ms, longer where the backend's times are coarse
 }
 
 // Run exercises the whole contract on stores made by open.
@@ -40,14 +40,14 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		"abort leaves nothing":                 abortLeavesNothing,
 		"a canceled commit leaves nothing":     canceledCommit,
 		"ranges":                               ranges,
-		"a damaged blob is never good":         damaged,
-		"a damaged range is never good":        damagedRange,
+		"a damaged blob is never returned":         damaged,
+		"a damaged range is never returned":        damagedRange,
 		"concurrent puts of the same bytes":    concurrentPuts,
-		"remove spares what is in use":         removeSparesTouched,
+		"remove keeps a touched blob":         removeSparesTouched,
 		"remove races commits":                 removeRacesCommit,
-		"walk meets every blob":                walk,
+		"walk finds every blob":                walk,
 		"a huge stream needs constant memory":  hugeStream,
-		"a writer is of no use after its end":  ended,
+		"an ended writer takes no bytes":  ended,
 		"a relaxed blob reads like any other":  relaxed,
 		"the running digest is that of commit": runningSum,
 	} {
@@ -244,12 +244,12 @@ func removeSparesTouched(t *testing.T, h Harness) {
 	require.Equal(t, fault.NotFound, fault.KindOf(h.Store.Touch(t.Context(), ref)))
 }
 
-// removeRacesCommit pits a collector against uploads of the same bytes: what was committed less
-// than a grace period ago is there, every time.
+// removeRacesCommit runs a collector against uploads of the same bytes: a blob that was committed less than a grace period
+// ago must always be there.
 func removeRacesCommit(t *testing.T, h Harness) {
 	raceGrace := h.Grace
 	if raceGrace == 0 {
-		raceGrace = 20 * time.Millisecond // long against one put, short enough to end often
+		raceGrace = 20 * time.Millisecond // long compared with one put, short enough to end often
 	}
 	data := random(t, 64)
 	ref := blob.Sum(data)
@@ -261,7 +261,7 @@ func removeRacesCommit(t *testing.T, h Harness) {
 			case <-stop:
 				return
 			default:
-				// Everything older than a moment ago goes: the harshest collector there can be.
+				// the harshest possible collector: it removes every blob older than the grace period
 				_, _ = h.Store.Remove(context.WithoutCancel(t.Context()), ref, time.Now().Add(-raceGrace))
 			}
 		}
@@ -304,13 +304,13 @@ func walk(t *testing.T, h Harness) {
 	require.ErrorIs(t, h.Store.Walk(t.Context(), func(blob.Entry) error { return stop }), stop)
 }
 
-// pattern yields n bytes without holding them.
+// pattern is a reader of n bytes that takes no memory for them.
 type pattern struct {
 	n, at int64
 	heap  *heap
 }
 
-// heap notes the largest heap seen.
+// heap records the largest heap size.
 type heap struct{ peak uint64 }
 
 func (h *heap) look() uint64 {

@@ -20,13 +20,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
 )
 
-// lossy is a service with one object, whose answers break off behind some bytes while it has breaks left.
+// lossy is a service with one object. As long as it has breaks left, its answers end after some bytes.
 type lossy struct {
 	path    string
 	object  []byte
 	breaks  atomic.Int64
 	behind  int
-	goesOn  bool         // answers from the middle give some bytes, too
+	goesOn  bool         // answers that begin in the middle also return some bytes
 	changed atomic.Int64 // requests that would change something
 }
 
@@ -96,8 +96,8 @@ var reads = map[string]func(context.Context, *bucket.Store, blob.Ref) ([]byte, e
 	},
 }
 
-// A connection to the service that breaks in the middle of an object says nothing of the object: the read goes on.
-func TestAReadGoesOnWhereItsAnswerBroke(t *testing.T) {
+// A connection that breaks in the middle of an object does not mean damage: the read continues.
+func TestAReadContinuesWhereItsAnswerBrokeOff(t *testing.T) {
 	t.Parallel()
 	for name, read := range reads {
 		for _, behind := range []int{0, 1, 300_000} {
@@ -113,9 +113,9 @@ func TestAReadGoesOnWhereItsAnswerBroke(t *testing.T) {
 	}
 }
 
-// One that breaks again and again is a service that is away, and not an object that is damaged: that would be taken out
-// of service, for everybody and for good.
-func TestABrokenAnswerIsNoDamage(t *testing.T) {
+// A connection that breaks again and again means that the service is away, not that the object is damaged, which would take
+// the object out of service for good.
+func TestABrokenAnswerDoesNotCountAsDamage(t *testing.T) {
 	t.Parallel()
 	for name, read := range reads {
 		t.Run(name, func(t *testing.T) {

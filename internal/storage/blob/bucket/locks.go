@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// localLocks are Locks within one process: a blob's first byte picks its lock.
+// localLocks implements Locks within one process. The first byte of a Ref selects the lock.
 type localLocks struct{ stripes [256]sync.RWMutex }
 
 // NewLocks returns locks for a bucket that only this process writes to.

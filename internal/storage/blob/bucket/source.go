@@ -11,21 +11,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// source reads an object at any place. Reads that follow each other share one request.
+// source reads an object at any offset. Sequential reads share one request.
 type source struct {
 	ctx  context.Context // of the reader's opener: a reader is used within one request or activity
 	s    *Store
 	ref  blob.Ref
 	size int64
 	body io.ReadCloser // nil = none open
-	at   int64         // where body stands
+	at   int64         // offset of body
 }
 
-// resumes is how often a read goes on over a new request whose answer broke off.
+// resumes bounds how often a read continues with a new request after an answer broke off.
 const resumes = 3
 
-// ReadAt implements io.ReaderAt. An answer that breaks off before the object's end is one of the network, and not
-// an object that ends there: that would be damage, and the object would be taken out of service.
+// ReadAt implements io.ReaderAt. An answer that ends before the object's end is a failure of the network, not the end of the
+// object, which would count as damage and take the object out of service.
 func (r *source) ReadAt(p []byte, off int64) (n int, err error) {
 	if off >= r.size {
 		return 0, io.EOF
@@ -47,7 +47,7 @@ func (r *source) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// read reads on at off over the open answer, or a new one. One that failed is not read from again.
+// read reads at off from the open answer, or from a new one. An answer that has failed is not read again.
 func (r *source) read(p []byte, off int64) (int, error) {
 	if r.body == nil || off != r.at {
 		if err := r.seek(off); err != nil {
@@ -62,10 +62,10 @@ func (r *source) read(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// brokeOff is the failure of a read; the end of an answer is no end of the object.
+// brokeOff converts the error of a read: the end of an answer is not the end of the object.
 func (r *source) brokeOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the answer broke off: " + err.Error()) // not wrapped: it must not be taken for the end
+		err = errors.New("the answer broke off: " + err.Error()) // not wrapped: callers must not take it for io.EOF
 	}
 	if fault.KindOf(err) != fault.Internal {
 		return err

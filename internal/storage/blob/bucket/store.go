@@ -1,6 +1,6 @@
-// Package bucket keeps blobs in a bucket of an S3-compatible service: <prefix>blobs/ab/cd/<hash>.
-// Bytes are spooled to a local file first, since their name is known when the last one is hashed. It
-// keeps one promise: an object under blobs/ has all its bytes, as a bucket shows no half upload.
+// Package bucket keeps blobs in a bucket of an S3-compatible service: <prefix>blobs/ab/cd/<hash>. Bytes are spooled to a
+// local file first, because their name is known only after the last byte. It promises that an object under blobs/ is
+// complete, since a bucket never shows a partial upload.
 package bucket
 
 import (
@@ -31,13 +31,13 @@ type Options struct {
 	AccessKey string // "" = AWS_* variables, then the machine's role
 	SecretKey string
 	Insecure  bool         // plain HTTP
-	Spool     string       // local folder for uploads under way
-	Locks     Locks        // nil = of this process: then no other process may write to the bucket
+	Spool     string       // local folder for unfinished uploads
+	Locks     Locks        // nil = locks of this process, if no other process writes to the bucket
 	Log       *slog.Logger // where damaged blobs are reported; nil = slog.Default()
 }
 
-// Locks keep removers and touchers of one blob apart, over all processes that use the bucket. The context that fn is
-// given ends before the lock can be lost.
+// Locks excludes Remove from running together with Commit and Touch of the same blob, over all processes that use the
+// bucket. The context of fn ends before the lock can be lost.
 type Locks interface {
 	// Shared runs fn together with other shared holders of the blob's lock.
 	Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
@@ -57,7 +57,7 @@ var (
 	_ blob.Presigner = (*Store)(nil)
 )
 
-// Open returns the store in a bucket that exists.
+// Open returns the store in an existing bucket.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Endpoint == "" || opts.Bucket == "" || opts.Spool == "" {
 		return nil, errors.New("a bucket store needs an endpoint, a bucket and a spool folder")
@@ -97,8 +97,8 @@ func (s *Store) key(ref blob.Ref) string {
 	return s.opts.Prefix + folder + hex[:2] + "/" + hex[2:4] + "/" + hex
 }
 
-// marker is the key of an empty object whose age says when the blob was touched: an object cannot be
-// copied onto itself to make it younger.
+// marker is the key of an empty object whose age is the time of the blob's last touch, because the modification time of the
+// blob itself cannot be changed.
 func (s *Store) marker(ref blob.Ref) string { return s.opts.Prefix + "touched/" + ref.Hex() }
 
 // Stat implements blob.Store.
@@ -121,12 +121,12 @@ func (s *Store) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
 	return blob.NewReader(ref, &source{ctx: ctx, s: s, ref: ref, size: size}, size, false, verdict), nil
 }
 
-// quarantine moves a damaged object aside, so that the next upload of the bytes heals the blob. Because nobody can
-// read it then, it is read once more first: what came to us wrong may be stored right.
+// quarantine moves a damaged object aside, so that the next upload of the bytes restores the blob. It reads the object once
+// more first, because the damage may have happened on the way.
 func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 	ctx = context.WithoutCancel(ctx)
 	if damaged, err := s.damaged(ctx, ref); err != nil || !damaged {
-		s.opts.Log.Error("a blob was read wrong and stays in service", "blob", ref.String(), "error", err)
+		s.opts.Log.Error("blob read with a wrong hash once, and stays in service", "blob", ref.String(), "error", err)
 		return
 	}
 	to := s.opts.Prefix + "damaged/" + ref.Hex()
@@ -141,7 +141,7 @@ func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 	s.opts.Log.Error("damaged blob taken out of service", "blob", ref.String(), "moved_to", to, "error", err)
 }
 
-// damaged reads a blob whole, and reports whether it is other than its name says.
+// damaged reads a whole blob and reports whether its hash is wrong.
 func (s *Store) damaged(ctx context.Context, ref blob.Ref) (bool, error) {
 	size, err := s.Stat(ctx, ref)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Store) Remove(ctx context.Context, ref blob.Ref, cutoff time.Time) (boo
 	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
 		stored, touched, err := s.times(ctx, ref)
 		if fault.Is(err, fault.NotFound) {
-			gone = true // nothing is deleted: an upload may be about to put the name there
+			gone = true // nothing is deleted: an upload may be about to store the name
 			return nil
 		}
 		if err != nil || !stored.Before(cutoff) || !touched.Before(cutoff) {
@@ -190,8 +190,7 @@ func (s *Store) Remove(ctx context.Context, ref blob.Ref, cutoff time.Time) (boo
 	return gone, err
 }
 
-// times returns when the blob was stored and when it was touched, zero for never. An absent blob is
-// NotFound.
+// times returns the times at which the blob was stored and last touched; zero = never. An absent blob is NotFound.
 func (s *Store) times(ctx context.Context, ref blob.Ref) (stored, touched time.Time, err error) {
 	info, err := s.client.StatObject(ctx, s.opts.Bucket, s.key(ref), minio.StatObjectOptions{})
 	if err != nil {
@@ -204,7 +203,7 @@ func (s *Store) times(ctx context.Context, ref blob.Ref) (stored, touched time.T
 	return info.LastModified, marker.LastModified, nil
 }
 
-// Walk implements blob.Store. Touched is when the bytes were stored; Remove looks at later touches.
+// Walk implements blob.Store. Touched is the time at which the bytes were stored; Remove takes later touches into account.
 func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing's goroutine when fn fails
@@ -224,7 +223,7 @@ func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 	return ctx.Err()
 }
 
-// maxPresign is how long a link to the bucket lives at most: it cannot be taken back.
+// maxPresign bounds the life of a link to the bucket, since it cannot be revoked.
 const maxPresign = 15 * time.Minute
 
 // Presign implements blob.Presigner.

@@ -159,7 +159,7 @@ func TestADamagedObjectIsHealedByTheNextUpload(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAServiceThatIsAwayIsUnavailable(t *testing.T) {
+func TestAnAbsentServiceIsUnavailable(t *testing.T) {
 	t.Parallel()
 	addr, err := ports.Address()
 	require.NoError(t, err)

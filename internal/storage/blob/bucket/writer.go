@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Create implements blob.Store. The spool file has no name, so nothing of it outlives the process.
+// Create implements blob.Store. The spool file has no name, so it does not outlive the process.
 func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
 	f, err := os.CreateTemp(s.opts.Spool, "")
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
 		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
 	}
 	full := func(err error) error {
-		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to take files")
+		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to store files")
 	}
 	return &writer{Spool: blob.NewSpool(f, full), s: s}, nil
 }
@@ -49,7 +49,7 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 	return stored, w.upload(ctx, stored)
 }
 
-// adopt takes an object of the right size as the blob and touches it, so that no collector takes it.
+// adopt uses an existing object of the right size as the blob and touches it, so that no collector removes it.
 func (w *writer) adopt(ctx context.Context, b blob.Stored) (bool, error) {
 	size, err := w.s.Stat(ctx, b.Ref)
 	if fault.Is(err, fault.NotFound) || err == nil && size != b.Size {
@@ -64,11 +64,11 @@ func (w *writer) adopt(ctx context.Context, b blob.Stored) (bool, error) {
 	return err == nil, err
 }
 
-// uploadAttempts bounds how often an upload meets a collector that removes an older object under it.
+// uploadAttempts bounds how often an upload is repeated because a collector removed its object.
 const uploadAttempts = 3
 
-// upload stores the object. A collector that looked at an older object of the name may remove the new
-// one in the instant before it is locked out, so its presence is checked under the lock.
+// upload stores the object. A collector that has looked at an older object of the same name may still remove the new one, so
+// its presence is checked under the lock.
 func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 	for attempt := 1; ; attempt++ {
 		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.File(), 0, b.Size), b.Size,
@@ -86,7 +86,7 @@ func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 	}
 }
 
-// partSize is that of large uploads, which go part by part.
+// partSize is the size of the parts of a large upload.
 const partSize = 16 << 20
 
 // Abort implements blob.Writer.

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 )
 
-// A file system that turns read-only, as after an error of its device, is away and not broken for good.
+// A file system that has become read-only, as after an error of its device, is Unavailable: it may be repaired.
 func TestAReadOnlyDiskIsUnavailable(t *testing.T) {
 	t.Parallel()
 	root := smallDisk(t)

@@ -14,20 +14,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Modes of a shard lock: committers and touchers share it, removers have it alone.
+// Modes of a shard lock: Commit and Touch share it, Remove has it alone.
 const (
 	shared    = unix.LOCK_SH
 	exclusive = unix.LOCK_EX
 )
 
-// locked runs fn while the blob's shard folder is locked in that mode, against all processes. fn
-// is given the open folder. An absent folder is NotFound; makeShard makes it.
+// locked runs fn with the open shard folder of the blob, locked in the mode against all processes. An absent folder is
+// NotFound; makeShard makes it.
 func (s *Store) locked(ref blob.Ref, mode int, fn func(dir *os.File) error) error {
 	dir, err := os.Open(s.shard(ref))
 	if err != nil {
 		return classify(ref, "lock", err)
 	}
-	defer dir.Close() // also ends the lock, which belongs to this open folder
+	defer dir.Close() // also releases the lock, which belongs to this open folder
 	if err := flock(dir, mode); err != nil {
 		return classify(ref, "lock", err)
 	}
@@ -43,8 +43,7 @@ func flock(f *os.File, mode int) error {
 	}
 }
 
-// makeFolders creates the first level of shard folders at once, so that a new blob has one folder less
-// to create and to sync.
+// makeFolders creates the first level of shard folders, so that a new blob has one folder less to create and to sync.
 func (s *Store) makeFolders() error {
 	for i := range 256 {
 		if err := os.MkdirAll(filepath.Join(s.blobs(), hex.EncodeToString([]byte{byte(i)})), 0o700); err != nil {
@@ -63,9 +62,9 @@ func (s *Store) makeShard(ref blob.Ref) error {
 	return classify(ref, "create the folder of", err)
 }
 
-// settleShard puts the name of the blob's shard folder on stable storage, once in each process: whoever
-// made the folder may not have come that far. It comes last in a commit: the syncs before it wrote the
-// journal, and it has hardly anything left to wait for. Folders are never removed.
+// settleShard puts the name of the blob's shard folder on stable storage, once in each process, because the process that made
+// the folder may have died before. It is the last step of a commit: the syncs before it have written the journal, so it takes
+// hardly any time. Folders are never removed.
 func (s *Store) settleShard(ref blob.Ref) error {
 	word, bit := &s.settled[uint(ref[0])<<3|uint(ref[1])>>5], uint32(1)<<(ref[1]&31)
 	if word.Load()&bit != 0 {
@@ -112,12 +111,13 @@ func classify(ref blob.Ref, verb string, err error) error {
 	}
 }
 
-// full reports whether err means that the disk or the quota is used up.
+// full reports whether err means that the disk or a quota is full.
 func full(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }
 
-// away reports whether err means that the device or the mount fails for now, or that the process is out of descriptors.
+// away reports whether err means that the device or the mount fails temporarily, or that the process has no file descriptors
+// left.
 func away(err error) bool {
 	for _, errno := range []error{unix.EIO, unix.EROFS, unix.ESTALE, unix.ENOTCONN, unix.ETIMEDOUT, unix.ENODEV, unix.EMFILE, unix.ENFILE} {
 		if errors.Is(err, errno) {

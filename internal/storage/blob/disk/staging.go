@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// staging is this process's folder of unfinished blobs. Its lock file is held for as long as
-// the process lives, so that others know which folders nobody writes to any more.
+// staging is this process's folder of unfinished blobs. Its lock file is locked while the process lives, so that other
+// processes can tell abandoned folders.
 type staging struct {
 	dir  string
 	lock *os.File
@@ -36,11 +36,11 @@ func openStaging(root string) (*staging, error) {
 	return nil, fmt.Errorf("claim the staging folder: others cleared it %d times", maxClaims)
 }
 
-// maxClaims bounds how often a claim is tried again. One is lost only to a cleaner that comes between
-// its lock file and its lock, when several processes start in the same instant.
+// maxClaims bounds how often a claim is repeated. A claim is lost only if another process, starting in the same instant,
+// clears the folder between the creation of the lock file and its lock.
 const maxClaims = 20
 
-// claim makes a folder under a hidden name and renames it once it is locked.
+// claim makes a folder under a hidden name and renames it after locking it.
 func claim(root string) (*staging, error) {
 	id := uuid.NewString()
 	made := filepath.Join(root, "."+id)
@@ -61,7 +61,7 @@ func claim(root string) (*staging, error) {
 	return &staging{dir: dir, lock: lock}, nil
 }
 
-// clearStaging removes the folders whose owners are gone.
+// clearStaging removes the folders of processes that have ended.
 func clearStaging(root string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -92,8 +92,8 @@ func clearOne(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// removeUnlocked removes a folder without a lock file, which only a process killed within the
-// first instants of openStaging leaves; it is empty, and a living one gets its lock in no time.
+// removeUnlocked removes an old folder without a lock file, which a process leaves if it is killed at the beginning of
+// openStaging. A living process has locked its folder by then.
 func removeUnlocked(dir string) error {
 	err := os.Remove(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {

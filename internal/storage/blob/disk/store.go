@@ -1,6 +1,6 @@
-// Package disk keeps blobs as files: root/blobs/ab/cd/<hash>, written to a staging file first
-// and linked into place when complete. It keeps one promise: a name under blobs/ has all its
-// bytes, whatever is killed at whatever moment. Several processes of one machine may share a root.
+// Package disk keeps blobs as files: root/blobs/ab/cd/<hash>. A blob is written to a staging file and linked to its name when
+// it is complete. The package promises that a file under blobs/ has all its bytes, whatever process is killed at whatever
+// moment. Several processes of one machine may share a root.
 package disk
 
 import (
@@ -22,8 +22,8 @@ import (
 // Options tune a Store. The zero value is sound.
 type Options struct {
 	Log *slog.Logger // where damaged blobs are reported; nil = slog.Default()
-	// Trust is how long a file that passed a check is served without another one, provided
-	// that neither its size nor its modification time changed. 0 = 10 minutes, negative = never.
+	// Trust is the time for which a file that passed a check is served without another check, unless its size or
+	// modification time changes. 0 = 10 minutes; negative = every read is checked.
 	Trust time.Duration
 }
 
@@ -33,15 +33,15 @@ type Store struct {
 	staging *staging
 	log     *slog.Logger
 	trust   *trust
-	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name is on stable storage
+	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name is known to be on stable storage
 }
 
 var _ blob.Store = (*Store)(nil)
 
 const defaultTrust = 10 * time.Minute
 
-// Open returns the store below root, which is created when absent, and clears what writers of
-// ended processes left in staging. Close releases the staging folder.
+// Open returns the store below root, which it creates if absent. It removes the staging files of processes that have ended.
+// Close releases the staging folder.
 func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 	return s, syncDirs(root, filepath.Dir(root))
 }
 
-// Close gives up the staging folder. Blobs being written are lost.
+// Close removes the staging folder. Blobs that are being written are lost.
 func (s *Store) Close() error { return s.staging.close() }
 
 func (s *Store) blobs() string   { return filepath.Join(s.root, "blobs") }
@@ -77,7 +77,7 @@ func (s *Store) shard(ref blob.Ref) string {
 
 func (s *Store) path(ref blob.Ref) string { return filepath.Join(s.shard(ref), ref.Hex()) }
 
-// Free returns the bytes that can still be written.
+// Free returns the free space in bytes.
 func (s *Store) Free() (uint64, error) { return freeBytes(s.root) }
 
 // Open implements blob.Store.
@@ -100,7 +100,7 @@ func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
 	return &reader{blob.NewReader(ref, f, info.Size(), s.trust.holds(ref, info), verdict), f}, nil
 }
 
-// reader offers the file itself once its bytes are verified.
+// reader implements blob.Filer.
 type reader struct {
 	*blob.VerifyingReader
 	f *os.File
@@ -116,7 +116,7 @@ func (r *reader) File() *os.File {
 	return r.f
 }
 
-// quarantine moves a damaged file aside, so that the next upload of the bytes heals the blob.
+// quarantine moves a damaged file aside, so that the next upload of the bytes restores the blob.
 func (s *Store) quarantine(ref blob.Ref, seen fs.FileInfo) {
 	to := filepath.Join(s.damaged(), fmt.Sprintf("%s.%d", ref.Hex(), time.Now().UnixNano()))
 	err := s.locked(ref, exclusive, func(*os.File) error {

@@ -134,7 +134,7 @@ func file(t *testing.T, s *disk.Store, ref blob.Ref, readAll bool) *os.File {
 	return r.(blob.Filer).File()
 }
 
-func TestStagingOfEndedProcessesIsClearedAndThatOfLivingOnesKept(t *testing.T) {
+func TestStagingOfEndedProcessesIsCleared(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	living := open(t, root, disk.Options{})
@@ -156,8 +156,8 @@ func TestStagingOfEndedProcessesIsClearedAndThatOfLivingOnesKept(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestKilledWriters kills a process that writes blobs without pause, many times: whatever has a
-// name afterwards is whole, and the next start finds no leftovers.
+// TestKilledWriters kills a process that writes blobs without pause, many times. Afterwards every blob is complete, and the
+// next start removes all staging files.
 func TestKilledWriters(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -167,7 +167,7 @@ func TestKilledWriters(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		_, err = io.ReadFull(out, make([]byte, 20)) // it stored some blobs and writes on
+		_, err = io.ReadFull(out, make([]byte, 20)) // the process has stored some blobs and goes on writing
 		require.NoError(t, err)
 		require.NoError(t, cmd.Process.Kill())
 		require.Error(t, cmd.Wait())
@@ -199,8 +199,8 @@ func TestWriterProcess(t *testing.T) {
 	}
 }
 
-// Several processes on one folder start in the same instant, each clearing what others left.
-func TestManyStartAtOnce(t *testing.T) {
+// Several stores on one folder start in the same instant and clear staging folders concurrently.
+func TestStoresThatStartAtOnceShareAFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var group errgroup.Group

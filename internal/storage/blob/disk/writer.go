@@ -39,7 +39,7 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 	}
 	err = w.s.locked(stored.Ref, shared, func(dir *os.File) error {
 		var err error
-		stored.Created, err = w.place(stored.Ref, dir)
+		stored.Created, err = w.publish(stored.Ref, dir)
 		return err
 	})
 	if err == nil {
@@ -48,9 +48,9 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 	return stored, err
 }
 
-// place gives the staged bytes their name, unless the store has them; either way bytes and name
-// are on stable storage afterwards. It reports whether the bytes were stored.
-func (w *writer) place(ref blob.Ref, dir *os.File) (bool, error) {
+// publish links the staged bytes to their name, unless the store has them already. In both cases bytes and name are on stable
+// storage afterwards. It reports whether the bytes were stored.
+func (w *writer) publish(ref blob.Ref, dir *os.File) (bool, error) {
 	path := w.s.path(ref)
 	held, err := w.adopt(path)
 	if err != nil || held {
@@ -66,8 +66,8 @@ func (w *writer) place(ref blob.Ref, dir *os.File) (bool, error) {
 	return created, classify(ref, "commit", err)
 }
 
-// name links the staged file to path. When another writer of the same bytes was faster, its file
-// is adopted; a file of the wrong size is replaced in one step.
+// name links the staged file to path. If another writer of the same bytes was faster, its file is adopted; a file of the
+// wrong size is replaced atomically.
 func (w *writer) name(path string) (bool, error) {
 	err := os.Link(w.File().Name(), path)
 	if !errors.Is(err, fs.ErrExist) {
@@ -80,8 +80,8 @@ func (w *writer) name(path string) (bool, error) {
 	return true, os.Rename(w.File().Name(), path)
 }
 
-// adopt takes an existing file of the right size as the blob: touched, so that no collector
-// takes it, and synced, as whoever made it may not have come that far.
+// adopt uses an existing file of the right size as the blob. It touches the file, so that no collector removes it, and syncs
+// it, because its writer may have died before.
 func (w *writer) adopt(path string) (bool, error) {
 	_, size := w.Sum()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -103,7 +103,7 @@ func (w *writer) adopt(path string) (bool, error) {
 	return true, w.sync(func() error { return datasync(f) })
 }
 
-// sync runs fn if this blob is to survive a crash of the machine.
+// sync runs fn if the blob must survive a crash of the machine.
 func (w *writer) sync(fn func() error) error {
 	if w.durability == blob.Relaxed {
 		return nil
@@ -119,7 +119,7 @@ func (w *writer) Abort() error {
 	}
 	err := errors.Join(w.Close(), os.Remove(f.Name()))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the staging folder was given up first
+		return nil // the staging folder has been removed already
 	}
 	return classify(blob.Ref{}, "drop the staging file of", err)
 }

@@ -1,5 +1,5 @@
-// Package mem keeps blobs in memory, for tests. It keeps every promise of blob.Store but that of
-// surviving the process.
+// Package mem keeps blobs in memory, for tests. It keeps every promise of blob.Store, except that blobs do not survive the
+// process.
 package mem
 
 import (
@@ -18,10 +18,10 @@ import (
 // Store implements blob.Store.
 type Store struct {
 	mu    sync.Mutex // guards blobs
-	blobs map[blob.Ref]held
+	blobs map[blob.Ref]stored
 }
 
-type held struct {
+type stored struct {
 	data    []byte
 	touched time.Time
 }
@@ -29,7 +29,7 @@ type held struct {
 var _ blob.Store = (*Store)(nil)
 
 // New returns an empty store.
-func New() *Store { return &Store{blobs: map[blob.Ref]held{}} }
+func New() *Store { return &Store{blobs: map[blob.Ref]stored{}} }
 
 // Open implements blob.Store.
 func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
@@ -105,7 +105,7 @@ func (s *Store) entries() []blob.Entry {
 	return all
 }
 
-// Damage flips a bit of a stored blob, as a bad disk would; it reports whether the blob was there.
+// Damage flips a bit of a stored blob, as a bad disk might. It reports whether the store has the blob.
 func (s *Store) Damage(ref blob.Ref) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
