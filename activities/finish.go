@@ -126,7 +126,7 @@ func (g *Graph) interruptedAt(ctx context.Context, p FinishParams) (*job.NodeRef
 	for _, id := range slices.Sorted(maps.Keys(state.Running)) {
 		return &job.NodeRef{Node: id, Class: state.Running[id]}, nil
 	}
-	return nil, nil //nolint:nilnil // "nowhere" is an answer
+	return nil, nil // "nowhere" is an answer
 }
 
 // failure finds what a failed node recorded: texts of a failure travel in the log, not in histories.

@@ -177,7 +177,7 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 }
 
 // TestADeepQueueIsAnsweredInLittleMemory is not parallel: it looks at the heap of the process.
-func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { //nolint:paralleltest // see above
+func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { // see above
 	deep := &deepQueue{memoryJobs: &memoryJobs{}, targets: 400}
 	handler, err := api.New(undocumented(t, deep), api.Options{})
 	require.NoError(t, err)

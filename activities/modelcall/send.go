@@ -17,11 +17,11 @@ var _ call.Sender = (*Activities)(nil)
 // workflow, however soon it begins, joins it.
 func (m *Activities) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
 	if !m.beating.Load() {
-		return nil, nil //nolint:nilnil // "not from here" is an answer
+		return nil, nil // "not from here" is an answer
 	}
 	x, mine := m.exchanges.claim(r.Call)
 	if !mine {
-		return nil, nil //nolint:nilnil // a call id that is used twice; recording it will be refused
+		return nil, nil // a call id that is used twice; recording it will be refused
 	}
 	conv, sink, err := m.open(ctx, r)
 	if err != nil {

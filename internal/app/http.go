@@ -115,7 +115,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 // openEditor opens the files of the web editor; nil without one.
 func openEditor(cfg config.Config) (*editor.Dir, error) {
 	if cfg.Editor == "" {
-		return nil, nil //nolint:nilnil // a deployment need not have one
+		return nil, nil // a deployment need not have one
 	}
 	files, err := editor.Open(cfg.Editor)
 	if err != nil {

@@ -50,7 +50,7 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 		return public, in.serveAt(ctx, group, in.cfg.AdminAddr, operators)
 	}
 	if public == nil {
-		return nil, nil //nolint:nilnil // a process without the API serves nothing on its address
+		return nil, nil // a process without the API serves nothing on its address
 	}
 	mux := http.NewServeMux()
 	mux.Handle(admin.Prefix+"/", operators)

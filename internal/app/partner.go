@@ -65,7 +65,7 @@ func (in *Instance) partners() (*activities.Partners, error) {
 // credentials check submissions with partner nodes; nil without accounts.
 func (in *Instance) credentials() (job.Credentials, error) {
 	if in.cfg.Auth != account.ModeKeys {
-		return nil, nil //nolint:nilnil // job.Service takes it for "none needed"
+		return nil, nil // job.Service takes it for "none needed"
 	}
 	auth, err := in.authenticator()
 	return submitted{auth}, err

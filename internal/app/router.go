@@ -37,7 +37,7 @@ func (in *Instance) offers() router.Offers {
 // tokens checks JSON Web Tokens; nil when none is accepted.
 func (in *Instance) tokens() (edge.Authenticator, error) {
 	if !in.cfg.Tokens.Accepted() {
-		return nil, nil //nolint:nilnil // the API takes it for "none"
+		return nil, nil // the API takes it for "none"
 	}
 	if in.verifier != nil {
 		return in.verifier, nil

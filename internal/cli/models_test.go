@@ -54,7 +54,7 @@ func TestTheSimulatorIsServedUntilItIsStopped(t *testing.T) {
 	line, err := bufio.NewReader(read).ReadString('\n')
 	require.NoError(t, err)
 	base := regexp.MustCompile(`http://\S+`).FindString(line)
-	resp, err := http.Get(base + "/charges") //nolint:noctx // a test
+	resp, err := http.Get(base + "/charges") // a test
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, 200, resp.StatusCode)

@@ -52,7 +52,7 @@ func TestChargesAreCountedByIdempotencyKeyOrBody(t *testing.T) {
 	}
 	status, _ := send(t, "POST", base+"/sim/echo", `{"prompt":"[sim:policy]"}`, "Idempotency-Key", "k2")
 	require.Equal(t, 400, status)
-	_, err := http.Post(base+"/sim/echo", "application/json", strings.NewReader(`{"prompt":"[sim:drop]"}`)) //nolint:bodyclose,noctx // it is dropped
+	_, err := http.Post(base+"/sim/echo", "application/json", strings.NewReader(`{"prompt":"[sim:drop]"}`)) //nolint:bodyclose // it is dropped
 	require.Error(t, err)
 	charged := s.Charges()
 	require.Equal(t, 2, charged["k1"])
@@ -130,7 +130,7 @@ func TestAGenerationSurvivesItsServer(t *testing.T) {
 	}
 	result := document["result"].(map[string]any)
 	require.True(t, strings.HasPrefix(result["url"].(string), second))
-	resp, err := http.Get(result["url"].(string)) //nolint:noctx // a test
+	resp, err := http.Get(result["url"].(string)) // a test
 	require.NoError(t, err)
 	defer resp.Body.Close() //nolint:errcheck // only its header
 	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))

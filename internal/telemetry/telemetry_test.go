@@ -30,7 +30,7 @@ func TestATraceHasTheIDOfItsRequest(t *testing.T) {
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, httptest.NewRequest("GET", "/api/ws?token=hunter2", nil))
 	require.Equal(t, http.StatusTeapot, rec.Code)
-	_, later := p.Tracer().Start(telemetry.Within(context.Background(), id), "workflow") //nolint:usetesting // as a relay has it, after the request
+	_, later := p.Tracer().Start(telemetry.Within(context.Background(), id), "workflow") // as a relay has it, after the request
 	later.End()
 
 	spans := seen.Ended()

@@ -70,7 +70,7 @@ func numbers(found []asset.Asset) []int {
 }
 
 // selections are filters with the files that they select, the newest first.
-var selections = map[string]struct { //nolint:gochecknoglobals // a table of the tests
+var selections = map[string]struct { // a table of the tests
 	filter assets.Filter
 	want   []int
 }{

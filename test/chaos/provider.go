@@ -22,7 +22,7 @@ type provider struct {
 }
 
 // marker is what every request of the load carries in its prompt.
-var marker = regexp.MustCompile(`(local|separate)-(call|job)-\d+`) //nolint:gochecknoglobals // a constant
+var marker = regexp.MustCompile(`(local|separate)-(call|job)-\d+`) // a constant
 
 func newProvider() *provider { return &provider{sim: sim.New(sim.Options{}), orders: map[string]int{}} }
 

@@ -52,7 +52,7 @@ func belongingsOf(t *testing.T, c *client) belongings {
 
 // requests say how an operation names a thing beside its path. Those that are not listed name nothing
 // but what stands in their path.
-var requests = map[string]struct{ query, body string }{ //nolint:gochecknoglobals // a table of the test
+var requests = map[string]struct{ query, body string }{ // a table of the test
 	"GET /view":                     {query: "?filename=OUTPUT&type=output"},
 	"HEAD /view":                    {query: "?filename=OUTPUT&type=output"},
 	"GET /files/mask-layers":        {query: "?filename=INPUT"},

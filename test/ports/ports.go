@@ -25,7 +25,7 @@ const (
 )
 
 // taken are the locks of this process. They are given back with the process, by the kernel.
-var taken struct { //nolint:gochecknoglobals // addresses are the process's, as its sockets are
+var taken struct { // addresses are the process's, as its sockets are
 	sync.Mutex
 	locks []*child.Lock
 }

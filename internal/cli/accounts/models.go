@@ -68,7 +68,7 @@ of its lists. It counts from the next request on, in every process; who did so a
 func (f modelFlags) change(cmd *cobra.Command, now account.Access) (*account.Access, error) {
 	given := cmd.Flags().Changed
 	if !given("router") && !given("allow") && !given("deny") {
-		return nil, nil //nolint:nilnil // "nothing to change" is an answer
+		return nil, nil // "nothing to change" is an answer
 	}
 	switch {
 	case f.reason == "":

@@ -124,7 +124,7 @@ const maxKey = 255
 // recordOf returns the record of the invocation's key, nil when it is free.
 func (s *Service) recordOf(ctx context.Context, inv Invocation, fingerprint blob.Ref) (*KeyRecord, error) {
 	if inv.Key == "" {
-		return nil, nil //nolint:nilnil // "none" is an answer
+		return nil, nil // "none" is an answer
 	}
 	if len([]rune(inv.Key)) > maxKey {
 		return nil, Refuse(400, InvalidInput, "an Idempotency-Key has 1 to %d characters", maxKey)

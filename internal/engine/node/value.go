@@ -210,7 +210,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge
 	}
-	return n, err //nolint:wrapcheck // io.EOF must stay itself
+	return n, err // io.EOF must stay itself
 }
 
 type decoder struct {

@@ -62,7 +62,7 @@ func members(raw json.RawMessage) ([]member, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := member{name: name.(string)} //nolint:forcetypeassert // a key of a JSON object is a string
+		m := member{name: name.(string)} // a key of a JSON object is a string
 		if err := d.Decode(&m.value); err != nil {
 			return nil, err
 		}

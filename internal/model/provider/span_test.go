@@ -44,7 +44,7 @@ func TestAnExchangeIsASpanWithoutSecrets(t *testing.T) {
 	}
 }
 
-//nolint:paralleltest // allocations of parallel tests would be counted with these
+// allocations of parallel tests would be counted with these
 func TestASpanCostsNothingWithoutATrace(t *testing.T) {
 	allocations := testing.AllocsPerRun(100, func() {
 		_, span := telemetry.Begin(t.Context(), "x", 0)

@@ -14,7 +14,7 @@ var natives = []string{"", "default", "comfy", "comfyui"}
 // serve the model, and an unknown one.
 func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 	if slices.Contains(natives, o.ModelProvider) {
-		return nil, nil //nolint:nilnil // "its own" is an answer
+		return nil, nil // "its own" is an answer
 	}
 	if a, ok := m.Alternate(o.ModelProvider); ok {
 		return a, nil

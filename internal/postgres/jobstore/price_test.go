@@ -20,7 +20,7 @@ import (
 )
 
 // aPrice holds 160 and charges 100 for a success, and 10 for each second.
-var aPrice = job.Price{Run: 100, NodeSecond: 10, Reserve: 60, Partners: []string{"paid"}} //nolint:gochecknoglobals // a constant of the tests
+var aPrice = job.Price{Run: 100, NodeSecond: 10, Reserve: 60, Partners: []string{"paid"}} // a constant of the tests
 
 // executed is the fact of a node that ran for so long.
 func executed(j job.Job, node string, took time.Duration) eventlog.Event {

@@ -74,7 +74,7 @@ func subjects(n int) []string {
 	return all
 }
 
-var anyShare = webhook.Share{Total: 100, Account: 100, Endpoint: 100} //nolint:gochecknoglobals // a constant of the tests
+var anyShare = webhook.Share{Total: 100, Account: 100, Endpoint: 100} // a constant of the tests
 
 func TestNobodyTakesMoreOfTheDeliveriesThanItsShare(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func (s *keySet) refresh(ctx context.Context) error {
 func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 	return s.flight.DoChan("", func() (any, error) {
 		if s.justTried() {
-			return nil, nil //nolint:nilnil // what there is, is known
+			return nil, nil // what there is, is known
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
@@ -184,7 +184,7 @@ func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 			return nil, err
 		}
 		s.known, s.fetched = keys, s.tried
-		return nil, nil //nolint:nilnil // the keys are kept here
+		return nil, nil // the keys are kept here
 	})
 }
 

@@ -259,7 +259,7 @@ func ramp(n int) []float32 {
 	return pix
 }
 
-func (s *suite) invoke(t *testing.T, ctx context.Context, args node.Args, maxPixels int64) (node.Result, error) { //nolint:revive // t first, as everywhere
+func (s *suite) invoke(t *testing.T, ctx context.Context, args node.Args, maxPixels int64) (node.Result, error) { // t first, as everywhere
 	t.Helper()
 	return node.Invocation{Class: s.class, Inputs: args}.Run(ctx, node.Call{
 		NodeID: "7", Prompt: json.RawMessage(`{"7":{}}`), SubmittedAt: time.Unix(1_700_000_000, 0).UTC(),
