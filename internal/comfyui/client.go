@@ -272,7 +272,7 @@ func transportError(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &certificate):
 		return fault.Wrap(err, fault.Denied, CodeCertificate, "the server's certificate is not valid: %v", certificate.Err)
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return fault.Wrap(err, fault.Unavailable, CodeUnreachable, "the server does not speak TLS; is it http:// ?")
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fault.Wrap(err, fault.Unavailable, CodeUnreachable, "no connection to the server")

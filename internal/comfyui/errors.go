@@ -2,6 +2,8 @@ package comfyui
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -86,4 +88,54 @@ func (e *ExecutionError) OutOfMemory() bool {
 // MissingFile reports whether a file that the graph names is not on the server.
 func (e *ExecutionError) MissingFile() bool {
 	return e.Type == "FileNotFoundError" || strings.HasSuffix(e.Type, ".FileNotFoundError")
+}
+
+// installs are folders by which the place of a file within a ComfyUI installation is recognized.
+var installs = []string{"custom_nodes", "site-packages", "dist-packages", "comfy", "comfy_api", "comfy_api_nodes", "comfy_execution", "comfy_extras", "models"}
+
+// machinePath matches absolute paths, of Unix and of Windows. A path in quotes may hold spaces.
+var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|(?:[A-Za-z]:[\\/]|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
+
+// Public returns the error as accounts may see it: of absolute paths of the server's machine only
+// what stands inside the ComfyUI installation is left, or else the name of the file.
+func (e *ExecutionError) Public() *ExecutionError {
+	public := *e
+	public.Message = withoutPaths(e.Message)
+	public.Traceback = make([]string, len(e.Traceback))
+	for i, frame := range e.Traceback {
+		public.Traceback[i] = withoutPaths(frame)
+	}
+	return &public
+}
+
+func withoutPaths(text string) string {
+	var out strings.Builder
+	end := 0
+	for _, at := range machinePath.FindAllStringIndex(text, -1) {
+		if at[0] > 0 && strings.ContainsRune("/:", rune(text[at[0]-1])) {
+			continue // of a URL
+		}
+		out.WriteString(text[end:at[0]])
+		out.WriteString(relative(text[at[0]:at[1]]))
+		end = at[1]
+	}
+	return out.String() + text[end:]
+}
+
+// relative shortens a path, with its quotes if it has them.
+func relative(path string) string {
+	quote := ""
+	if strings.ContainsAny(path[:1], `"'`) {
+		quote, path = path[:1], path[1:len(path)-1]
+	}
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	if len(parts) == 0 {
+		return quote + path + quote
+	}
+	for i, part := range parts[:len(parts)-1] {
+		if slices.Contains(installs, part) {
+			return quote + strings.Join(parts[i:], "/") + quote
+		}
+	}
+	return quote + parts[len(parts)-1] + quote
 }

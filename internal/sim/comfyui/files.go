@@ -214,6 +214,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
 	if s.faults.take(HalfFile) {
 		writeBody(w, raw[:len(raw)/2])
+		http.NewResponseController(w).Flush() //nolint:errcheck // whoever does not read it has gone
 		panic(http.ErrAbortHandler)
 	}
 	writeBody(w, raw)
