@@ -86,6 +86,11 @@ test/core: ## the concurrent core under the race detector
 test/chaos: postgres bin/millrace-temporal ## kill and stop parts of a running service at random, and look for what was lost (MINUTES=…, ARGS="-seed …")
 	$(GO) run ./test/chaos -minutes $(MINUTES) $(ARGS)
 
+.PHONY: test/comfyui
+test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
+	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -count=1 -timeout 30m -v -run '^TestRealServers$$' $(ARGS) ./internal/comfyui/...
+
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other
 

@@ -42,5 +42,6 @@ wrong: [sim:policy], [sim:invalid], [sim:error], [sim:busy], [sim:drop], [sim:br
 	}
 	cmd.Flags().StringVar(&addr, "addr", addr, "listen address")
 	cmd.Flags().DurationVar(&delay, "delay", delay, "how long a generation takes that asks for no other delay")
+	cmd.AddCommand(comfyUISimulator(s))
 	return cmd
 }

@@ -1,7 +1,10 @@
 package comfyui
 
 import (
+	"cmp"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -40,6 +43,13 @@ const (
 	// Mute sends no message of a prompt.
 	Mute
 )
+
+// faultNames are the names of the faults in requests.
+var faultNames = map[string]Fault{
+	"garbage": Garbage, "redirect": Redirect, "broken": Broken, "accept_and_fail": AcceptAndFail, "accept_and_drop": AcceptAndDrop,
+	"duplicate": Duplicate, "half_file": HalfFile, "lost_file": LostFile, "unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
+	"raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
+}
 
 // Always is the number of times of a fault that stays until it is cleared.
 const Always = -1
@@ -91,9 +101,23 @@ func (f *faults) freed() <-chan struct{} {
 	return f.free
 }
 
+// control serves what a real server does not have: POST /sim/faults/{name}?times=N injects a fault,
+// DELETE /sim/faults clears them all, GET /sim/runs lists what was executed.
+func (s *Server) control(w http.ResponseWriter, r *http.Request) {
+	fault, known := faultNames[r.PathValue("name")]
+	times, err := strconv.Atoi(cmp.Or(r.FormValue("times"), "1"))
+	if !known || err != nil {
+		http.Error(w, "no such fault, or times is not a number", http.StatusBadRequest)
+		return
+	}
+	s.Inject(fault, times)
+}
+
 // answer misbehaves in place of a whole answer, and reports whether it did.
 func (f *faults) answer(w http.ResponseWriter, r *http.Request) bool {
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/sim/"):
+		return false
 	case f.take(Garbage):
 		w.Header().Set("Content-Type", "text/html")
 		writeBody(w, []byte("<html><body>It works!</body></html>"))
