@@ -43,6 +43,7 @@ type Deps struct {
 	Tiers     job.Tiers
 	Classes   *node.Registry
 	Partners  *Partners // nil: classes of partner models cannot run
+	Segments  *Segments // nil: there are no ComfyUI servers
 	Limits    graph.Limits
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *nodevalue.Store

@@ -68,7 +68,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 		return res, nil
 	}
 	facts := g.newRecorder(p.RunRef)
-	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: len(plan.Nodes), Worker: g.Worker, Execution: p.Execution})
+	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
 	answer := g.answer(ctx, plan, state)
 	g.addAnswer(facts, plan, answer)
 	res.Spared = spared(answer)

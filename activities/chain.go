@@ -111,6 +111,9 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	if grown := c.plan.grown[unit]; grown != nil {
 		return c.settleGrown(ctx, unit, pn, grown)
 	}
+	if pn.Segment != nil {
+		return c.stepSegment(ctx, unit, pn)
+	}
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)

@@ -17,6 +17,7 @@ type live struct {
 	ctx       context.Context //nolint:containedctx // of the one call that this value is made for
 	chain     *chain
 	node      string
+	attempt   int  // of a node on a server; 0 = that of the batch
 	announced bool // the log says already that the node runs; progress of one that is over at once is nobody's concern
 }
 
@@ -47,6 +48,9 @@ func (l *live) Text(text string) {
 func (l *live) publish(f stream.Frame) {
 	c := l.chain
 	f.Account, f.Job, f.Run, f.Node, f.Attempt = c.params.Account, c.params.Job, c.params.Run, l.node, c.attempt
+	if l.attempt > 0 {
+		f.Attempt = l.attempt
+	}
 	if err := c.g.Bus.Publish(l.ctx, f); err != nil {
 		c.g.Log.Debug("frame dropped", "job_id", c.params.Job, "node_id", l.node, "error", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/segment"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // planned is a job's plan with what running it needs beside.
@@ -24,6 +26,7 @@ type planned struct {
 	source    job.Source
 	submitted time.Time
 	surface   job.Surface
+	number    float64            // order of the job in the queue
 	order     map[string]int     // of nodes in the document
 	keys      []nodecache.Key    // by unit
 	anew      []string           // nodes that run whatever the cache holds
@@ -64,14 +67,26 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	}
 	classes := g.Classes.Frozen()
 	plan, err := graph.BuildPlan(parsed, classes, state.Targets, g.filePixels(ctx, ref))
+	if fault.Is(err, fault.Invalid) && g.Segments != nil { // a server may have been registered since this process looked
+		if _, err := g.Segments.Pool.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		classes = g.Classes.Frozen()
+		plan, err = graph.BuildPlan(parsed, classes, state.Targets, g.filePixels(ctx, ref))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
+	}
+	if g.Segments != nil {
+		if plan, err = segment.Cut(plan, classes, g.Segments.Pool.Side(classes)); err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, "", "plan job %s: %s", ref.Job, err.Error())
+		}
 	}
 	hash, err := hashPlan(plan)
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface, shown: &shownSizes{}, latest: &growth{}}
+	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface, number: state.Number, shown: &shownSizes{}, latest: &growth{}}
 	g.identify(ctx, ref, p, parsed, state.Origin)
 	g.plans.Add(ref.Job, p)
 	return p, nil

@@ -76,10 +76,29 @@ func RegisterWorkflows(w worker.WorkflowRegistry) {
 func register(w worker.Registry, graph *activities.Graph) {
 	RegisterWorkflows(w)
 	for name, fn := range map[string]any{
-		"Begin": graph.Begin, "RunCheap": graph.RunCheap, "RunLong": graph.RunLong, "Finish": graph.Finish,
+		"Begin": graph.Begin, "RunCheap": graph.RunCheap, "RunLong": graph.RunLong, "RunSegment": graph.RunSegment, "Finish": graph.Finish,
 	} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
+}
+
+// maxSegments bounds the segments of graphs that wait for a ComfyUI server, or run on one, and are driven from here: they
+// cost a connection and next to no work.
+const maxSegments = 4096
+
+// NewSegments returns the worker that drives segments on ComfyUI servers.
+func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker {
+	opts.setDefaults()
+	w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, worker.Options{
+		DisableWorkflowWorker:              true,
+		MaxConcurrentActivityExecutionSize: maxSegments,
+		MaxConcurrentActivityTaskPollers:   4,
+		WorkerStopTimeout:                  opts.StopAfter,
+		MaxHeartbeatThrottleInterval:       2 * time.Second,
+		DefaultHeartbeatThrottleInterval:   2 * time.Second,
+	})
+	w.RegisterActivityWithOptions(graph.RunSegment, activity.RegisterOptions{Name: "RunSegment"})
+	return &Worker{inner: w}
 }
 
 // Run works until ctx ends, then lets what runs finish within StopAfter.

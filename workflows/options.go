@@ -45,3 +45,16 @@ var longNodes = workflow.ActivityOptions{
 	WaitForCancellation: true,
 	RetryPolicy:         &untilItWorks,
 }
+
+// SegmentQueue is the end of the name of the task queue of segments: they wait for servers rather than work, so that many
+// of them may stand beside the few nodes that a machine can run at once.
+const SegmentQueue = "-segments"
+
+// segments is for the parts of graphs that ComfyUI servers run, which may wait for one for days. A driver that dies is
+// noticed by its missing heartbeat.
+var segments = workflow.ActivityOptions{
+	StartToCloseTimeout: 30 * 24 * time.Hour,
+	HeartbeatTimeout:    10 * time.Second,
+	WaitForCancellation: true,
+	RetryPolicy:         &untilItWorks,
+}

@@ -196,9 +196,14 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b), Grown: r.grown(), Seen: r.seen,
 	}
 	var f workflow.Future
-	if b.Local {
+	switch {
+	case b.Remote:
+		onServers := segments
+		onServers.TaskQueue = workflow.GetInfo(ctx).TaskQueueName + SegmentQueue
+		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, onServers), a.RunSegment, params)
+	case b.Local:
 		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, cheapNodes), a.RunCheap, params)
-	} else {
+	default:
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, longNodes), a.RunLong, params)
 	}
 	r.inFlight++

@@ -271,7 +271,7 @@ func (in *Instance) JobService() (*job.Service, error) {
 	}
 	return job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Notify: in.relay.Kick,
+		Assets: in.files, Segments: in.servers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Notify: in.relay.Kick,
 		Price: in.price(), Log: in.log,
 	}), nil
 }

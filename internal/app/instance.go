@@ -29,6 +29,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/placement"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -75,12 +76,13 @@ type Instance struct {
 	service  *call.Service         // nil in a process that neither serves nor works
 	sent     webhook.Counts
 	storage  *accountstore.Storage
+	servers  *placement.Pool
 }
 
 // Open connects the parts. Nothing runs yet.
 func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role) (*Instance, error) {
 	in := &Instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: Tiers{Cfg: cfg}}
-	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openTemporal, in.openModels, in.openSender} {
+	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openServers, in.openTemporal, in.openModels, in.openSender} {
 		if err := step(ctx); err != nil {
 			in.Close()
 			return nil, err
@@ -198,6 +200,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.relay.Run(ctx) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
 	if in.has(API) || in.has(Worker) {
+		in.startServers(ctx, group)
 		in.service = in.callService(ctx, group)
 	}
 	if in.has(Worker) {
@@ -213,7 +216,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Limits: in.limits(), Values: nodevalue.New(in.values, valueMemory, maxValue),
+		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Kick, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})

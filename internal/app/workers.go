@@ -53,6 +53,8 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		runs := in.graphActivities(stops, partners)
 		in.startCache(ctx, group, runs)
+		onServers := worker.NewSegments(in.client, runs, worker.Options{TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop)})
+		group.Go(func() error { return onServers.Run(ctx) })
 		return worker.New(in.client, runs, worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
 		}).Run(ctx)

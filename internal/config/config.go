@@ -61,6 +61,7 @@ type Config struct {
 	Router         Router        // the model router
 	Tokens         Tokens        // JSON Web Tokens
 	Webhooks       Webhooks      // messages to accounts
+	Servers        Servers       // ComfyUI servers
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
 	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
 
@@ -137,7 +138,7 @@ func Default() Config {
 		MaxPixels:   256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
 		Exports:      Exports{Files: 2000, Bytes: 10 << 30, Keep: 24 * time.Hour},
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
-		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(),
+		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(), Servers: defaultServers(),
 	}
 }
 
@@ -211,7 +212,7 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = slices.Concat(generalSettings, routerSettings, tokenSettings, webhookSettings)
+var settings = slices.Concat(generalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
@@ -406,6 +407,7 @@ func (c Config) checkBounds() error {
 		{"max pixels", c.MaxPixels},
 		{"max body", c.MaxBody},
 		{"max upload", c.MaxUpload},
+		{"max output", c.Servers.MaxOutput},
 		{"max body of the router", c.Router.MaxBody},
 	} {
 		if b.value < 1 {

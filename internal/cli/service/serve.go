@@ -67,6 +67,8 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	f.StringVar(&c.TaskQueue, "task-queue", c.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
 	f.StringSliceVar(&c.Router.Catalog, "catalog", c.Router.Catalog, "directories with catalog files of models, beside the built-in ones (MILLRACE_CATALOG)")
 	f.StringToStringVar(&c.Router.Bases, "provider-url", c.Router.Bases, "address of a provider in place of the catalog's, PROVIDER=URL; may be other than public (MILLRACE_PROVIDER_URLS)")
+	f.StringArrayVar(&c.Servers.Fixed, "comfyui", c.Servers.Fixed, "ComfyUI server that runs the classes that are not native, URL[,label=NAME]…; may be repeated (MILLRACE_COMFYUI, separated by spaces)")
+	f.Int64Var(&c.Servers.MaxOutput, "max-output", c.Servers.MaxOutput, "bytes of one file that is taken from a ComfyUI server (MILLRACE_MAX_OUTPUT)")
 	f.IntVar(&c.Slots, "slots", c.Slots, "jobs of the local account that run at once (MILLRACE_SLOTS)")
 	f.IntVar(&c.QueueDepth, "queue-depth", c.QueueDepth, "jobs of one account that may wait (MILLRACE_QUEUE_DEPTH)")
 	f.IntVar(&c.MaxNodes, "max-nodes", c.MaxNodes, "nodes of one graph (MILLRACE_MAX_NODES)")

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
@@ -21,5 +22,5 @@ import (
 // eventTypes registers every event type of the program.
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), server.Register(r))
 }

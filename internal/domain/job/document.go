@@ -25,6 +25,17 @@ func (s Source) Previews() bool {
 	return json.Unmarshal(s.ExtraData["preview_method"], &method) != nil || method != "none"
 }
 
+// Labels returns the labels that servers must have to run the graph: extra_data.millrace.labels.
+func (s Source) Labels() []string {
+	var own struct {
+		Labels []string `json:"labels"`
+	}
+	if json.Unmarshal(s.ExtraData["millrace"], &own) != nil {
+		return nil
+	}
+	return own.Labels
+}
+
 // PNGInfo returns extra_data.extra_pnginfo, whose entries saved images carry.
 func (s Source) PNGInfo() map[string]json.RawMessage {
 	var info map[string]json.RawMessage

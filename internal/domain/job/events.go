@@ -55,10 +55,12 @@ type StartedV1 struct {
 	Execution  string `json:"execution"` // first run id of the workflow execution that began it
 }
 
-// NodesCachedV1 records which nodes the cache answers, in document order; it may be empty.
+// NodesCachedV1 records which nodes the cache answers, in document order; it may be empty. One of a segment names those
+// that a server answers from its own.
 type NodesCachedV1 struct {
 	Run   int      `json:"run"`
 	Nodes []string `json:"nodes"`
+	More  bool     `json:"more,omitempty"` // beside those named before
 }
 
 // NodeStartedV1 records that a node began.
@@ -149,6 +151,9 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[NodesCachedV1](TypeNodesCached).Says("which nodes the cache answers"),
 		eventlog.TypeOf[NodeStartedV1](TypeNodeStarted).Says("a node began"),
 		eventlog.TypeOf[NodeExecutedV1](TypeNodeExecuted).Says("a node ended well"),
+		eventlog.TypeOf[SegmentWaitingV1](TypeSegmentWaiting).Says("a part of the graph waits for a ComfyUI server"),
+		eventlog.TypeOf[SegmentPlacedV1](TypeSegmentPlaced).Says("a part of the graph was given to a ComfyUI server"),
+		eventlog.TypeOf[SegmentEndedV1](TypeSegmentEnded).Says("a ComfyUI server is done with a part of the graph, or was given up"),
 		eventlog.TypeOf[NodeFailedV1](TypeNodeFailed).Says("a node failed; the job's failure follows"),
 		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the user asked a running job to stop"),
 		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("the end, well"),

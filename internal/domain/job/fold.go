@@ -41,8 +41,14 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 		}
 	case NodesCachedV1:
 		if e.Run == j.Run {
-			j.Cached, j.NodesDone = e.Nodes, j.NodesDone+len(e.Nodes)
+			j.NodesDone += len(e.Nodes)
+			if e.More {
+				e.Nodes = append(slices.Clip(j.Cached), e.Nodes...)
+			}
+			j.Cached = e.Nodes
 		}
+	case SegmentWaitingV1, SegmentPlacedV1:
+		j.segmentFact(e)
 	case NodeStartedV1, NodeExecutedV1, NodeFailedV1:
 		j.nodeFact(e)
 	case CancelRequestedV1:
@@ -107,5 +113,5 @@ func (j *Job) executed(e NodeExecutedV1) {
 }
 
 func (j *Job) end(s State, at time.Time) {
-	j.State, j.EndedAt, j.Running = s, &at, nil
+	j.State, j.EndedAt, j.Running, j.Waiting = s, &at, nil, nil
 }

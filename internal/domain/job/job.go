@@ -94,6 +94,7 @@ type Job struct {
 	Outputs     []NodeOutput      `json:"outputs,omitempty"`  // in order of completion
 	Error       *Failure          `json:"error,omitempty"`
 	Interrupted *NodeRef          `json:"interrupted,omitempty"` // where a running job was canceled
+	Waiting     []SegmentWait     `json:"waiting,omitempty"`     // segments that wait for a server, and why
 }
 
 // Surface is the API a job came in by.

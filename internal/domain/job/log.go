@@ -147,6 +147,12 @@ func (w *logWriter) node(at time.Time, data any) {
 		w.line(at, "INFO", "node %s (%s): started%s", e.Node, e.Class, again)
 	case NodeExecutedV1:
 		w.executed(at, e)
+	case SegmentWaitingV1:
+		w.line(at, "INFO", "node %s: waits for a server: %s", e.Node, e.Reason)
+	case SegmentPlacedV1:
+		w.line(at, "INFO", "%d nodes run on server %s, attempt %d: %s", e.Count, e.URL, e.Attempt, e.Reason)
+	case SegmentEndedV1:
+		w.segmentEnded(at, e)
 	case NodeFailedV1:
 		f := e.Failure
 		w.line(at, "ERROR", "node %s (%s): failed: %s: %s", f.Node, f.Class, f.ExceptionType, f.Message)
@@ -154,6 +160,14 @@ func (w *logWriter) node(at time.Time, data any) {
 			w.line(at, "ERROR", "%s", entry)
 		}
 	}
+}
+
+func (w *logWriter) segmentEnded(at time.Time, e SegmentEndedV1) {
+	level, problem := "INFO", ""
+	if e.Problem != "" {
+		level, problem = "WARN", ": "+e.Problem
+	}
+	w.line(at, level, "server %s, attempt %d: %s after %d ms%s", e.URL, e.Attempt, e.Outcome, e.Millis, problem)
 }
 
 func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {

@@ -62,6 +62,12 @@ type AssetResolver interface {
 	ResolveAssets(ctx context.Context, account string, g *graph.Graph) error
 }
 
+// Segments tells whether the parts of a graph that only ComfyUI servers can run can be cut out of it.
+type Segments interface {
+	// Check returns a *graph.PromptError for a graph that cannot be cut, and Invalid for labels that no server has.
+	Check(accepted *graph.Accepted, labels []string) error
+}
+
 // Deps are what a Service stands on.
 type Deps struct {
 	Store       Store
@@ -72,6 +78,7 @@ type Deps struct {
 	Blobs       blob.Store
 	Tiers       Tiers
 	Sealer      Sealer
+	Segments    Segments              // nil: there are no ComfyUI servers
 	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
 	Price       Price                 // of the runs of metered accounts; zero = free
@@ -123,6 +130,11 @@ func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) 
 	accepted, err := s.Validator.Validate(ctx, g, files, sub.Targets)
 	if err != nil {
 		return nil, err
+	}
+	if s.Segments != nil {
+		if err := s.Segments.Check(accepted, Source{ExtraData: sub.ExtraData}.Labels()); err != nil {
+			return nil, err
+		}
 	}
 	return accepted, s.checkCredential(ctx, sub, accepted)
 }

@@ -137,6 +137,11 @@ func noOutputs() *PromptError {
 	return &PromptError{Type: TypeNoOutputs, Message: "Prompt has no outputs", ExtraInfo: map[string]any{}}
 }
 
+// Refuse returns the error of a graph that cannot run because of one input of one node.
+func Refuse(accepted *Accepted, id, class string, e InputError) *PromptError {
+	return outputsFailed(accepted.Outputs, NodeErrors{{Node: id, Class: class, Errors: []InputError{e}, DependentOutputs: accepted.Outputs}})
+}
+
 // outputsFailed lists the errors of the output nodes themselves.
 func outputsFailed(outputs []string, errs NodeErrors) *PromptError {
 	var lines []string

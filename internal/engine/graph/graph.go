@@ -86,9 +86,21 @@ func (n *Node) Input(name string) (any, bool) {
 	return nil, false
 }
 
-// declared returns the inputs that a class declares for this node.
+// declared returns the inputs that a class declares for this node. Of a class of a server the links that it does not
+// declare count too: its inputs may depend on one another in ways that only the server knows.
 func (n *Node) declared(class *node.Class) []node.Input {
-	return class.Declared(func(name string) bool { return n.find(name) >= 0 })
+	inputs := class.Declared(func(name string) bool { return n.find(name) >= 0 })
+	if !class.Remote {
+		return inputs
+	}
+	inputs = slices.Clone(inputs)
+	for _, given := range n.Inputs {
+		known := func(in node.Input) bool { return in.Name == given.Name }
+		if _, _, good := asReference(given.Value); good && !slices.ContainsFunc(inputs, known) {
+			inputs = append(inputs, node.Input{Name: given.Name, Type: node.Any, Section: node.Optional})
+		}
+	}
+	return inputs
 }
 
 func (n *Node) set(name string, value any) {

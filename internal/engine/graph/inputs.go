@@ -150,9 +150,12 @@ func (w *walk) checkRange(f *frame, in node.Input, value node.Value) {
 	}
 }
 
-// checkLarge reports an integer of more than 64 bits as out of range, if the input has a bound on that side.
+// checkLarge reports an integer of more than 64 bits as out of range, if the input has a bound on that side. Seeds of
+// servers go up to the largest unsigned integer.
 func (f *frame) checkLarge(in node.Input, n *big.Int) bool {
+	most, unsigned := in.Max.(uint64)
 	switch {
+	case unsigned && f.class.Remote && n.Sign() > 0 && n.Cmp(new(big.Int).SetUint64(most)) <= 0:
 	case n.Sign() < 0 && in.Min != nil:
 		f.outOfRange(in, below, n.String(), n)
 	case n.Sign() > 0 && in.Max != nil:
@@ -246,6 +249,8 @@ func asFloat(value any) (float64, bool) {
 	case int:
 		return float64(v), true
 	case int64:
+		return float64(v), true
+	case uint64:
 		return float64(v), true
 	case float64:
 		return v, true

@@ -23,12 +23,49 @@ type PlanNode struct {
 	Links     map[string]Link `json:"links,omitempty"`
 	Lazy      []string        `json:"lazy,omitempty"` // linked inputs that are evaluated only on demand
 	Output    bool            `json:"output,omitempty"`
-	Given     string          `json:"given,omitempty"`  // reference of a given value of an expansion: nothing runs
-	Digest    string          `json:"digest,omitempty"` // digest of the given value's content
-	Cost      time.Duration   `json:"-"`                // bound on the run time; estimates are not part of a plan's identity
-	Pixels    int64           `json:"-"`                // bound on the pixels of the largest value
+	Given     string          `json:"given,omitempty"`   // reference of a given value of an expansion: nothing runs
+	Digest    string          `json:"digest,omitempty"`  // digest of the given value's content
+	Cost      time.Duration   `json:"-"`                 // bound on the run time; estimates are not part of a plan's identity
+	Pixels    int64           `json:"-"`                 // bound on the pixels of the largest value
+	Segment   *Segment        `json:"segment,omitempty"` // a part of the graph that one server runs, in place of a node
 
 	slots int // number of outputs
+}
+
+// Segment is a part of a plan that one ComfyUI server runs as one prompt. To the rest of the plan it is one unit: its
+// links are what comes in, in the order of Inputs by number, and its outputs are what is read outside, in the order of Outputs.
+type Segment struct {
+	Nodes   []PlanNode   `json:"nodes"` // each behind those it reads; links go to indices within Nodes
+	Inputs  []SegmentIn  `json:"inputs,omitempty"`
+	Outputs []SegmentOut `json:"outputs,omitempty"`
+}
+
+// SegmentIn is an input of a node of a segment that comes from outside.
+type SegmentIn struct {
+	Node  int       `json:"node"` // index
+	Input string    `json:"input"`
+	Type  node.Type `json:"type"`
+	From  string    `json:"from"` // name of the segment's link
+}
+
+// SegmentOut is an output of a node of a segment that is read outside.
+type SegmentOut struct {
+	Node int       `json:"node"` // index
+	Slot int       `json:"slot"`
+	Type node.Type `json:"type"`
+}
+
+// Size returns how many nodes of the graph the plan has, those of segments included.
+func (p *Plan) Size() int {
+	size := 0
+	for i := range p.Nodes {
+		if s := p.Nodes[i].Segment; s != nil {
+			size += len(s.Nodes)
+		} else {
+			size++
+		}
+	}
+	return size
 }
 
 // Link is the source of an input.
@@ -148,6 +185,10 @@ func (b *builder) draft(id string) (*draft, error) {
 }
 
 func (d *draft) fill(n *Node, pixels FilePixels) error {
+	if d.class.Remote {
+		d.fillRemote(n)
+		return nil
+	}
 	for _, in := range n.declared(d.class) {
 		raw, given := n.Input(in.Name)
 		if !given || in.Section == node.Hidden {
@@ -170,6 +211,23 @@ func (d *draft) fill(n *Node, pixels FilePixels) error {
 		}
 	}
 	return nil
+}
+
+// fillRemote takes the inputs of a node that a server runs as they were given: the server converts them.
+func (d *draft) fillRemote(n *Node) {
+	links := map[string]bool{}
+	for _, in := range n.declared(d.class) {
+		raw, _ := n.Input(in.Name)
+		if ref, _, good := asReference(raw); good {
+			links[in.Name] = true
+			d.links = append(d.links, linkedInput{name: in.Name, from: ref})
+		}
+	}
+	for _, in := range n.Inputs {
+		if !links[in.Name] {
+			d.constants[in.Name] = in.Value
+		}
+	}
 }
 
 // settleLazy drops the lazy inputs that are not needed, if that depends on constants only. Nodes that only these inputs

@@ -42,11 +42,12 @@ type UnitResult struct {
 
 // Batch is a set of units to run in one activity, in this order.
 type Batch struct {
-	ID    int
-	Units []int
-	Local bool  // the units are cheap and run in one local activity
-	Keep  []int // units whose values must be stored, because other batches read them
-	Needs []int // units outside the batch whose stored values it reads
+	ID     int
+	Units  []int
+	Local  bool  // the units are cheap and run in one local activity
+	Keep   []int // units whose values must be stored, because other batches read them
+	Remote bool  // one segment, which a server runs
+	Needs  []int // units outside the batch whose stored values it reads
 }
 
 // unitState is the state of a unit.
@@ -166,7 +167,9 @@ func (s *Scheduler) eachInput(u int, f func(int)) {
 	}
 }
 
-func (s *Scheduler) cheap(u int) bool { return s.units[u].Millis <= cheapMillis }
+func (s *Scheduler) cheap(u int) bool {
+	return s.units[u].Millis <= cheapMillis && !s.units[u].Segment
+}
 
 // stored reports whether the values of a unit can be read by a later batch.
 func (s *Scheduler) stored(u int) bool { return s.states[u].status == done && s.states[u].kept }
@@ -212,12 +215,12 @@ func (s *Scheduler) chain(u int, needed []bool) []int {
 	units, batch, millis := []int{u}, map[int]bool{u: true}, s.units[u].Millis
 	for {
 		readers := s.consumers[u]
-		if len(readers) != 1 {
+		if len(readers) != 1 || s.units[u].Segment {
 			return units
 		}
 		u = readers[0]
 		millis += s.units[u].Millis
-		if millis > chainMillis || !s.ready(u, needed, batch) {
+		if millis > chainMillis || s.units[u].Segment || !s.ready(u, needed, batch) {
 			return units
 		}
 		batch[u] = true
@@ -231,7 +234,7 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 		in[u] = true
 		s.states[u].status = running
 	}
-	b := Batch{ID: len(s.batches), Units: units, Local: local}
+	b := Batch{ID: len(s.batches), Units: units, Local: local, Remote: s.units[units[0]].Segment}
 	for _, u := range units {
 		if s.readLater(u, in) {
 			b.Keep = append(b.Keep, u)

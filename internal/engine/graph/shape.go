@@ -15,6 +15,8 @@ type Unit struct {
 	Millis int64     `json:"m,omitempty"` // bound on the run time, rounded up
 	Output bool      `json:"o,omitempty"`
 	Given  bool      `json:"g,omitempty"` // a given value of an expansion: nothing runs
+
+	Segment bool `json:"s,omitempty"` // it runs on a server, by itself
 }
 
 // LazyDep is the unit of a lazy input.
@@ -28,7 +30,7 @@ func (p *Plan) Shape() Shape {
 	s := Shape{Units: make([]Unit, len(p.Nodes))}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		u := Unit{Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output, Given: n.Given != ""}
+		u := Unit{Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output, Given: n.Given != "", Segment: n.Segment != nil}
 		seen := map[int]bool{}
 		for _, name := range n.LinkNames() {
 			link := n.Links[name]

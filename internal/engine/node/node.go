@@ -111,6 +111,7 @@ type Class struct {
 	Experimental  bool
 	Intermediate  bool // has_intermediate_output
 	Partner       bool // runs a partner model: needs the job's credential, and its results are paid for
+	Remote        bool // only ComfyUI servers have it: it runs as part of a segment, and Run refuses
 	NotIdempotent bool // a cached result counts only for nodes of the same id
 	Uncached      bool // results differ from call to call: they are not cached
 	Version       int  // raise it when the same inputs give other results than before, so that cached results are not used

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -10,7 +11,19 @@ import (
 type Registry struct {
 	fixed   []*Class
 	current atomic.Pointer[classSet]
+
+	mu         sync.Mutex // guards extensions, and orders changes of current
+	extensions map[Source][]*Class
 }
+
+// Source says where an extension of a registry comes from.
+type Source string
+
+// The sources, in the order of precedence: of two classes of one name the first source's stays.
+const (
+	Catalog Source = "catalog" // partner models
+	Servers Source = "servers" // registered ComfyUI servers
+)
 
 // classSet is the immutable content of a registry at one moment.
 type classSet struct {
@@ -44,15 +57,37 @@ func newClassSet(classes []*Class, generation uint64) (*classSet, error) {
 	return s, nil
 }
 
-// Extend replaces the extension, which follows the fixed classes. With a duplicate or malformed class it returns an
-// error and changes nothing. Calls of Extend must not overlap; reads may.
-func (r *Registry) Extend(classes ...*Class) error {
-	set, err := newClassSet(slices.Concat(r.fixed, classes), r.current.Load().generation+1)
+// Extend puts classes of the catalog behind the fixed ones, in place of those of the last Extend. A duplicate or malformed
+// one is an error, and nothing changes then.
+func (r *Registry) Extend(classes ...*Class) error { return r.ExtendFrom(Catalog, classes...) }
+
+// ExtendFrom is Extend for the classes of any source. Classes of Servers that the registry has from elsewhere are
+// passed over: a server may offer what is native.
+func (r *Registry) ExtendFrom(source Source, classes ...*Class) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	others := Servers
+	if source == Servers {
+		others = Catalog
+	}
+	bySource := map[Source][]*Class{source: classes, others: r.extensions[others]}
+	all := slices.Concat(r.fixed, bySource[Catalog])
+	set, err := newClassSet(append(all, without(bySource[Servers], all)...), r.current.Load().generation+1)
 	if err != nil {
 		return err
 	}
+	r.extensions = bySource
 	r.current.Store(set)
 	return nil
+}
+
+// without returns the classes whose names none of the others has.
+func without(classes, others []*Class) []*Class {
+	taken := make(map[string]bool, len(others))
+	for _, c := range others {
+		taken[c.Name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(classes), func(c *Class) bool { return taken[c.Name] })
 }
 
 // Frozen returns a copy of the registry that later extensions do not change.

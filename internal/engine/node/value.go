@@ -17,9 +17,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
+// Opaque is a value that only servers compute with, such as a latent image, as the file that holds it.
+type Opaque struct {
+	Type Type
+	Data []byte
+}
+
 // A stored value is a kind byte and a body. The body of a number is 8 bytes (little endian); of a string, JSON or a
 // blocker a length as unsigned varint and the bytes; of a list a count and the values; of an image or mask the raster
-// stream; of a sound its stream; of a video its description as JSON, then its frames and its sound as values. Nil and
+// stream; of a sound its stream; of a video its description as JSON, then its frames and its sound as values; of an
+// Opaque its type as a string, then its bytes. Nil and
 // booleans have no body.
 const (
 	kindNil    = 'n'
@@ -34,6 +41,7 @@ const (
 	kindBlock  = 'b'
 	kindSound  = 'a'
 	kindVideo  = 'v'
+	kindOpaque = 'o'
 )
 
 const (
@@ -86,6 +94,9 @@ func encode(w io.Writer, value Value) error {
 		return encodeStream(w, kindSound, v)
 	case *media.Video:
 		return encodeVideo(w, v)
+	case Opaque:
+		head := append(binary.AppendUvarint(nil, uint64(len(v.Type))), v.Type...)
+		return put(w, kindOpaque, append(binary.AppendUvarint(head, uint64(len(v.Data))), v.Data...))
 	case map[string]any, []any:
 		return encodeJSON(w, v)
 	default:
@@ -242,6 +253,8 @@ func (d *decoder) value(level int) (Value, error) {
 	case kindBlock:
 		raw, err := d.bytes()
 		return Blocker{Message: string(raw)}, err
+	case kindOpaque:
+		return d.opaque()
 	case kindJSON:
 		return d.json()
 	case kindList:
@@ -288,6 +301,15 @@ func (d *decoder) bytes() ([]byte, error) {
 	var b bytes.Buffer
 	_, err = io.CopyN(&b, d.r, int64(n))
 	return b.Bytes(), err
+}
+
+func (d *decoder) opaque() (Value, error) {
+	kind, err := d.bytes()
+	if err != nil {
+		return nil, err
+	}
+	data, err := d.bytes()
+	return Opaque{Type: Type(kind), Data: data}, err
 }
 
 func (d *decoder) json() (Value, error) {
@@ -391,6 +413,8 @@ func Describe(value Value) string {
 		return strconv.FormatInt(v, 10)
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
+	case Opaque:
+		return fmt.Sprintf("%s of %d bytes", v.Type, len(v.Data))
 	case *raster.Image:
 		return fmt.Sprintf("IMAGE %d×%d×%d×%d", v.Frames(), v.Height(), v.Width(), v.Channels())
 	case *raster.Mask:

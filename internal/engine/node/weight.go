@@ -55,6 +55,8 @@ func bytesOf(value Value) int64 {
 		return v.Bytes()
 	case string:
 		return int64(len(v))
+	case Opaque:
+		return int64(len(v.Data))
 	case json.RawMessage:
 		return int64(len(v))
 	case List:

@@ -35,6 +35,8 @@ func Repr(value any) string {
 		return "False"
 	case int:
 		return strconv.Itoa(v)
+	case uint64:
+		return strconv.FormatUint(v, 10)
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:

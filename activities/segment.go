@@ -1,0 +1,337 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/driving"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/placement"
+)
+
+// Segments are what the parts of graphs that ComfyUI servers run stand on.
+type Segments struct {
+	Pool   *placement.Pool
+	Driver *driving.Driver
+}
+
+// RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats that lasts as long as it has to wait.
+// A worker that stops lets go of it at once: the server goes on, and the next driver finds the prompt.
+func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	stopped := activity.GetWorkerStopChannel(ctx)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-stopped:
+			stop(errWorkerStops)
+		}
+	}()
+	return g.RunLong(ctx, p)
+}
+
+// errWorkerStops is the cause of the end of an activity whose worker is stopped.
+var errWorkerStops = fault.New(fault.Canceled, "worker_stops", "the worker stops; another one goes on")
+
+// stepSegment runs a segment and reports whether the chain goes on.
+func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {
+	if c.g.Segments == nil {
+		return false, fault.New(fault.Unavailable, "", "this worker does not reach ComfyUI servers")
+	}
+	args, ready, err := c.inputs(ctx, pn)
+	if fault.CodeOf(err) == nodevalue.CodeMissing {
+		return false, nil // the workflow runs the producer again
+	}
+	if err != nil || !ready {
+		return true, err
+	}
+	c.current = &job.NodeRef{Node: pn.Segment.Nodes[0].ID, Class: pn.Segment.Nodes[0].Class}
+	s := &segmentRun{chain: c, Segments: c.g.Segments, unit: unit, pn: pn, args: args, key: server.Key{Job: c.params.Job, Run: c.params.Run, Unit: unit}}
+	refs, err := s.run(ctx)
+	var failed *segmentFailure
+	switch {
+	case errors.As(err, &failed):
+		return c.failSegment(unit, failed)
+	case err != nil:
+		return false, err
+	}
+	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Done, Values: refs})
+	c.current = nil
+	return true, nil
+}
+
+// failSegment records the failure of a node of a segment.
+func (c *chain) failSegment(unit int, f *segmentFailure) (bool, error) {
+	c.g.Log.Warn("node failed", "job_id", c.params.Job, "node_id", f.Node, "class", f.Class, "error", f.cause)
+	c.facts.add(f.Node, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: f.Failure})
+	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Failed})
+	c.result.Failed = f.Node
+	return false, nil
+}
+
+// segmentRun runs one segment to its end, on as many servers as that takes.
+type segmentRun struct {
+	*chain
+	*Segments
+	unit int
+	pn   *graph.PlanNode
+	args node.Args
+	key  server.Key
+	wait server.Wait
+
+	memory      int // how often memory was too little on the same server
+	interrupted int
+	refused     int
+}
+
+// segmentResult is what is kept of a segment that has ended, for a driver that comes after the one that ended it.
+type segmentResult struct {
+	Values  []string     `json:"values,omitempty"`
+	Failure *job.Failure `json:"failure,omitempty"`
+}
+
+// run returns the references of the values that are read outside.
+func (s *segmentRun) run(ctx context.Context) ([]string, error) {
+	lease, err := s.lease(ctx)
+	for err == nil {
+		if lease.Result != nil {
+			return s.kept(lease)
+		}
+		var refs []string
+		var again *retry
+		if refs, again, err = s.attempt(ctx, lease); err != nil || again == nil {
+			return refs, err
+		}
+		lease, err = s.place(ctx, again)
+	}
+	return nil, err
+}
+
+// kept returns the result of a segment that an earlier driver brought to its end.
+func (s *segmentRun) kept(l server.Lease) ([]string, error) {
+	var res segmentResult
+	if err := json.Unmarshal(l.Result, &res); err != nil {
+		return nil, fmt.Errorf("read the result of a segment: %w", err)
+	}
+	if res.Failure != nil {
+		return nil, &segmentFailure{Failure: *res.Failure}
+	}
+	return res.Values, nil
+}
+
+// lease takes over the lease that an earlier driver left, or waits for a server.
+func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
+	s.wait = s.newWait()
+	l, err := s.Pool.Store().Retake(ctx, s.key, s.g.Worker)
+	if fault.Is(err, fault.NotFound) {
+		return s.place(ctx, nil)
+	}
+	if err == nil && l.Result != nil {
+		for _, ref := range kept(l.Result).Values {
+			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == nodevalue.CodeMissing {
+				s.wait.Why = "its values were lost"
+				s.wait.Attempt = l.Attempt + 1
+				return s.place(ctx, nil)
+			}
+		}
+	}
+	s.wait.Attempt = l.Attempt
+	return l, err
+}
+
+func kept(raw json.RawMessage) (res segmentResult) {
+	_ = json.Unmarshal(raw, &res) //nolint:errcheck // what cannot be read holds no values
+	return res
+}
+
+// newWait describes what the segment needs of a server.
+func (s *segmentRun) newWait() server.Wait {
+	w := server.Wait{
+		Key: s.key, Account: s.params.Account, Number: s.plan.number, Since: time.Now().UTC(), Attempt: 1,
+		Labels: s.plan.source.Labels(),
+	}
+	seen := map[string]bool{}
+	for i := range s.pn.Segment.Nodes {
+		n := &s.pn.Segment.Nodes[i]
+		need := server.Need{Class: n.Class, Choices: s.choices(n)}
+		if raw, err := json.Marshal(need); err == nil && !seen[string(raw)] {
+			seen[string(raw)] = true
+			w.Needs = append(w.Needs, need)
+		}
+		for _, model := range s.Pool.Models(n.Class, n.Constants) {
+			if !seen["model "+model] {
+				seen["model "+model] = true
+				w.Models = append(w.Models, model)
+			}
+		}
+	}
+	return w
+}
+
+// choices returns the constants of a node that a server must offer.
+func (s *segmentRun) choices(n *graph.PlanNode) map[string]string {
+	class, ok := s.plan.classes.Lookup(n.Class)
+	if !ok {
+		return nil
+	}
+	out := map[string]string{}
+	for _, in := range class.Inputs {
+		if choice, given := n.Constants[in.Name].(string); given && in.Type == node.Combo && in.Folder == "" {
+			out[in.Name] = choice
+		}
+	}
+	return out
+}
+
+// retry says that a segment is to be placed again.
+type retry struct {
+	lease  server.Lease // of the attempt that failed
+	change func(*server.Wait)
+	lost   bool // the server may go on with the prompt
+}
+
+// waitingAfter is how long a segment may wait until the log says so.
+const waitingAfter = time.Second
+
+// place waits for a server, and records that and why it takes a while.
+func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, error) {
+	var queued func() error
+	if after != nil {
+		after.change(&s.wait)
+		s.wait.Attempt = after.lease.Attempt + 1
+		queued = func() error {
+			if after.lost {
+				return s.Pool.Store().GiveUp(ctx, after.lease)
+			}
+			return s.Pool.Store().Drop(ctx, after.lease)
+		}
+	}
+	timer := time.AfterFunc(waitingAfter, func() { s.tellWaiting(ctx) })
+	defer timer.Stop()
+	l, err := s.Pool.Place(ctx, s.wait, queued)
+	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
+		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+		defer cancel()
+		if err := s.Pool.Leave(leave, s.key); err != nil {
+			s.g.Log.Warn("a canceled segment keeps its place in the queue until that lapses", "job_id", s.key.Job, "error", err)
+		}
+	}
+	return l, err
+}
+
+// tellWaiting records why the segment waits. It runs beside the wait, with a recorder of its own.
+func (s *segmentRun) tellWaiting(ctx context.Context) {
+	reason, err := s.Pool.WhyWaiting(ctx, s.key)
+	if err != nil || reason == "" {
+		return
+	}
+	facts := s.g.newRecorder(s.params.RunRef)
+	facts.addNth(s.pn.ID, s.wait.Attempt-1, job.TypeSegmentWaiting, job.SegmentWaitingV1{
+		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: s.wait.Attempt, Reason: reason,
+	})
+	if err := facts.flush(ctx); err != nil && ctx.Err() == nil {
+		s.g.Log.Warn("that a segment waits was not recorded", "job_id", s.key.Job, "error", err)
+	}
+}
+
+// errTakenOver is the cause of a driver's end whose lease somebody else has.
+var errTakenOver = fault.New(fault.Unavailable, "lease_taken_over", "another driver has taken the segment over")
+
+// renewEvery is a sixth of a lease.
+const renewEvery = 5 * time.Second
+
+// renew keeps a lease until ctx ends, or ends the driver that lost it.
+func (s *segmentRun) renew(ctx context.Context, l server.Lease, lost context.CancelCauseFunc) {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		mine, err := s.Pool.Store().Renew(ctx, l)
+		switch {
+		case err == nil && !mine:
+			lost(errTakenOver)
+			return
+		case err != nil && ctx.Err() == nil:
+			s.g.Log.Warn("a lease was not renewed", "job_id", l.Job, "error", err)
+		}
+	}
+}
+
+// attempt drives the segment under a lease. It returns a retry when another attempt is to follow.
+func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *retry, error) {
+	srv, row, err := s.Pool.Server(l.Server)
+	if fault.Is(err, fault.NotFound) {
+		return nil, &retry{lease: l, change: func(w *server.Wait) { w.Why = "its server was removed" }}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	story := &segmentStory{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
+	if err := story.begin(ctx, l, row); err != nil {
+		return nil, nil, err
+	}
+	driven, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	go s.renew(driven, l, lost)
+	res, err := s.Driver.Drive(driven, driving.Run{
+		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
+		Segment: s.pn.Segment, Inputs: s.args, Classes: s.plan.classes, Extra: s.extra(), Story: story,
+		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
+	})
+	if err != nil {
+		return s.failed(ctx, l, row, srv, story, err)
+	}
+	refs, err := s.store(ctx, res.Outputs)
+	if err != nil {
+		return nil, nil, err
+	}
+	story.end(ctx, l, row, job.SegmentDone, nil)
+	return refs, nil, s.release(ctx, l, segmentResult{Values: refs})
+}
+
+// release keeps what the segment came to, unless somebody else has it.
+func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentResult) error {
+	if err := s.facts.flush(ctx); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(res)
+	if err != nil {
+		return fmt.Errorf("encode the result of a segment: %w", err)
+	}
+	mine, err := s.Pool.Store().Release(ctx, l, raw)
+	if err != nil {
+		return err
+	}
+	s.Pool.Freed()
+	if !mine {
+		return errTakenOver
+	}
+	return nil
+}
+
+// extra is the extra_data of the prompt: what saved files carry, and how to preview.
+func (s *segmentRun) extra() map[string]json.RawMessage {
+	extra := map[string]json.RawMessage{}
+	for _, key := range []string{"extra_pnginfo", "preview_method"} {
+		if raw, ok := s.plan.source.ExtraData[key]; ok && string(raw) != "null" {
+			extra[key] = raw
+		}
+	}
+	return extra
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/driving"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/placement"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+)
+
+// openServers makes the pool of ComfyUI servers. A database without their tables, as one that a command finds before it
+// is migrated, has none.
+func (in *Instance) openServers(ctx context.Context) error {
+	store := serverstore.New(in.pool, in.events)
+	in.servers = placement.New(store, in.dialServer, in.classes, in.name, placement.Options{Silence: in.cfg.Servers.Silence, Log: in.log})
+	for _, fixed := range in.fixedServers() {
+		if len(in.roles) == 0 {
+			break // a command registers nothing
+		}
+		if _, err := store.Register(ctx, fixed, nil); err != nil {
+			return fmt.Errorf("register the server %s: %w", fixed.URL, err)
+		}
+	}
+	if _, err := in.servers.Refresh(ctx); err != nil && len(in.roles) > 0 {
+		return err
+	}
+	return nil
+}
+
+// fixedServers are the servers of the configuration. One that cannot be used is registered all the same, to be listed with
+// the reason.
+func (in *Instance) fixedServers() []server.Registration {
+	var all []server.Registration
+	for _, text := range in.cfg.Servers.Fixed {
+		r, err := server.ParseFixed(text)
+		if err != nil {
+			in.log.Error("a server of the configuration cannot be used", "server", server.Unnamed(text), "error", err)
+			r.URL = server.Unnamed(text)
+			r.Labels, r.Slots = nil, 1
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// dialServer makes the client of a server. It does not connect.
+func (in *Instance) dialServer(s *server.Server) (comfyui.Server, error) {
+	header := http.Header{}
+	if len(s.Sealed) > 0 {
+		sealer, err := in.key.Sealer()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := sealer.Open(s.URL, s.Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("headers of server %s: %w", s.URL, err)
+		}
+		var headers map[string]string
+		if err := json.Unmarshal([]byte(raw), &headers); err != nil {
+			return nil, fmt.Errorf("headers of server %s: %w", s.URL, err)
+		}
+		for name, value := range headers {
+			header.Set(name, value)
+		}
+	}
+	return comfyui.New(s.URL, comfyui.Options{Header: header, Silence: in.cfg.Servers.Silence})
+}
+
+// startServers keeps the picture of the servers, and looks at them where work is done.
+func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error { return in.servers.Run(ctx) })
+	group.Go(func() error {
+		return in.follow(ctx, func(events []eventlog.Recorded) {
+			for _, e := range events {
+				switch e.Type {
+				case server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved, server.TypeExpired:
+					in.servers.Kick()
+					in.servers.Freed()
+				}
+			}
+		})
+	})
+	if in.has(Worker) {
+		group.Go(func() error { return in.servers.Watch(ctx) })
+		group.Go(func() error { return in.servers.Serve(ctx) })
+	}
+}
+
+// segments are what the parts of graphs on servers run through.
+func (in *Instance) segments() *activities.Segments {
+	return &activities.Segments{
+		Pool:   in.servers,
+		Driver: driving.New(driving.Options{MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels}),
+	}
+}
+
+// segmentStop bounds letting go of segments when a worker stops: the servers go on by themselves.
+const segmentStop = 5 * time.Second

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+)
+
+// Servers is the configuration of ComfyUI servers.
+type Servers struct {
+	Fixed     []string      // MILLRACE_COMFYUI, separated by spaces: URL[,label=x]… of servers that are registered at the start
+	Silence   time.Duration // MILLRACE_COMFYUI_SILENCE, without a sign of life, after which a server counts as lost
+	MaxOutput int64         // MILLRACE_MAX_OUTPUT, bytes of one file that is taken from a server
+}
+
+func defaultServers() Servers { return Servers{Silence: 30 * time.Second, MaxOutput: 4 << 30} }
+
+var serverSettings = []setting{
+	{"MILLRACE_COMFYUI", func(c *Config, v string) error {
+		c.Servers.Fixed = strings.Fields(v)
+		return nil
+	}},
+	duration("MILLRACE_COMFYUI_SILENCE", func(c *Config) *time.Duration { return &c.Servers.Silence }),
+	{"MILLRACE_MAX_OUTPUT", func(c *Config, v string) (err error) {
+		c.Servers.MaxOutput, err = account.ParseSize(v)
+		return err
+	}},
+}

@@ -1,0 +1,87 @@
+package job
+
+import "slices"
+
+// Event type names of segments: parts of a graph that ComfyUI servers run. They are stored.
+const (
+	TypeSegmentWaiting = "job.segment_waiting.v1"
+	TypeSegmentPlaced  = "job.segment_placed.v1"
+	TypeSegmentEnded   = "job.segment_ended.v1"
+)
+
+// SegmentWaitingV1 records that a segment waits for a server, and why.
+type SegmentWaitingV1 struct {
+	Run     int    `json:"run"`
+	Segment int    `json:"segment"` // its unit in the plan
+	Node    string `json:"node"`    // its first node
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// SegmentPlacedV1 records which server runs a segment, and why that one.
+type SegmentPlacedV1 struct {
+	Run     int      `json:"run"`
+	Segment int      `json:"segment"`
+	Nodes   []string `json:"nodes"` // the first of them, at most SegmentNodes
+	Count   int      `json:"count"` // of its nodes
+	Attempt int      `json:"attempt"`
+	Server  string   `json:"server"` // its id
+	URL     string   `json:"url"`
+	Prompt  string   `json:"prompt"` // id of the prompt on the server
+	Fence   int64    `json:"fence"`
+	Reason  string   `json:"reason"`
+}
+
+// SegmentNodes is how many nodes the event of a placement names at most.
+const SegmentNodes = 50
+
+// SegmentEndedV1 records that a server is done with a segment, or was given up.
+type SegmentEndedV1 struct {
+	Run     int    `json:"run"`
+	Segment int    `json:"segment"`
+	Node    string `json:"node"` // its first node
+	Attempt int    `json:"attempt"`
+	Server  string `json:"server"`
+	URL     string `json:"url"`
+	Millis  int64  `json:"millis"`  // that the server was taken
+	Outcome string `json:"outcome"` // one of the Segment… outcomes
+	Problem string `json:"problem,omitempty"`
+}
+
+// The outcomes of a segment on a server.
+const (
+	SegmentDone     = "done"
+	SegmentFailed   = "failed"
+	SegmentCanceled = "canceled"
+	SegmentGivenUp  = "given_up" // another attempt follows
+)
+
+// segmentFact tells why a job waits for a server, as long as it does.
+func (j *Job) segmentFact(data any) {
+	switch e := data.(type) {
+	case SegmentWaitingV1:
+		if e.Run == j.Run {
+			j.Waiting = append(without(j.Waiting, e.Segment), SegmentWait{Segment: e.Segment, Node: e.Node, Reason: e.Reason})
+		}
+	case SegmentPlacedV1:
+		if e.Run == j.Run {
+			j.Waiting = without(j.Waiting, e.Segment)
+		}
+	}
+}
+
+// SegmentWait says why a segment waits for a server.
+type SegmentWait struct {
+	Segment int    `json:"segment"`
+	Node    string `json:"node"`
+	Reason  string `json:"reason"`
+}
+
+// without returns a copy, nil when it is empty.
+func without(waits []SegmentWait, segment int) []SegmentWait {
+	left := slices.DeleteFunc(slices.Clone(waits), func(w SegmentWait) bool { return w.Segment == segment })
+	if len(left) == 0 {
+		return nil
+	}
+	return left
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Event type names. They are stored; renaming one breaks history.
+const (
+	TypeRegistered = "server.registered.v1"
+	TypeDrained    = "server.drained.v1"
+	TypeResumed    = "server.resumed.v1"
+	TypeRemoved    = "server.removed.v1"
+	TypeExpired    = "server.expired.v1"
+)
+
+// Who asked for each, and why, is in the event's meta.
+type (
+	// RegisteredV1 records that a server was registered. Headers for its proxy are no part of it.
+	RegisteredV1 struct {
+		Server    ID         `json:"server"`
+		URL       string     `json:"url"`
+		Labels    []string   `json:"labels,omitempty"`
+		Slots     int        `json:"slots"`
+		Fixed     bool       `json:"fixed,omitempty"`
+		Headers   bool       `json:"headers,omitempty"` // some came with it and were sealed
+		ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	}
+	// DrainedV1 records that a server takes no new segments.
+	DrainedV1 struct {
+		Server ID `json:"server"`
+	}
+	// ResumedV1 records that a drained server takes segments again.
+	ResumedV1 struct {
+		Server ID `json:"server"`
+	}
+	// RemovedV1 records that a server is not used any more.
+	RemovedV1 struct {
+		Server ID `json:"server"`
+	}
+	// ExpiredV1 records that a registration was not renewed in time.
+	ExpiredV1 struct {
+		Server ID `json:"server"`
+	}
+)
+
+// Register adds the event types of servers to r.
+func Register(r *eventlog.Registry) error {
+	return r.Register(
+		eventlog.TypeOf[RegisteredV1](TypeRegistered).Says("a ComfyUI server was registered"),
+		eventlog.TypeOf[DrainedV1](TypeDrained).Says("a server takes no new segments"),
+		eventlog.TypeOf[ResumedV1](TypeResumed).Says("a drained server takes segments again"),
+		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("a server is not used any more"),
+		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("a server's registration was not renewed in time"),
+	)
+}

@@ -1,0 +1,367 @@
+package driving
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// follower follows one prompt to its end and tells its story.
+type follower struct {
+	d *Driver
+	r *Run
+	c *compiled
+
+	began   time.Time // of the prompt
+	since   map[string]time.Time
+	current string // the node that runs, by the server's word
+	told    map[string]bool
+	cached  map[string]bool
+	sent    int
+	misread int       // looks in a row that told nothing
+	broken  time.Time // since when the connection is; zero = it is not
+}
+
+func newFollower(d *Driver, r *Run, c *compiled) *follower {
+	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, told: map[string]bool{}, cached: map[string]bool{}}
+	for i := range r.Segment.Nodes {
+		if id := r.Segment.Nodes[i].ID; r.Story.Recorded(id) {
+			f.told[id] = true
+		}
+	}
+	return f
+}
+
+// run sends the prompt, unless its server has it, and follows it to its end.
+func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	events, ended := make(chan comfyui.Event, 256), make(chan error, 1)
+	go func() {
+		ended <- f.r.Server.Follow(ctx, string(f.r.Prompt), func(e comfyui.Event) error {
+			select {
+			case events <- e:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	outcome, err := f.follow(ctx, events, ended)
+	stop()
+	for {
+		select {
+		case <-events: // so that Follow, which may wait to deliver, ends
+		case <-ended:
+			return outcome, err
+		}
+	}
+}
+
+// follow handles what the server says until the outcome is known.
+func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ended chan error) (*comfyui.Outcome, error) {
+	look := time.NewTicker(f.d.opts.Look / 4)
+	defer look.Stop()
+	looked := time.Now()
+	for {
+		ask := false
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case err := <-ended:
+			ended <- err
+			return nil, err
+		case e := <-events:
+			var err error
+			if ask, err = f.handle(ctx, e); err != nil {
+				return nil, err
+			}
+		case <-look.C:
+			if err := f.r.Story.Settle(ctx); err != nil {
+				return nil, err
+			}
+			ask = !f.broken.IsZero() || f.sent > 0 && time.Since(looked) >= f.d.opts.Look
+		}
+		if !ask {
+			continue
+		}
+		looked = time.Now()
+		if outcome, err := f.look(ctx); outcome != nil || err != nil {
+			return outcome, err
+		}
+	}
+}
+
+// handle takes one message and reports whether the prompt is worth a look.
+func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
+	switch e := e.(type) {
+	case comfyui.Connected:
+		f.broken = time.Time{}
+		if !e.Again {
+			return f.first(ctx)
+		}
+		return true, nil
+	case comfyui.Disconnected:
+		if f.broken.IsZero() {
+			f.broken = time.Now()
+		}
+		return true, nil
+	case comfyui.Finished:
+		return e.Prompt == f.r.Prompt, nil
+	case comfyui.Errored:
+		return e.Prompt == f.r.Prompt, nil
+	case comfyui.Interrupted:
+		return e.Prompt == f.r.Prompt, nil
+	default:
+		return false, f.progress(ctx, e)
+	}
+}
+
+// first sends a prompt that nobody can have sent before, as soon as its messages will be heard; otherwise it is
+// looked for.
+func (f *follower) first(ctx context.Context) (bool, error) {
+	if !f.r.Fresh || f.sent > 0 {
+		return true, nil
+	}
+	return false, f.send(ctx)
+}
+
+func (f *follower) send(ctx context.Context) error {
+	if f.sent > resends {
+		return fault.New(fault.Unavailable, CodeGivenUp, "the server has forgotten the prompt %d times", f.sent-1)
+	}
+	prompt, err := f.c.complete(ctx)
+	if err != nil {
+		return err
+	}
+	f.sent++
+	f.began = time.Now()
+	_, err = f.r.Server.Submit(ctx, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
+	switch fault.CodeOf(err) {
+	case comfyui.CodeLost, comfyui.CodeServerError: // it may have arrived: the next look tells
+		return nil
+	}
+	return err
+}
+
+// mostMisread bounds the looks in a row that a server answers with what cannot be read.
+const mostMisread = 5
+
+// look asks the server for the prompt and acts on what it says.
+func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
+	within, cancel := context.WithTimeout(ctx, f.d.opts.LostAfter)
+	defer cancel()
+	state, err := f.r.Server.Find(within, f.r.Prompt)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		if f.broken.IsZero() && fault.CodeOf(err) == comfyui.CodeUnreachable {
+			f.broken = time.Now()
+		}
+		if f.misread++; fault.CodeOf(err) != comfyui.CodeLost && f.misread > mostMisread {
+			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server does not tell where the prompt is: %s", err.Error())
+		}
+		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
+			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server is lost: %s", err.Error())
+		}
+		return nil, nil //nolint:nilnil // not known yet
+	}
+	f.broken, f.misread = time.Time{}, 0
+	switch state.Status {
+	case comfyui.Unknown:
+		return nil, f.send(ctx)
+	case comfyui.Completed:
+		return state.Outcome, f.complete(ctx, state.Outcome)
+	case comfyui.Failed:
+		return nil, f.failed(state.Outcome)
+	case comfyui.Cancelled:
+		return nil, fault.New(fault.Unavailable, CodeInterrupted, "the prompt was interrupted on its server")
+	case comfyui.Pending, comfyui.Running:
+		f.sent = max(f.sent, 1)
+	}
+	return nil, nil //nolint:nilnil // it goes on
+}
+
+func (f *follower) failed(outcome *comfyui.Outcome) error {
+	if outcome == nil || outcome.Err == nil {
+		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server says that the prompt failed, and not why")
+	}
+	e := *outcome.Err
+	if id, ok := f.ours(e.Node, ""); ok {
+		e.Node = id
+		e.Class = f.c.node(id).Class
+	}
+	return &NodeError{e}
+}
+
+// ours returns the node of the segment that a node of the prompt stands for.
+func (f *follower) ours(id, display string) (string, bool) {
+	root, _, _ := strings.Cut(id, ".")
+	for _, candidate := range []string{id, display, root} {
+		if f.c.node(candidate) != nil {
+			return candidate, true
+		}
+	}
+	return "", false
+}
+
+// progress tells watchers and the log what goes on.
+func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
+	switch e := e.(type) {
+	case comfyui.Cached:
+		if e.Prompt == f.r.Prompt {
+			return f.answered(ctx, e.Nodes)
+		}
+	case comfyui.Executing:
+		return f.executing(ctx, e)
+	case comfyui.Progressed:
+		f.showProgress(e.Node, "", e.Value, e.Max)
+	case comfyui.ProgressState:
+		for id, n := range e.Nodes {
+			if n.State == "running" {
+				f.showProgress(id, n.Display, n.Value, n.Max)
+			}
+		}
+	case comfyui.Preview:
+		id := e.Node
+		if id == "" {
+			id = f.current
+		}
+		if id, ok := f.ours(id, e.Display); ok {
+			f.r.Story.Preview(id, e.MediaType, e.Image)
+		}
+	case comfyui.ProgressText:
+		if id, ok := f.ours(e.Node, ""); ok {
+			f.r.Story.Text(id, e.Text)
+		}
+	case comfyui.Executed:
+		return f.executed(ctx, e)
+	}
+	return nil
+}
+
+// answered takes what the server answers from its cache. Such nodes count as done; what they show follows.
+func (f *follower) answered(ctx context.Context, ids []string) error {
+	var cached []string
+	for _, id := range ids {
+		if f.c.node(id) == nil || f.cached[id] || f.told[id] {
+			continue
+		}
+		f.cached[id] = true
+		cached = append(cached, id)
+		if !f.c.shows(f.r.Classes, id) {
+			f.told[id] = true
+		}
+	}
+	if len(cached) == 0 {
+		return nil
+	}
+	return f.r.Story.Cached(ctx, cached)
+}
+
+// scale is the most steps that progress is told in where the server counts in fractions.
+const scale = 1000
+
+func (f *follower) showProgress(node, display string, value, most float64) {
+	id, ok := f.ours(node, display)
+	if !ok || most <= 0 || value < 0 || value > most {
+		return
+	}
+	if most < 1 || most > 1<<30 || most != float64(int(most)) {
+		value, most = value/most*scale, scale
+	}
+	f.r.Story.Progress(id, int(value), int(most))
+}
+
+// executing ends the node that ran before, unless it has something to show, and begins the next.
+func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
+	if e.Prompt != "" && e.Prompt != f.r.Prompt {
+		return nil
+	}
+	id, ok := f.ours(e.Node, e.Display)
+	if f.current != "" && f.current != id {
+		if err := f.ended(ctx, f.current); err != nil {
+			return err
+		}
+	}
+	f.current = id
+	if !ok || f.told[id] {
+		return nil
+	}
+	if _, running := f.since[id]; running {
+		return nil
+	}
+	f.since[id] = time.Now()
+	return f.r.Story.Started(ctx, id)
+}
+
+// ended records a node that shows nothing. One that may is recorded with what it shows.
+func (f *follower) ended(ctx context.Context, id string) error {
+	if f.told[id] || f.c.shows(f.r.Classes, id) {
+		return nil
+	}
+	return f.tell(ctx, Executed{Node: id})
+}
+
+func (f *follower) tell(ctx context.Context, e Executed) error {
+	f.told[e.Node] = true
+	if began, ok := f.since[e.Node]; ok {
+		e.Took = time.Since(began)
+	}
+	e.Cached = f.cached[e.Node]
+	return f.r.Story.Executed(ctx, e)
+}
+
+// executed copies what a node shows while the server still runs the others.
+func (f *follower) executed(ctx context.Context, e comfyui.Executed) error {
+	id, ok := f.ours(e.Node, e.Display)
+	if e.Prompt != f.r.Prompt || !ok || f.told[id] {
+		return nil
+	}
+	return f.collect(ctx, id, e.Output)
+}
+
+func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) error {
+	ui, files, err := f.d.save(ctx, f.r, f.c, id, out)
+	if err != nil {
+		return err
+	}
+	return f.tell(ctx, Executed{Node: id, UI: ui, Files: files})
+}
+
+// complete tells of the nodes that no message told of.
+func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error {
+	if outcome == nil {
+		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server says that the prompt is done, and not with what")
+	}
+	if err := f.answered(ctx, outcome.Cached); err != nil {
+		return err
+	}
+	for i := range f.r.Segment.Nodes {
+		id := f.r.Segment.Nodes[i].ID
+		if f.told[id] {
+			continue
+		}
+		var err error
+		if out, shows := outcome.Outputs[id]; shows {
+			err = f.collect(ctx, id, out)
+		} else if !f.cached[id] {
+			err = f.tell(ctx, Executed{Node: id})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shows reports whether a node may put out files or texts.
+func (c *compiled) shows(classes *node.Registry, id string) bool {
+	class, ok := classes.Lookup(c.node(id).Class)
+	return !ok || class.OutputNode || class.Intermediate
+}

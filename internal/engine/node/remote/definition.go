@@ -1,0 +1,270 @@
+// Package remote makes node classes of what ComfyUI servers say that they have. It keeps one promise: a graph that
+// passes validation against these classes finds, on at least one of the servers, every class and every choice that it
+// names. The values that only a server can judge are left to it; running such classes is not this package's business.
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// Definition is a class as one server defines it.
+type Definition struct {
+	Name    string
+	inputs  []input
+	outputs []node.Output
+	head    head
+}
+
+// head is what a definition says beside its inputs and outputs.
+type head struct {
+	DisplayName  string          `json:"display_name"`
+	Description  string          `json:"description"`
+	Module       string          `json:"python_module"`
+	Category     string          `json:"category"`
+	OutputNode   bool            `json:"output_node"`
+	Intermediate bool            `json:"has_intermediate_output"`
+	InputIsList  bool            `json:"is_input_list"`
+	Deprecated   bool            `json:"deprecated"`
+	Experimental bool            `json:"experimental"`
+	Aliases      []string        `json:"search_aliases"`
+	Input        json.RawMessage `json:"input"`
+	Output       []outputType    `json:"output"`
+	OutputIsList []bool          `json:"output_is_list"`
+	OutputName   []string        `json:"output_name"`
+	Tooltips     []*string       `json:"output_tooltips"`
+	MatchTypes   []*string       `json:"output_matchtypes"`
+}
+
+// outputType is the type of an output; older classes may give a list of choices in its place.
+type outputType node.Type
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *outputType) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(node.Combo)
+	}
+	*t = outputType(text)
+	return nil
+}
+
+// input is an input with its choices. What is checked says whether its values can be judged here.
+type input struct {
+	node.Input
+	open bool // values are not checked: choices depend on what only the server knows
+}
+
+// Parse reads the definition of a class. One that is malformed is an error.
+func Parse(name string, raw json.RawMessage) (*Definition, error) {
+	d := &Definition{Name: name}
+	if err := json.Unmarshal(raw, &d.head); err != nil {
+		return nil, fmt.Errorf("class %s: %w", name, err)
+	}
+	sections := []struct {
+		name string
+		is   node.Section
+	}{{"required", node.Required}, {"optional", node.Optional}, {"hidden", node.Hidden}}
+	var bySection map[string]json.RawMessage
+	if len(d.head.Input) > 0 {
+		if err := json.Unmarshal(d.head.Input, &bySection); err != nil {
+			return nil, fmt.Errorf("class %s: inputs: %w", name, err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range sections {
+		members, err := members(bySection[s.name])
+		if err != nil {
+			return nil, fmt.Errorf("class %s: %s inputs: %w", name, s.name, err)
+		}
+		for _, m := range members {
+			if !seen[m.name] && m.name != "" {
+				seen[m.name] = true
+				d.inputs = append(d.inputs, parseInput(m, s.is))
+			}
+		}
+	}
+	d.outputs = d.head.parseOutputs()
+	return d, nil
+}
+
+type member struct {
+	name string
+	raw  json.RawMessage
+}
+
+// members reads an object in its order.
+func members(raw json.RawMessage) ([]member, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("not an object: %w", err)
+	}
+	var out []member
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{}
+		m.name, _ = key.(string)
+		if err := dec.Decode(&m.raw); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func (h *head) parseOutputs() []node.Output {
+	out := make([]node.Output, len(h.Output))
+	for i, t := range h.Output {
+		out[i] = node.Output{Type: node.Type(t)}
+		if out[i].Type == "" {
+			out[i].Type = node.Any
+		}
+		if i < len(h.OutputName) && h.OutputName[i] != string(t) {
+			out[i].Name = h.OutputName[i]
+		}
+		if i < len(h.OutputIsList) {
+			out[i].IsList = h.OutputIsList[i]
+		}
+		if i < len(h.MatchTypes) && h.MatchTypes[i] != nil {
+			out[i].MatchTemplate = *h.MatchTypes[i]
+		}
+	}
+	return out
+}
+
+// options are the options of an input that matter to validation and planning.
+type options struct {
+	Min         any             `json:"min"`
+	Max         any             `json:"max"`
+	Default     any             `json:"default"`
+	Options     []any           `json:"options"`
+	Remote      json.RawMessage `json:"remote"`
+	Multiselect bool            `json:"multiselect"`
+	ImageUpload bool            `json:"image_upload"`
+	AudioUpload bool            `json:"audio_upload"`
+	VideoUpload bool            `json:"video_upload"`
+	FileUpload  bool            `json:"file_upload"`
+	Folder      string          `json:"image_folder"`
+	Lazy        bool            `json:"lazy"`
+	ForceInput  bool            `json:"forceInput"`
+	Template    json.RawMessage `json:"template"`
+}
+
+// parseInput reads the specification of an input. What it does not understand it leaves to the server.
+func parseInput(m member, section node.Section) input {
+	in := input{Input: node.Input{Name: m.name, Type: node.Any, Section: section}}
+	if section == node.Hidden {
+		in.Type = hiddenType(m.raw)
+		return in
+	}
+	var spec []json.RawMessage
+	if json.Unmarshal(m.raw, &spec) != nil || len(spec) == 0 {
+		in.open = true
+		return in
+	}
+	var opts options
+	if len(spec) > 1 {
+		dec := json.NewDecoder(bytes.NewReader(spec[1]))
+		dec.UseNumber()
+		if dec.Decode(&opts) != nil {
+			opts, in.open = options{}, true
+		}
+	}
+	var choices []any
+	if json.Unmarshal(spec[0], &choices) == nil {
+		in.Type, opts.Options = node.Combo, choices
+	} else if json.Unmarshal(spec[0], (*string)(&in.Type)) != nil || in.Type == "" {
+		in.Type, in.open = node.Any, true
+	}
+	in.fill(opts)
+	return in
+}
+
+func hiddenType(raw json.RawMessage) node.Type {
+	var text string
+	var list []string
+	switch {
+	case json.Unmarshal(raw, &text) == nil && text != "":
+		return node.Type(text)
+	case json.Unmarshal(raw, &list) == nil && len(list) > 0 && list[0] != "":
+		return node.Type(list[0])
+	}
+	return node.Any
+}
+
+// dynamic are the types of inputs that stand for others, which the prompt gives by dotted names.
+var dynamic = map[node.Type]bool{node.AutogrowType: true, "COMFY_DYNAMICCOMBO_V3": true, "COMFY_DYNAMICSLOT_V3": true}
+
+func (in *input) fill(opts options) {
+	in.Min, in.Max, in.Default = bound(opts.Min), bound(opts.Max), bound(opts.Default)
+	in.Lazy, in.ForceInput = opts.Lazy, opts.ForceInput
+	if dynamic[in.Type] {
+		in.open, in.Section = true, node.Optional
+	}
+	if in.Type == "COMFY_MATCHTYPE_V3" {
+		var template struct {
+			ID string `json:"template_id"`
+		}
+		if json.Unmarshal(opts.Template, &template) == nil {
+			in.MatchTemplate = template.ID
+		}
+	}
+	if in.Type != node.Combo {
+		return
+	}
+	in.open = in.open || len(opts.Remote) > 0 && string(opts.Remote) != "null" || opts.Multiselect
+	for _, choice := range opts.Options {
+		text, ok := choice.(string)
+		if !ok {
+			in.open = true
+			continue
+		}
+		in.Options = append(in.Options, text)
+	}
+	in.uploads(opts)
+}
+
+// uploads makes an input for files of the account of one that offers the files of the server.
+func (in *input) uploads(opts options) {
+	if !opts.ImageUpload && !opts.AudioUpload && !opts.VideoUpload && !opts.FileUpload && opts.Folder == "" {
+		return
+	}
+	in.Folder, in.Options = node.FolderInput, nil
+	if opts.Folder == "output" {
+		in.Folder = node.FolderOutput
+	}
+	in.Extra = map[string]any{}
+	for key, set := range map[string]bool{"image_upload": opts.ImageUpload, "audio_upload": opts.AudioUpload, "video_upload": opts.VideoUpload} {
+		if set {
+			in.Extra[key] = true
+		}
+	}
+}
+
+// bound is a number of a definition as inputs have it.
+func bound(value any) any {
+	n, ok := value.(json.Number)
+	if !ok {
+		return value
+	}
+	if i, err := n.Int64(); err == nil {
+		return i
+	}
+	if u, err := strconv.ParseUint(n.String(), 10, 64); err == nil {
+		return u
+	}
+	if f, err := n.Float64(); err == nil {
+		return f
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Document is what one server has: its classes by name.
+type Document struct {
+	Digest  string
+	Names   []string // in the server's order
+	Classes map[string]*Definition
+}
+
+// ParseDocument reads the definitions of a server. Malformed ones are left out: their error is joined to the
+// others, and the rest is usable.
+func ParseDocument(digest string, names []string, definitions map[string]json.RawMessage) (*Document, error) {
+	d := &Document{Digest: digest, Classes: make(map[string]*Definition, len(definitions))}
+	var malformed []error
+	for _, name := range names {
+		def, err := Parse(name, definitions[name])
+		if err != nil {
+			malformed = append(malformed, err)
+			continue
+		}
+		d.Names = append(d.Names, name)
+		d.Classes[name] = def
+	}
+	return d, errors.Join(malformed...)
+}
+
+// Lack returns what a server lacks to run a node of that class with these constants: "" when it has all, otherwise the
+// class or the choice.
+func (d *Document) Lack(class string, constants node.Args) string {
+	def, ok := d.Classes[class]
+	if !ok {
+		return "class " + class
+	}
+	for i := range def.inputs {
+		in := &def.inputs[i]
+		if in.open || in.Type != node.Combo || in.Folder != "" {
+			continue
+		}
+		if choice, ok := constants[in.Name].(string); ok && !slices.Contains(in.Options, choice) {
+			return in.Name + " " + choice
+		}
+	}
+	return ""
+}
+
+// Models returns the choices of a node's inputs that name files: what its loaders load.
+func (d *Document) Models(class string, constants node.Args) []string {
+	def, ok := d.Classes[class]
+	if !ok {
+		return nil
+	}
+	var out []string
+	for i := range def.inputs {
+		in := &def.inputs[i]
+		choice, ok := constants[in.Name].(string)
+		if ok && in.Type == node.Combo && in.Folder == "" && modelFile(choice) {
+			out = append(out, choice)
+		}
+	}
+	return out
+}
+
+// modelSuffixes end the names of the files that loaders load.
+var modelSuffixes = []string{".safetensors", ".ckpt", ".pt", ".pt2", ".bin", ".pth", ".pkl", ".sft", ".gguf", ".onnx"}
+
+func modelFile(name string) bool {
+	return slices.ContainsFunc(modelSuffixes, func(suffix string) bool {
+		return len(name) > len(suffix) && name[len(name)-len(suffix):] == suffix
+	})
+}
+
+// Merge makes the classes that at least one of the servers has. Choices are those of all; what else differs is as the first
+// of them says.
+func Merge(documents []*Document) []*node.Class {
+	var out []*node.Class
+	seen := map[string]bool{}
+	for i, d := range documents {
+		for _, name := range d.Names {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			merged := d.Classes[name].clone()
+			for _, other := range documents[i+1:] {
+				if def, ok := other.Classes[name]; ok {
+					merged.addChoices(def)
+				}
+			}
+			out = append(out, merged.class())
+		}
+	}
+	return out
+}
+
+func (d *Definition) clone() *Definition {
+	c := *d
+	c.inputs = slices.Clone(d.inputs)
+	for i := range c.inputs {
+		c.inputs[i].Options = slices.Clone(c.inputs[i].Options)
+	}
+	return &c
+}
+
+// addChoices adds the choices that another server has.
+func (d *Definition) addChoices(other *Definition) {
+	for i := range d.inputs {
+		in := &d.inputs[i]
+		at := slices.IndexFunc(other.inputs, func(o input) bool { return o.Name == in.Name })
+		if at < 0 || in.Type != node.Combo {
+			continue
+		}
+		in.open = in.open || other.inputs[at].open
+		for _, choice := range other.inputs[at].Options {
+			if in.Folder == "" && !slices.Contains(in.Options, choice) {
+				in.Options = append(in.Options, choice)
+			}
+		}
+	}
+}
+
+// unknownPixels bounds the picture that a server may give, for the cost of what reads it: what it is shows when it is there.
+const unknownPixels = 4 << 20
+
+// class is the definition as a node class.
+func (d *Definition) class() *node.Class {
+	c := &node.Class{
+		Name: d.Name, DisplayName: d.head.DisplayName, Description: d.head.Description, Category: d.head.Category, Module: d.head.Module,
+		Outputs: d.outputs, OutputNode: d.head.OutputNode, Intermediate: d.head.Intermediate, InputIsList: d.head.InputIsList,
+		Deprecated: d.head.Deprecated, Experimental: d.head.Experimental, SearchAliases: d.head.Aliases,
+		Remote: true, Uncached: true,
+		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, unknownPixels) },
+		Run: func(context.Context, *node.Call) (node.Result, error) {
+			return node.Result{}, fault.New(fault.Invalid, "runs_on_servers", "class %s runs on ComfyUI servers only", d.Name)
+		},
+	}
+	for _, in := range d.inputs {
+		c.Inputs = append(c.Inputs, in.Input)
+		if in.open || in.Folder != "" {
+			c.Checked = append(c.Checked, in.Name)
+		}
+	}
+	if slices.ContainsFunc(d.inputs, func(in input) bool { return in.Folder != "" }) {
+		c.Check = d.checkFiles
+	}
+	return c
+}
+
+// checkFiles refuses names of files that the account does not have, in the words of the runtime.
+func (d *Definition) checkFiles(ctx context.Context, files node.Files, constants node.Args) error {
+	for _, in := range d.inputs {
+		name, ok := constants[in.Name].(string)
+		if in.Folder == "" || !ok {
+			continue
+		}
+		_, err := files.Stat(ctx, name)
+		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
+			return fault.Wrap(err, fault.Invalid, "", "Invalid file: %s", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/segment"
+)
+
+// classes are named "<side><type>", such as "sMODEL": a class of that side whose one output has that type.
+func classes(t testing.TB) *node.Registry {
+	t.Helper()
+	run := func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }
+	var all []*node.Class
+	for _, side := range []string{"h", "s", "e"} {
+		for _, kind := range []node.Type{node.Image, "MODEL", node.Int} {
+			all = append(all, &node.Class{Name: side + string(kind), Run: run, Outputs: []node.Output{{Type: kind}}})
+		}
+		all = append(all, &node.Class{
+			Name: side + "Any", Run: run, Inputs: []node.Input{{Name: "0", Type: node.Any, MatchTemplate: "T"}},
+			Outputs: []node.Output{{Type: node.Any, MatchTemplate: "T"}},
+		})
+	}
+	r, err := node.NewRegistry(all...)
+	require.NoError(t, err)
+	return r
+}
+
+func side(class string) segment.Side {
+	switch class[0] {
+	case 's':
+		return segment.Server
+	case 'e':
+		return segment.Either
+	}
+	return segment.Here
+}
+
+// plan builds a plan of lines "id class read read…"; the last unit is an output.
+func plan(lines ...string) *graph.Plan {
+	p := &graph.Plan{}
+	index := map[string]int{}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		n := graph.PlanNode{ID: words[0], Class: words[1], Links: map[string]graph.Link{}}
+		for i, from := range words[2:] {
+			n.Links[strconv.Itoa(i)] = graph.Link{Unit: index[from]}
+		}
+		index[words[0]] = len(p.Nodes)
+		p.Nodes = append(p.Nodes, n)
+	}
+	p.Nodes[len(p.Nodes)-1].Output = true
+	return p
+}
+
+// shown writes a cut: units in order, segments in brackets.
+func shown(p *graph.Plan) string {
+	var parts []string
+	for _, n := range p.Nodes {
+		if n.Segment == nil {
+			parts = append(parts, n.ID)
+			continue
+		}
+		var ids []string
+		for _, in := range n.Segment.Nodes {
+			ids = append(ids, in.ID)
+		}
+		parts = append(parts, "["+strings.Join(ids, " ")+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan *graph.Plan
+		want string
+	}{
+		"a plan without servers stays": {plan("a eIMAGE", "b hIMAGE a"), "a b"},
+		"text to image is one segment": {
+			plan("ckpt sMODEL", "latent eIMAGE", "sample sIMAGE ckpt latent", "save eIMAGE sample"), "[ckpt latent sample save]",
+		},
+		"what is only here stands after the segment it reads": {
+			plan("sample sIMAGE", "partner hIMAGE sample", "save eIMAGE partner"), "[sample] partner save",
+		},
+		"a value that comes back makes a second segment": {
+			plan("a sIMAGE", "b hIMAGE a", "c sIMAGE b a"), "[a] b [c]",
+		},
+		"a loader that only the second segment reads goes with it": {
+			plan("ckpt sMODEL", "a sIMAGE", "b hIMAGE a", "c sIMAGE b ckpt"), "[a] b [ckpt c]",
+		},
+		"parts without a tie are segments of their own": {
+			plan("a sIMAGE", "b sIMAGE", "c hIMAGE a b"), "[a] [b] c",
+		},
+		"either stays here where nothing ties it to a server": {
+			plan("load eIMAGE", "scale eIMAGE load", "partner hIMAGE scale", "a sIMAGE partner"), "load scale partner [a]",
+		},
+		"either goes with a class that is only here when its value cannot cross": {
+			plan("e eMODEL", "h hIMAGE e", "s sIMAGE h"), "e h [s]",
+		},
+		"a branch beside keeps its segment whole": {
+			plan("a sIMAGE", "h hIMAGE a", "b sIMAGE a", "c eIMAGE b", "d hIMAGE h c"), "[a b c] h d",
+		},
+		"the type of a switch is that of what it reads": {
+			plan("a sMODEL", "any eAny a", "b sIMAGE any"), "[a any b]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cut, err := segment.Cut(c.plan, classes(t), side)
+			require.NoError(t, err)
+			require.Equal(t, c.want, shown(cut))
+		})
+	}
+}
+
+func TestAValueThatCannotCrossIsRefusedWithItsEdge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan     *graph.Plan
+		from, to string
+	}{
+		"read by a class that is only here":           {plan("a sMODEL", "b hIMAGE a"), "a", "b"},
+		"around a class that is only here":            {plan("m sMODEL", "a sIMAGE m", "h hIMAGE a", "b sIMAGE h m"), "m", "b"},
+		"through either, read by one that is here":    {plan("a sMODEL", "e eMODEL a", "h hIMAGE e"), "a", "e"},
+		"around one, through a chain of such classes": {plan("m sMODEL", "n sMODEL m", "a sIMAGE m", "h hIMAGE a", "b sIMAGE n h"), "n", "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := segment.Cut(c.plan, classes(t), side)
+			var edge *segment.EdgeError
+			require.ErrorAs(t, err, &edge)
+			require.Equal(t, []any{c.from, c.to, node.Type("MODEL")}, []any{edge.From, edge.To, edge.Type})
+		})
+	}
+}
+
+// random is a plan of nodes that each read up to three of those before them.
+func random(r *rand.Rand, size int) *graph.Plan {
+	names := []string{"hIMAGE", "hINT", "sIMAGE", "sMODEL", "sINT", "eIMAGE", "eINT", "eMODEL", "sIMAGE", "eAny"}
+	var lines []string
+	for u := range size {
+		line := fmt.Sprintf("n%d %s", u, names[r.IntN(len(names))])
+		for range min(u, r.IntN(4)) {
+			line += fmt.Sprintf(" n%d", max(0, u-1-r.IntN(min(u, 6))))
+		}
+		lines = append(lines, line)
+	}
+	return plan(lines...)
+}
+
+func TestEveryCutIsWholeAndKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	cuts, refused := 0, 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		p := random(r, 2+r.IntN(25))
+		cut, err := segment.Cut(p, classes(t), side)
+		var edge *segment.EdgeError
+		if errors.As(err, &edge) {
+			refused++
+			require.False(t, segment.Crosses(edge.Type), "seed %d", seed)
+			continue
+		}
+		require.NoError(t, err)
+		cuts++
+		requireWhole(t, p, cut, seed)
+	}
+	require.Greater(t, cuts, 500)
+	require.Greater(t, refused, 500)
+}
+
+// requireWhole checks what must hold of every cut.
+func requireWhole(t *testing.T, p, cut *graph.Plan, seed uint64) {
+	t.Helper()
+	require.Equal(t, len(p.Nodes), cut.Size(), "seed %d: every node once", seed)
+	unit, inner := map[string]int{}, map[string]int{}
+	for u := range cut.Nodes {
+		n := &cut.Nodes[u]
+		for name, link := range n.Links {
+			require.Less(t, link.Unit, u, "seed %d: unit %d waits for one behind it at %s", seed, u, name)
+		}
+		if n.Segment == nil {
+			unit[n.ID] = u
+			require.NotEqual(t, segment.Server, side(n.Class), "seed %d: node %s", seed, n.ID)
+			continue
+		}
+		for i, in := range n.Segment.Nodes {
+			unit[in.ID], inner[in.ID] = u, i
+			require.NotEqual(t, segment.Here, side(in.Class), "seed %d: node %s", seed, in.ID)
+		}
+	}
+	require.Len(t, unit, len(p.Nodes), "seed %d: every node once", seed)
+	for _, n := range p.Nodes {
+		for name, link := range n.Links {
+			requireLink(t, p, cut, unit, inner, &n, name, link, seed)
+		}
+	}
+}
+
+// requireLink checks that a link of the plan leads to the same output in the cut.
+func requireLink(t *testing.T, p, cut *graph.Plan, unit, inner map[string]int, n *graph.PlanNode, name string, link graph.Link, seed uint64) {
+	t.Helper()
+	from := &p.Nodes[link.Unit]
+	at, by := &cut.Nodes[unit[n.ID]], &cut.Nodes[unit[from.ID]]
+	if at == by && at.Segment != nil {
+		require.Equal(t, graph.Link{Unit: inner[from.ID], Slot: link.Slot}, at.Segment.Nodes[inner[n.ID]].Links[name], "seed %d", seed)
+		return
+	}
+	to := at.Links[name]
+	if at.Segment != nil {
+		for _, in := range at.Segment.Inputs {
+			if in.Node == inner[n.ID] && in.Input == name {
+				to = at.Links[in.From]
+				require.True(t, segment.Crosses(in.Type), "seed %d: %s at %s", seed, in.Type, n.ID)
+			}
+		}
+	}
+	require.Equal(t, unit[from.ID], to.Unit, "seed %d: %s reads %s", seed, n.ID, from.ID)
+	if by.Segment != nil {
+		out := by.Segment.Outputs[to.Slot]
+		require.Equal(t, []any{inner[from.ID], link.Slot}, []any{out.Node, out.Slot}, "seed %d", seed)
+		require.True(t, segment.Crosses(out.Type), "seed %d", seed)
+	}
+}
+
+func TestTheSameCutEachTime(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		first, err := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side)
+		again, errAgain := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side)
+		require.Equal(t, err, errAgain)
+		require.Equal(t, first, again)
+	}
+}
+
+// A chain of thousands of nodes, and as many beside each other, is cut in bounded time.
+func TestLargeGraphsAreCutQuickly(t *testing.T) {
+	t.Parallel()
+	const size = 5000
+	chain, wide := []string{"n0 sIMAGE"}, []string{"n0 sMODEL"}
+	for u := 1; u < size; u++ {
+		chain = append(chain, fmt.Sprintf("n%d sIMAGE n%d", u, u-1))
+		wide = append(wide, fmt.Sprintf("n%d sIMAGE n0", u))
+	}
+	began := time.Now()
+	for _, lines := range [][]string{chain, wide} {
+		cut, err := segment.Cut(plan(lines...), classes(t), side)
+		require.NoError(t, err)
+		require.Len(t, cut.Nodes, 1)
+		require.Equal(t, size, cut.Size())
+	}
+	require.Less(t, time.Since(began), 5*time.Second)
+}

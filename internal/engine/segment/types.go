@@ -1,0 +1,86 @@
+package segment
+
+import (
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// matchType is the declared type of inputs and outputs that take the type of what is connected.
+const matchType node.Type = "COMFY_MATCHTYPE_V3"
+
+// typer finds the types of values, also of outputs that are declared as anything.
+type typer struct {
+	plan    *graph.Plan
+	classes *node.Registry
+	known   map[graph.Link]node.Type // of outputs; "" while one is looked at
+}
+
+func concrete(t node.Type) bool {
+	return t != "" && t != node.Any && t != matchType && !strings.Contains(string(t), ",")
+}
+
+// ofEdge returns the type of what a link carries: that of the output, otherwise the one that the reader declares.
+func (t *typer) ofEdge(reader int, input string, link graph.Link) node.Type {
+	kind := t.ofOutput(link)
+	if concrete(kind) {
+		return kind
+	}
+	if class, ok := t.classes.Lookup(t.plan.Nodes[reader].Class); ok {
+		if declared := declaredType(class, &t.plan.Nodes[reader], input); concrete(declared) {
+			return declared
+		}
+	}
+	if kind == "" {
+		return node.Any
+	}
+	return kind
+}
+
+// ofOutput returns the declared type of an output; of one that takes the type of an input, the type of what that
+// input reads.
+func (t *typer) ofOutput(link graph.Link) node.Type {
+	if kind, ok := t.known[link]; ok {
+		return kind
+	}
+	t.known[link] = ""
+	kind := t.lookUp(link)
+	t.known[link] = kind
+	return kind
+}
+
+func (t *typer) lookUp(link graph.Link) node.Type {
+	pn := &t.plan.Nodes[link.Unit]
+	class, ok := t.classes.Lookup(pn.Class)
+	if !ok || link.Slot >= len(class.Outputs) {
+		return ""
+	}
+	out := class.Outputs[link.Slot]
+	if concrete(out.Type) || out.MatchTemplate == "" {
+		return out.Type
+	}
+	for _, in := range class.Inputs {
+		from, linked := pn.Links[in.Name]
+		if !linked || in.MatchTemplate != out.MatchTemplate {
+			continue
+		}
+		if kind := t.ofOutput(from); concrete(kind) { // plans have no cycles, and each output is looked up once
+			return kind
+		}
+	}
+	return out.Type
+}
+
+// declaredType returns the type of an input as the class declares it for a node.
+func declaredType(class *node.Class, pn *graph.PlanNode, name string) node.Type {
+	if in, ok := class.Input(name); ok {
+		return in.Type
+	}
+	for _, in := range class.Declared(func(given string) bool { _, ok := pn.Links[given]; return ok }) {
+		if in.Name == name {
+			return in.Type
+		}
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+package placement
+
+import (
+	"errors"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/segment"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// CodeUnknownLabel marks a submission that asks for a label which no server has.
+const CodeUnknownLabel = "unknown_label"
+
+// Check reports whether the parts of a graph that only servers can run can be cut out of it: otherwise the error is a
+// *graph.PromptError that names type and node. A label that no server has is Invalid.
+func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
+	if label := p.UnknownLabel(labels); label != "" {
+		return fault.New(fault.Invalid, CodeUnknownLabel, "no ComfyUI server has the label %q", label)
+	}
+	classes := p.classes.Frozen()
+	remote := false
+	for _, n := range accepted.Graph.Nodes {
+		c, ok := classes.Lookup(n.Class)
+		remote = remote || ok && c.Remote
+	}
+	if !remote {
+		return nil
+	}
+	plan, err := graph.BuildPlan(accepted.Graph, classes, accepted.Outputs, nil)
+	if err != nil {
+		return err
+	}
+	var edge *segment.EdgeError
+	if _, err = segment.Cut(plan, classes, p.Side(classes)); errors.As(err, &edge) {
+		return graph.Refuse(accepted, edge.To, edge.ToClass, graph.InputError{
+			Type: "value_cannot_leave_server", Message: "A value of type " + string(edge.Type) + " cannot leave its server", Details: edge.Input + ": " + edge.Error(),
+			ExtraInfo: map[string]any{"input_name": edge.Input, "received_type": edge.Type, "linked_node": edge.From},
+		})
+	}
+	return err
+}

@@ -1,0 +1,293 @@
+// Package placement keeps a process's picture of the ComfyUI servers: it looks at them, makes their classes known to the
+// registry of node classes, and gives waiting segments a server. It keeps one promise: a segment that waits gets the
+// first server that the rules of package server give it, in whichever process it waits. Running the segment is left to
+// package driving, and rows to the store.
+package placement
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/segment"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Store keeps servers, waits and leases; serverstore.Store is it.
+type Store interface {
+	Servers(ctx context.Context) ([]*server.Server, error)
+	Claim(ctx context.Context, every time.Duration) ([]server.ID, error)
+	Look(ctx context.Context, s *server.Server) error
+	Doubt(ctx context.Context, id server.ID, problem string) error
+	Expire(ctx context.Context) error
+	Sweep(ctx context.Context, age time.Duration) error
+	KeepClasses(ctx context.Context, digest string, body []byte) error
+	Classes(ctx context.Context, digest string) ([]byte, error)
+	ForgetClasses(ctx context.Context) error
+	Orphans(ctx context.Context, id server.ID) ([]string, error)
+	Adopt(ctx context.Context, id server.ID, prompt string) error
+	Loads(ctx context.Context) (map[string]time.Duration, error)
+	Leases
+}
+
+// Leases is the part of a Store that segments are placed with.
+type Leases interface {
+	Wait(ctx context.Context, w server.Wait) error
+	KeepWaiting(ctx context.Context, keys []server.Key) error
+	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
+	StopWaiting(ctx context.Context, k server.Key) error
+	Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Held)) ([]server.Lease, error)
+	Held(ctx context.Context, keys []server.Key) ([]server.Lease, error)
+	Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error)
+	Renew(ctx context.Context, l server.Lease) (bool, error)
+	Release(ctx context.Context, l server.Lease, result json.RawMessage) (bool, error)
+	Drop(ctx context.Context, l server.Lease) error
+	GiveUp(ctx context.Context, l server.Lease) error
+	Loaded(ctx context.Context, models []string, took time.Duration) error
+}
+
+// Options tune a Pool. The zero value works.
+type Options struct {
+	Every   time.Duration // between two looks at a server; default 2 s
+	Silence time.Duration // without a sign of life, after which a server that is slow counts as away; default 30 s
+	Log     *slog.Logger
+}
+
+// Pool is a process's picture of the servers.
+type Pool struct {
+	store   Store
+	dial    func(*server.Server) (comfyui.Server, error)
+	classes *node.Registry
+	holder  string // name of this process in leases
+	opts    Options
+	wake    chan struct{} // the picture is to be read again
+	rounds  chan struct{} // something may be placed
+
+	mu        sync.Mutex // guards all below
+	servers   []*server.Server
+	clients   map[server.ID]client
+	documents map[string]*remote.Document
+	extended  []string        // digests that the registry was extended with
+	offered   map[string]bool // classes of servers
+	loads     map[string]time.Duration
+	waiting   map[server.Key]*waiter
+	looking   map[server.ID]bool
+}
+
+// client is how a server is reached, as long as its row says the same.
+type client struct {
+	comfyui.Server
+	url    string
+	sealed string
+}
+
+// New returns the pool of a process. dial makes the client of a server; what servers have extends classes.
+func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes *node.Registry, holder string, opts Options) *Pool {
+	if opts.Every == 0 {
+		opts.Every = 2 * time.Second
+	}
+	if opts.Silence == 0 {
+		opts.Silence = 30 * time.Second
+	}
+	return &Pool{
+		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
+		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, offered: map[string]bool{},
+		waiting: map[server.Key]*waiter{}, looking: map[server.ID]bool{},
+	}
+}
+
+// Store returns what the pool keeps its rows in.
+func (p *Pool) Store() Store { return p.store }
+
+// Kick says that something changed: a server was registered, a lease has ended.
+func (p *Pool) Kick() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	// refreshEvery is how old the picture of the servers may become while there are some.
+	refreshEvery = time.Second
+	// idleEvery is that while there are none.
+	idleEvery = 5 * time.Second
+)
+
+// Run keeps the picture of the servers until ctx ends.
+func (p *Pool) Run(ctx context.Context) error {
+	for {
+		wait := refreshEvery
+		if n, err := p.Refresh(ctx); err != nil && ctx.Err() == nil {
+			p.opts.Log.Warn("servers could not be read", "error", err)
+		} else if n == 0 {
+			wait = idleEvery
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-p.wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// Refresh reads the servers, and extends the registry of classes where theirs changed. It returns how many there are.
+func (p *Pool) Refresh(ctx context.Context) (int, error) {
+	all, err := p.store.Servers(ctx)
+	if err != nil {
+		return 0, err
+	}
+	loads, err := p.store.Loads(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.loadDocuments(ctx, all); err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.servers, p.loads = all, loads
+	return len(all), p.extend()
+}
+
+// loadDocuments reads the class definitions that are not in memory yet.
+func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
+	for _, s := range all {
+		if s.Digest == "" || p.document(s.Digest) != nil {
+			continue
+		}
+		body, err := p.store.Classes(ctx, s.Digest)
+		if fault.Is(err, fault.NotFound) {
+			continue // the next look keeps them
+		}
+		if err != nil {
+			return err
+		}
+		doc, err := decodeClasses(s.Digest, body)
+		if doc == nil {
+			return err
+		}
+		if err != nil {
+			p.opts.Log.Warn("classes of a server cannot be read and are left out", "server", s.URL, "error", err)
+		}
+		p.mu.Lock()
+		p.documents[s.Digest] = doc
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+func (p *Pool) document(digest string) *remote.Document {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.documents[digest]
+}
+
+// extend makes the classes of the servers known, when they are others than before.
+func (p *Pool) extend() error {
+	var digests []string
+	var documents []*remote.Document
+	for _, s := range p.servers {
+		if d := p.documents[s.Digest]; d != nil && !slices.Contains(digests, s.Digest) {
+			digests, documents = append(digests, s.Digest), append(documents, d)
+		}
+	}
+	if slices.Equal(digests, p.extended) {
+		return nil
+	}
+	classes := remote.Merge(documents)
+	if err := p.classes.ExtendFrom(node.Servers, classes...); err != nil {
+		return err
+	}
+	p.extended = digests
+	p.offered = make(map[string]bool, len(classes))
+	for _, c := range classes {
+		p.offered[c.Name] = true
+	}
+	for digest := range p.documents {
+		if !slices.Contains(digests, digest) {
+			delete(p.documents, digest)
+		}
+	}
+	return nil
+}
+
+// Side returns where a class can run, as far as classes, a state of the registry, has it.
+func (p *Pool) Side(classes *node.Registry) func(name string) segment.Side {
+	p.mu.Lock()
+	offered := p.offered
+	p.mu.Unlock()
+	return func(name string) segment.Side {
+		c, ok := classes.Lookup(name)
+		switch {
+		case ok && c.Remote:
+			return segment.Server
+		case ok && !c.Partner && offered[name]:
+			return segment.Either
+		}
+		return segment.Here
+	}
+}
+
+// Server returns the client of a server.
+func (p *Pool) Server(id server.ID) (comfyui.Server, *server.Server, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.IndexFunc(p.servers, func(s *server.Server) bool { return s.ID == id })
+	if at < 0 {
+		return nil, nil, fault.New(fault.NotFound, server.CodeUnknown, "server %s is not registered any more", id)
+	}
+	s := p.servers[at]
+	c, ok := p.clients[id]
+	if !ok || c.url != s.URL || c.sealed != string(s.Sealed) {
+		made, err := p.dial(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		c = client{made, s.URL, string(s.Sealed)}
+		p.clients[id] = c
+	}
+	return c.Server, s, nil
+}
+
+// Servers returns the picture of the servers.
+func (p *Pool) Servers() []*server.Server {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.servers)
+}
+
+// UnknownLabel returns the first of the labels that no server has, "" if there is none.
+func (p *Pool) UnknownLabel(labels []string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range labels {
+		if !slices.ContainsFunc(p.servers, func(s *server.Server) bool { return slices.Contains(s.Labels, l) }) {
+			return l
+		}
+	}
+	return ""
+}
+
+// Models returns what the loaders of a class load with these constants, as any server has it.
+func (p *Pool) Models(class string, constants node.Args) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, digest := range p.extended {
+		if _, ok := p.documents[digest].Classes[class]; ok {
+			return p.documents[digest].Models(class, constants)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+package placement
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const (
+	lookTick    = 500 * time.Millisecond
+	lookWithin  = 20 * time.Second
+	sweepEvery  = time.Hour
+	keepLeases  = 72 * time.Hour // as long as values of runs are kept
+	filesEvery  = 15 * time.Second
+	expireEvery = 5 * time.Second
+)
+
+// Watch looks at the servers until ctx ends. Several processes share the looks.
+func (p *Pool) Watch(ctx context.Context) error {
+	w := &watcher{Pool: p, files: map[server.ID]seenFiles{}}
+	var looks sync.WaitGroup
+	defer looks.Wait()
+	tick := time.NewTicker(lookTick)
+	defer tick.Stop()
+	for {
+		w.chores(ctx)
+		due, err := p.store.Claim(ctx, p.opts.Every)
+		if err != nil && ctx.Err() == nil {
+			p.opts.Log.Warn("servers could not be claimed for a look", "error", err)
+		}
+		for _, id := range due {
+			if !p.startLook(id) {
+				continue
+			}
+			looks.Add(1)
+			go func() {
+				defer looks.Done()
+				defer p.endLook(id)
+				w.look(ctx, id)
+			}()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *Pool) startLook(id server.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.looking[id] {
+		return false
+	}
+	p.looking[id] = true
+	return true
+}
+
+func (p *Pool) endLook(id server.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.looking, id)
+}
+
+// watcher remembers when it did what.
+type watcher struct {
+	*Pool
+	expired, swept time.Time
+
+	mu    sync.Mutex
+	files map[server.ID]seenFiles
+}
+
+// seenFiles is what a server's model files were at a time.
+type seenFiles struct {
+	digest string
+	at     time.Time
+}
+
+func (w *watcher) chores(ctx context.Context) {
+	var errs []error
+	if time.Since(w.expired) > expireEvery {
+		w.expired = time.Now()
+		errs = append(errs, w.store.Expire(ctx))
+	}
+	if time.Since(w.swept) > sweepEvery {
+		w.swept = time.Now()
+		errs = append(errs, w.store.Sweep(ctx, keepLeases), w.store.ForgetClasses(ctx))
+	}
+	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
+		w.opts.Log.Warn("chores of the servers are left for later", "error", err)
+	}
+}
+
+// look looks at one server and records what it found.
+func (w *watcher) look(ctx context.Context, id server.ID) {
+	c, row, err := w.Server(id)
+	if fault.Is(err, fault.NotFound) { // registered a moment ago
+		if _, err = w.Refresh(ctx); err == nil {
+			c, row, err = w.Server(id)
+		}
+	}
+	if row == nil {
+		return
+	}
+	s := *row
+	if err == nil {
+		within, cancel := context.WithTimeout(ctx, lookWithin)
+		err = w.see(within, c, &s)
+		cancel()
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	w.judge(&s, err)
+	if s.Health != row.Health || s.Problem != row.Problem {
+		w.opts.Log.Info("server", "url", s.URL, "state", s.State(), "problem", s.Problem, "version", s.Version)
+	}
+	if err := w.store.Look(ctx, &s); err != nil && ctx.Err() == nil {
+		w.opts.Log.Warn("a look at a server was not recorded", "url", s.URL, "error", err)
+	}
+	if s.Health != row.Health || s.Digest != row.Digest {
+		w.Kick()
+	}
+}
+
+// judge turns the outcome of a look into the server's health.
+func (w *watcher) judge(s *server.Server, err error) {
+	if err == nil {
+		now := time.Now().UTC()
+		s.Health, s.Problem, s.SeenAt = server.Answers, "", &now
+		return
+	}
+	problem := publicProblem(err)
+	switch fault.CodeOf(err) {
+	case comfyui.CodeNotComfyUI, comfyui.CodeTooOld, comfyui.CodeCertificate, comfyui.CodeRedirect, comfyui.CodeDenied, comfyui.CodeRefused, comfyui.CodeGarbage:
+		s.Health, s.Problem = server.Unusable, problem
+	case comfyui.CodeUnreachable:
+		s.Health, s.Problem = server.Absent, problem
+	default: // it may only be slow
+		if s.Health != server.Answers || s.SeenAt == nil || time.Since(*s.SeenAt) > w.opts.Silence {
+			s.Health, s.Problem = server.Absent, problem
+		}
+	}
+}
+
+// maxProblem bounds what is kept of why a server cannot be used.
+const maxProblem = 300
+
+func publicProblem(err error) string {
+	text := err.Error()
+	var f *fault.Error
+	if errors.As(err, &f) {
+		text = f.Message
+	}
+	if len(text) > maxProblem {
+		text = text[:maxProblem] + "…"
+	}
+	return text
+}
+
+// see asks a server for all that placement needs.
+func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) error {
+	returned := s.Health != server.Answers
+	who, err := c.Identify(ctx)
+	if err != nil {
+		return err
+	}
+	s.Version, s.OS, s.RAMTotal, s.RAMFree, s.Devices = who.Version.String(), who.OS, who.RAMTotal, who.RAMFree, nil
+	for _, d := range who.Devices {
+		s.Devices = append(s.Devices, server.Device{Name: d.Name, Type: d.Type, Total: d.MemTotal, Free: d.MemFree})
+	}
+	queue, err := c.Queue(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.count(ctx, s, queue); err != nil {
+		return err
+	}
+	if err := w.seeClasses(ctx, c, s, returned); err != nil {
+		return err
+	}
+	return w.adopt(ctx, c, s)
+}
+
+// count tells the prompts of others from those of segments.
+func (w *watcher) count(ctx context.Context, s *server.Server, q comfyui.Queue) error {
+	ours, err := w.store.Orphans(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	for _, l := range s.Leases {
+		ours = append(ours, l.Prompt(l.Attempt).String())
+	}
+	s.Running, s.Pending, s.Foreign = len(q.Running), len(q.Pending), 0
+	for _, e := range slices.Concat(q.Running, q.Pending) {
+		// A prompt of ours is submitted under its own id. It may have been placed since the leases were read.
+		if !slices.Contains(ours, string(e.ID)) && e.Client != string(e.ID) {
+			s.Foreign++
+		}
+	}
+	return nil
+}
+
+// seeClasses reads the classes at first, when the server returns, and when its files changed.
+func (w *watcher) seeClasses(ctx context.Context, c comfyui.Server, s *server.Server, returned bool) error {
+	w.mu.Lock()
+	seen := w.files[s.ID]
+	w.mu.Unlock()
+	if !returned && s.Digest != "" && time.Since(seen.at) < filesEvery {
+		return nil
+	}
+	files, err := c.Models(ctx)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.files[s.ID] = seenFiles{files.Digest, time.Now()}
+	w.mu.Unlock()
+	if !returned && s.Digest != "" && files.Digest == seen.digest && w.document(s.Digest) != nil {
+		return nil
+	}
+	known := s.Digest
+	if w.document(known) == nil {
+		known = ""
+	}
+	classes, err := c.Classes(ctx, known)
+	if err != nil || classes.Digest == known {
+		return err
+	}
+	body, err := encodeClasses(classes)
+	if err != nil {
+		return err
+	}
+	if err := w.store.KeepClasses(ctx, classes.Digest, body); err != nil {
+		return err
+	}
+	s.Digest = classes.Digest
+	return nil
+}
+
+// adopt cancels what the server still does of prompts that were given up.
+func (w *watcher) adopt(ctx context.Context, c comfyui.Server, s *server.Server) error {
+	prompts, err := w.store.Orphans(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	for _, id := range prompts {
+		if _, err := c.Cancel(ctx, comfyui.PromptID(id)); err != nil {
+			return err
+		}
+		w.opts.Log.Info("a given-up prompt was cancelled", "url", s.URL, "prompt", id)
+		if err := w.store.Adopt(ctx, s.ID, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptClasses are class definitions as they are kept.
+type keptClasses struct {
+	Names       []string                   `json:"names"`
+	Definitions map[string]json.RawMessage `json:"definitions"`
+}
+
+func encodeClasses(c comfyui.Classes) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if err := json.NewEncoder(w).Encode(keptClasses{c.Names, c.Definitions}); err != nil {
+		return nil, fmt.Errorf("encode class definitions: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// maxClasses bounds class definitions, unpacked.
+const maxClasses = 256 << 20
+
+func decodeClasses(digest string, body []byte) (*remote.Document, error) {
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("unpack class definitions: %w", err)
+	}
+	var kept keptClasses
+	if err := json.NewDecoder(io.LimitReader(r, maxClasses)).Decode(&kept); err != nil {
+		return nil, fmt.Errorf("read class definitions: %w", err)
+	}
+	return remote.ParseDocument(digest, kept.Names, kept.Definitions)
+}

@@ -1,0 +1,274 @@
+package serverstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+const (
+	// LeaseFor is how long a lease lasts without being renewed: two drivers may be lost in a row before another
+	// segment takes the place.
+	LeaseFor = 30 * time.Second
+	// waitFor is how long a wait counts that its driver does not keep alive.
+	waitFor = 30 * time.Second
+)
+
+// Wait has a segment wait for a server. One that waits already stays where it is in the queue; what it needs and avoids is
+// replaced, and its attempt does not fall.
+func (st *Store) Wait(ctx context.Context, w server.Wait) error {
+	_, err := st.pool.Exec(ctx, `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at) values ($1, $2, $3, $4, $5, $6, now())
+		on conflict (job, run, unit) do update set seen_at = now(),
+			body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body else excluded.body end`,
+		string(w.Job), w.Run, w.Unit, w.Account, w, w.Since)
+	return postgres.Classify(err, "wait for a server")
+}
+
+// KeepWaiting keeps the waits of a process alive.
+func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) error {
+	jobs, runs, units := columnsOf(keys)
+	_, err := st.pool.Exec(ctx, `update comfyui_waits w set seen_at = now() from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
+		where w.job = k.job and w.run = k.run and w.unit = k.unit`, jobs, runs, units)
+	return postgres.Classify(err, "keep waiting for servers")
+}
+
+// WhyWaiting returns why a segment waits and how many are before it; the reason is empty when it does not wait.
+func (st *Store) WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error) {
+	err = st.pool.QueryRow(ctx, `select reason, ahead from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run, k.Unit).Scan(&reason, &ahead)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", 0, nil
+	}
+	return reason, ahead, postgres.Classify(err, "read why a segment waits")
+}
+
+// StopWaiting ends a wait.
+func (st *Store) StopWaiting(ctx context.Context, k server.Key) error {
+	_, err := st.pool.Exec(ctx, `delete from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run, k.Unit)
+	return postgres.Classify(err, "stop waiting for a server")
+}
+
+func columnsOf(keys []server.Key) (jobs []string, runs, units []int) {
+	for _, k := range keys {
+		jobs, runs, units = append(jobs, string(k.Job)), append(runs, k.Run), append(units, k.Unit)
+	}
+	return jobs, runs, units
+}
+
+// Waiting is a wait with why it still waits.
+type Waiting struct {
+	server.Wait
+	Reason string
+	Ahead  int
+}
+
+// Waits returns what waits, in order of arrival.
+func (st *Store) Waits(ctx context.Context) ([]Waiting, error) {
+	all, err := waits(ctx, st.pool, ``)
+	return all, postgres.Classify(err, "read what waits for servers")
+}
+
+func waits(ctx context.Context, db queryer, where string, args ...any) ([]Waiting, error) {
+	rows, err := db.Query(ctx, `select body, reason, ahead from comfyui_waits `+where+` order by since, job, unit`, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Waiting, error) {
+		var w Waiting
+		err := row.Scan(&w.Wait, &w.Reason, &w.Ahead)
+		return w, err
+	})
+}
+
+// roundLock has one process place segments at a time.
+const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
+
+// Place gives servers to waiting segments as decide says, and returns the leases it made. Where another process does so
+// at this moment it returns nothing.
+func (st *Store) Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Held)) (made []server.Lease, err error) {
+	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		var mine bool
+		if err := tx.QueryRow(ctx, roundLock).Scan(&mine); err != nil || !mine {
+			return err
+		}
+		waiting, err := waits(ctx, tx, `where seen_at > $1`, time.Now().Add(-waitFor))
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		all, err := servers(ctx, tx)
+		if err != nil {
+			return err
+		}
+		list := make([]*server.Wait, len(waiting))
+		for i := range waiting {
+			list[i] = &waiting[i].Wait
+		}
+		placed, held := decide(all, list)
+		for _, p := range placed {
+			lease, err := give(ctx, tx, p)
+			if err != nil {
+				return err
+			}
+			made = append(made, lease)
+		}
+		return hold(ctx, tx, held)
+	})
+	return made, postgres.Classify(err, "place segments")
+}
+
+// give turns a wait into a lease.
+func give(ctx context.Context, tx pgx.Tx, p server.Placement) (server.Lease, error) {
+	w := p.Wait
+	rows, err := tx.Query(ctx, `with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
+		insert into comfyui_leases as l (job, run, unit, account, server, attempt, fence, holder, until, since, reason, models)
+		values ($1, $2, $3, $4, $5, $6, nextval('comfyui_fences'), $7, now() + $8, now(), $9, $10)
+		on conflict (job, run, unit) do update set server = excluded.server, attempt = excluded.attempt, fence = excluded.fence, holder = excluded.holder,
+			until = excluded.until, since = excluded.since, reason = excluded.reason, models = excluded.models, result = null
+		returning `+leaseColumns,
+		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models))
+	if err != nil {
+		return server.Lease{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scanLease)
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// hold records why segments wait on.
+func hold(ctx context.Context, tx pgx.Tx, held []server.Held) error {
+	var keys []server.Key
+	var reasons []string
+	var ahead []int
+	for _, h := range held {
+		keys, reasons, ahead = append(keys, h.Wait.Key), append(reasons, h.Reason), append(ahead, h.Ahead)
+	}
+	jobs, runs, units := columnsOf(keys)
+	_, err := tx.Exec(ctx, `update comfyui_waits w set reason = k.reason, ahead = k.ahead from unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[]) k(job, run, unit, reason, ahead)
+		where w.job = k.job and w.run = k.run and w.unit = k.unit and (w.reason, w.ahead) is distinct from (k.reason, k.ahead)`, jobs, runs, units, reasons, ahead)
+	return err
+}
+
+// Retake takes over the lease of a segment, whoever held it, under a higher fence. There is none when the segment
+// was not placed yet, or its server was removed: NotFound.
+func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
+	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5
+		where job = $1 and run = $2 and unit = $3 returning `+leaseColumns, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
+	if err != nil {
+		return server.Lease{}, postgres.Classify(err, "take a lease over")
+	}
+	l, err := pgx.CollectExactlyOneRow(rows, scanLease)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return l, fault.Wrap(err, fault.NotFound, "", "the segment has no lease")
+	}
+	return l, postgres.Classify(err, "take a lease over")
+}
+
+// Renew prolongs a lease. It reports false when somebody else has taken it over.
+func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
+	done, err := st.pool.Exec(ctx, `update comfyui_leases set until = now() + $5 where job = $1 and run = $2 and unit = $3 and fence = $4`,
+		string(l.Job), l.Run, l.Unit, l.Fence, LeaseFor)
+	return done.RowsAffected() > 0, postgres.Classify(err, "renew a lease")
+}
+
+// Release ends a lease whose prompt has ended, with what it came to: its server has the models loaded that the prompt
+// named. It reports false, and changes nothing, when somebody else has taken the lease over.
+func (st *Store) Release(ctx context.Context, l server.Lease, result json.RawMessage) (mine bool, err error) {
+	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, `update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4`,
+			string(l.Job), l.Run, l.Unit, l.Fence, result)
+		if mine = done.RowsAffected() > 0; err != nil || !mine || len(l.Models) == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update comfyui_servers set models = $2 where id = $1`, string(l.Server), l.Models)
+		return err
+	})
+	return mine, postgres.Classify(err, "release a lease")
+}
+
+// Drop ends a lease whose prompt has ended and came to nothing that is kept.
+func (st *Store) Drop(ctx context.Context, l server.Lease) error {
+	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error { return end(ctx, tx, l) })
+	return postgres.Classify(err, "drop a lease")
+}
+
+// Held returns the leases of segments, as far as they have any.
+func (st *Store) Held(ctx context.Context, keys []server.Key) ([]server.Lease, error) {
+	jobs, runs, units := columnsOf(keys)
+	found, err := leases(ctx, st.pool, `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`, jobs, runs, units)
+	return found, postgres.Classify(err, "read leases")
+}
+
+// Sweep drops leases and waits that nobody has come back for.
+func (st *Store) Sweep(ctx context.Context, age time.Duration) error {
+	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval), b as (delete from comfyui_orphans where made_at < now() - $1::interval)
+		delete from comfyui_waits where seen_at < now() - $1::interval`, age)
+	return postgres.Classify(err, "sweep leases")
+}
+
+// GiveUp ends a lease whose prompt may go on: it is cancelled when the server is seen again.
+func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
+	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		if err := end(ctx, tx, l); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `insert into comfyui_orphans (server, prompt, made_at) select id, $2, now() from comfyui_servers where id = $1 on conflict do nothing`,
+			string(l.Server), l.Prompt(l.Attempt).String())
+		return err
+	})
+	return postgres.Classify(err, "give a lease up")
+}
+
+func end(ctx context.Context, tx pgx.Tx, l server.Lease) error {
+	_, err := tx.Exec(ctx, `delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4`, string(l.Job), l.Run, l.Unit, l.Fence)
+	return err
+}
+
+// Orphans returns the prompts that are to be cancelled on a server.
+func (st *Store) Orphans(ctx context.Context, id server.ID) ([]string, error) {
+	rows, err := st.pool.Query(ctx, `select prompt from comfyui_orphans where server = $1`, string(id))
+	if err != nil {
+		return nil, postgres.Classify(err, "read given-up prompts")
+	}
+	prompts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return prompts, postgres.Classify(err, "read given-up prompts")
+}
+
+// Adopt says that a given-up prompt was cancelled.
+func (st *Store) Adopt(ctx context.Context, id server.ID, prompt string) error {
+	_, err := st.pool.Exec(ctx, `delete from comfyui_orphans where server = $1 and prompt = $2`, string(id), prompt)
+	return postgres.Classify(err, "forget a given-up prompt")
+}
+
+// Loaded records how long loading models took.
+func (st *Store) Loaded(ctx context.Context, models []string, took time.Duration) error {
+	_, err := st.pool.Exec(ctx, `insert into comfyui_loads (model, millis, measured) select m, $2, now() from unnest($1::text[]) m
+		on conflict (model) do update set millis = excluded.millis, measured = excluded.measured`, models, took.Milliseconds())
+	return postgres.Classify(err, "record how long loading took")
+}
+
+// Loads returns how long loading took, by model.
+func (st *Store) Loads(ctx context.Context) (map[string]time.Duration, error) {
+	rows, err := st.pool.Query(ctx, `select model, millis from comfyui_loads`)
+	if err != nil {
+		return nil, postgres.Classify(err, "read how long loading took")
+	}
+	out := map[string]time.Duration{}
+	var model string
+	var millis int64
+	_, err = pgx.ForEachRow(rows, []any{&model, &millis}, func() error {
+		out[model] = time.Duration(millis) * time.Millisecond
+		return nil
+	})
+	return out, postgres.Classify(err, "read how long loading took")
+}

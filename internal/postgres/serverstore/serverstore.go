@@ -1,0 +1,309 @@
+// Package serverstore keeps ComfyUI servers in PostgreSQL: who registered them, what the last look at them found, which
+// segments wait for one and which one runs where. It promises that a segment has one lease at a time, that a lease
+// which was taken over is not renewed by its former holder, and that what an operator did is an event. Which server a
+// segment gets is decided by package server.
+package serverstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Log takes the events of servers.
+type Log interface {
+	AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error)
+	Wake()
+}
+
+// Store keeps servers, waits and leases.
+type Store struct {
+	pool *pgxpool.Pool
+	log  Log
+}
+
+// New returns the store in pool's database whose events go to log.
+func New(pool *pgxpool.Pool, log Log) *Store { return &Store{pool: pool, log: log} }
+
+const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at`
+
+// system is what a look tells of the machine of a server.
+type system struct {
+	OS       string          `json:"os,omitempty"`
+	RAMTotal int64           `json:"ram_total,omitempty"`
+	RAMFree  int64           `json:"ram_free,omitempty"`
+	Devices  []server.Device `json:"devices,omitempty"`
+}
+
+func scan(row pgx.CollectableRow) (*server.Server, error) {
+	s, sys := &server.Server{}, system{}
+	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem, &s.Version,
+		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt)
+	s.OS, s.RAMTotal, s.RAMFree, s.Devices = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices
+	return s, err
+}
+
+// Servers returns all registered servers, those registered first first, with the leases that count.
+func (st *Store) Servers(ctx context.Context) ([]*server.Server, error) {
+	all, err := servers(ctx, st.pool)
+	return all, postgres.Classify(err, "read the servers")
+}
+
+// queryer is the pool or a transaction.
+type queryer interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func servers(ctx context.Context, db queryer) ([]*server.Server, error) {
+	rows, err := db.Query(ctx, `select `+columns+` from comfyui_servers order by registered_at, id`)
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, scan)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[server.ID]*server.Server, len(all))
+	for _, s := range all {
+		byID[s.ID] = s
+	}
+	leases, err := leases(ctx, db, `where until > now() and result is null`)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leases {
+		if s := byID[l.Server]; s != nil {
+			s.Leases = append(s.Leases, l)
+		}
+	}
+	return all, nil
+}
+
+const leaseColumns = `job, run, unit, account, server::text, attempt, fence, holder, until, since, reason, models, result`
+
+func leases(ctx context.Context, db queryer, where string, args ...any) ([]server.Lease, error) {
+	rows, err := db.Query(ctx, `select `+leaseColumns+` from comfyui_leases `+where+` order by since, fence`, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanLease)
+}
+
+func scanLease(row pgx.CollectableRow) (server.Lease, error) {
+	var l server.Lease
+	err := row.Scan(&l.Job, &l.Run, &l.Unit, &l.Account, &l.Server, &l.Attempt, &l.Fence, &l.Holder, &l.Until, &l.Since, &l.Reason, &l.Models, &l.Result)
+	return l, err
+}
+
+// Server returns a server by its id or address. One that is not registered is NotFound.
+func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error) {
+	all, err := st.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address, err := server.ParseURL(ref)
+	for _, s := range all {
+		if string(s.ID) == ref || err == nil && s.URL == address {
+			return s, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, server.CodeUnknown, "there is no server %q; `millrace servers list` names them", ref)
+}
+
+// Register registers a server, or renews the registration of one that expires or is fixed. One that is registered
+// otherwise is Conflict.
+func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
+	var id server.ID
+	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		found, err := byURL(ctx, tx, r.URL)
+		if err != nil {
+			return err
+		}
+		expires := expiry(r)
+		if found != nil {
+			id = found.ID
+			return renew(ctx, tx, found, r, sealed, expires)
+		}
+		id = server.NewID()
+		if _, err := tx.Exec(ctx, `insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed)
+			values ($1, $2, $3, $4, $5, $6, now(), $7)`, string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed); err != nil {
+			return err
+		}
+		return st.record(ctx, tx, id, r.By, server.TypeRegistered, server.RegisteredV1{
+			Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Headers: len(sealed) > 0, ExpiresAt: expires,
+		})
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_servers_url_key" {
+		return nil, known(r.URL)
+	}
+	if err != nil {
+		return nil, postgres.Classify(err, "register the server "+r.URL)
+	}
+	st.log.Wake()
+	return st.Server(ctx, string(id))
+}
+
+func known(address string) error {
+	return fault.New(fault.Conflict, server.CodeExists, "the server %s is registered already", address)
+}
+
+func expiry(r server.Registration) *time.Time {
+	if r.ExpiresIn == 0 {
+		return nil
+	}
+	at := time.Now().Add(r.ExpiresIn).UTC().Truncate(time.Microsecond)
+	return &at
+}
+
+func byURL(ctx context.Context, tx pgx.Tx, address string) (*server.Server, error) {
+	rows, err := tx.Query(ctx, `select `+columns+` from comfyui_servers where url = $1 for update`, address)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, scan)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// renew prolongs a registration that expires, and takes what a process of the deployment is configured with.
+func renew(ctx context.Context, tx pgx.Tx, found *server.Server, r server.Registration, sealed []byte, expires *time.Time) error {
+	if !r.Fixed && (found.ExpiresAt == nil || expires == nil) {
+		return known(r.URL)
+	}
+	if r.Fixed {
+		_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, fixed = true, expires_at = null where id = $1`, string(found.ID), r.Labels)
+		return err
+	}
+	_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed) where id = $1`,
+		string(found.ID), r.Labels, r.Slots, expires, sealed)
+	return err
+}
+
+func (st *Store) record(ctx context.Context, tx pgx.Tx, id server.ID, by server.By, eventType string, data any) error {
+	_, err := st.log.AppendTx(ctx, tx, eventlog.Append{
+		Stream: id.Stream(), Account: server.Account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
+	})
+	return err
+}
+
+// Drain keeps new segments from a server, or lets them in again. A change to what is so already records nothing.
+func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by server.By) error {
+	if err := by.Check(); err != nil {
+		return err
+	}
+	eventType, data := server.TypeResumed, any(server.ResumedV1{Server: id})
+	if drained {
+		eventType, data = server.TypeDrained, server.DrainedV1{Server: id}
+	}
+	return st.change(ctx, id, by, eventType, data, `update comfyui_servers set drained = $2 where id = $1 and drained <> $2`, drained)
+}
+
+// Remove forgets a server. What it runs is driven to its end.
+func (st *Store) Remove(ctx context.Context, id server.ID, by server.By) error {
+	if err := by.Check(); err != nil {
+		return err
+	}
+	return st.change(ctx, id, by, server.TypeRemoved, server.RemovedV1{Server: id}, `delete from comfyui_servers where id = $1`)
+}
+
+// change runs a statement that changes the row of a server, and records it if it did.
+func (st *Store) change(ctx context.Context, id server.ID, by server.By, eventType string, data any, statement string, args ...any) error {
+	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, statement, append([]any{string(id)}, args...)...)
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		return st.record(ctx, tx, id, by, eventType, data)
+	})
+	if err != nil {
+		return postgres.Classify(err, "change the server "+string(id))
+	}
+	st.log.Wake()
+	return nil
+}
+
+// Expire forgets the servers whose registration was not renewed in time.
+func (st *Store) Expire(ctx context.Context) error {
+	all, err := st.Servers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.ExpiresAt == nil || time.Now().Before(*s.ExpiresAt) {
+			continue
+		}
+		by := server.By{Actor: "registry", Reason: "the registration was not renewed in time"}
+		if err := st.change(ctx, s.ID, by, server.TypeExpired, server.ExpiredV1{Server: s.ID},
+			`delete from comfyui_servers where id = $1 and expires_at <= now()`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Claim returns the servers that are due for a look, of which this caller makes the next.
+func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, error) {
+	rows, err := st.pool.Query(ctx, `update comfyui_servers set looked_at = now() where looked_at is null or looked_at <= now() - $1::interval returning id::text`, every)
+	if err != nil {
+		return nil, postgres.Classify(err, "claim servers to look at")
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[server.ID])
+	return ids, postgres.Classify(err, "claim servers to look at")
+}
+
+// Look records what a look at a server found.
+func (st *Store) Look(ctx context.Context, s *server.Server) error {
+	sys, err := json.Marshal(system{s.OS, s.RAMTotal, s.RAMFree, s.Devices})
+	if err != nil {
+		return err
+	}
+	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4, system = $5, running = $6, pending = $7, others = $8,
+		digest = $9, seen_at = $10, looked_at = now() where id = $1`,
+		string(s.ID), string(s.Health), s.Problem, s.Version, sys, s.Running, s.Pending, s.Foreign, s.Digest, s.SeenAt)
+	return postgres.Classify(err, "record a look at the server "+s.URL)
+}
+
+// Doubt says that a server did not answer its driver; the next look tells.
+func (st *Store) Doubt(ctx context.Context, id server.ID, problem string) error {
+	_, err := st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3 where id = $1 and health = $4`,
+		string(id), string(server.Absent), problem, string(server.Answers))
+	return postgres.Classify(err, "doubt the server "+string(id))
+}
+
+// KeepClasses keeps class definitions under their digest.
+func (st *Store) KeepClasses(ctx context.Context, digest string, body []byte) error {
+	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now()) on conflict do nothing`, digest, body)
+	return postgres.Classify(err, "keep the classes of a server")
+}
+
+// Classes returns the definitions under a digest. What is not kept is NotFound.
+func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err error) {
+	err = st.pool.QueryRow(ctx, `select body from comfyui_classes where digest = $1`, digest).Scan(&body)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fault.Wrap(err, fault.NotFound, "", "no class definitions %s", digest)
+	}
+	return body, postgres.Classify(err, "read the classes of a server")
+}
+
+// ForgetClasses drops definitions that no server has.
+func (st *Store) ForgetClasses(ctx context.Context) error {
+	_, err := st.pool.Exec(ctx, `delete from comfyui_classes c where made_at < now() - interval '1 day'
+		and not exists (select from comfyui_servers s where s.digest = c.digest)`)
+	return postgres.Classify(err, "forget classes of servers")
+}
