@@ -245,7 +245,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 	e.tell("executing", map[string]any{"node": pn.ID, "display_node": pn.ID, "prompt_id": e.item.id})
 	e.ledger.ran(e.run, pn.ID)
 	result, err := inv.Run(ctx, node.Call{
-		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: &live{e, pn.ID},
+		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(pn),
 	})
 	if err == nil && (result.Expand != nil || len(result.Calls) > 0) {
 		err = &exception{"NotImplementedError", "the simulator expands no graphs"}
@@ -313,12 +313,21 @@ func (e *execution) state(id string, value, most int, state string) {
 type live struct {
 	execution *execution
 	id        string
+	silent    bool
+}
+
+// live returns what a node tells of itself. Native classes report progress that their originals do not.
+func (e *execution) live(pn *graph.PlanNode) *live {
+	return &live{e, pn.ID, pn.Class != classSampler}
 }
 
 var _ node.Live = (*live)(nil)
 
 // Progress implements node.Live.
 func (l *live) Progress(value, most int) {
+	if l.silent {
+		return
+	}
 	l.execution.state(l.id, value, most, "running")
 	l.execution.tell("progress", map[string]any{"value": value, "max": most, "prompt_id": l.execution.item.id, "node": l.id})
 }
@@ -326,7 +335,7 @@ func (l *live) Progress(value, most int) {
 // Preview implements node.Live.
 func (l *live) Preview(contentType string, image []byte) {
 	e := l.execution
-	if e.client == "" || e.muted || !e.wantsPreviews() {
+	if l.silent || e.client == "" || e.muted || !e.wantsPreviews() {
 		return
 	}
 	e.sockets.preview(e.client, map[string]any{

@@ -193,7 +193,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	name, subfolder := query.Get("filename"), query.Get("subfolder")
 	folder := cmp.Or(node.Folder(query.Get("type")), node.FolderOutput)
 	if name == "" {
-		http.NotFound(w, r)
+		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	if strings.HasPrefix(name, "/") || strings.Contains(name, "..") || !isFolder(folder) {
@@ -206,7 +206,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, ok := s.files.read(fileKey{folder, path.Join(subfolder, path.Base(name))})
 	if !ok || s.faults.take(LostFile) {
-		http.NotFound(w, r)
+		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(name)), "application/octet-stream"))

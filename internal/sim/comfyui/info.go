@@ -60,7 +60,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	case "loras", "vae":
 		writeJSON(w, http.StatusOK, []string{})
 	default:
-		http.NotFound(w, r)
+		w.WriteHeader(http.StatusNotFound)
 	}
 }
 

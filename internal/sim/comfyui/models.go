@@ -28,6 +28,9 @@ const (
 	typeLatent       node.Type = "LATENT"
 )
 
+// classSampler is the class that takes steps.
+const classSampler = "KSampler"
+
 // latentScale is how many pixels of a picture a sample of a latent stands for, in each direction;
 // a latent has latentChannels channels.
 const (
@@ -130,7 +133,7 @@ func emptyLatent() *node.Class {
 
 func (s *Server) sampler() *node.Class {
 	return &node.Class{
-		Name: "KSampler", DisplayName: "KSampler", Category: "sampling", Module: "nodes",
+		Name: classSampler, DisplayName: "KSampler", Category: "sampling", Module: "nodes",
 		Inputs: []node.Input{
 			required("model", typeModel),
 			{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: math.MaxInt, Control: true},

@@ -1,0 +1,259 @@
+package comfyui_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// record names a real server; what it says then becomes the golden files.
+var record = flag.String("record", "", "address of a ComfyUI server whose answers are recorded")
+
+// scenario is a conversation with a server, in the order of its requests.
+type scenario struct {
+	name     string
+	graph    string // followed on the socket until it ends, if it is one
+	requests []exchange
+	unsorted bool // the order of nodes is the server's choice
+}
+
+// exchange is one request; its answer is recorded.
+type exchange struct {
+	method, path, body string
+}
+
+// id stands for the prompt's id in paths.
+const id = "ID"
+
+var scenarios = []scenario{
+	{name: "picture", graph: `{
+		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":48,"batch_size":1,"color":255}},
+		"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
+		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"PREFIX"}}}`,
+		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}, {"GET", "/queue", ""}}},
+	{name: "text", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"some text"}}}`,
+		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}}},
+	{name: "sampler", unsorted: true, graph: `{
+		"1":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
+		"2":{"class_type":"CLIPTextEncode","inputs":{"text":"PREFIX","clip":["1",1]}},
+		"4":{"class_type":"EmptyLatentImage","inputs":{"width":64,"height":64,"batch_size":1}},
+		"5":{"class_type":"KSampler","inputs":{"model":["1",0],"positive":["2",0],"negative":["2",0],"latent_image":["4",0],
+			"seed":3,"steps":3,"cfg":7,"sampler_name":"euler","scheduler":"normal","denoise":1}},
+		"6":{"class_type":"VAEDecode","inputs":{"samples":["5",0],"vae":["1",2]}},
+		"7":{"class_type":"PreviewImage","inputs":{"images":["6",0]}}}`},
+	{name: "node_error", graph: `{
+		"1":{"class_type":"StringFormat","inputs":{"f_string":"{"}},
+		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`},
+	{name: "unknown", requests: []exchange{
+		{"GET", "/history/" + uuid.Nil.String(), ""}, {"GET", "/api/jobs/" + uuid.Nil.String(), ""},
+		{"POST", "/api/jobs/" + uuid.Nil.String() + "/cancel", ""}, {"POST", "/interrupt", `{"prompt_id":"` + uuid.Nil.String() + `"}`},
+		{"POST", "/queue", `{"delete":["` + uuid.Nil.String() + `"]}`}, {"POST", "/history", `{"delete":["` + uuid.Nil.String() + `"]}`},
+		{"GET", "/object_info/NoSuchClass", ""}, {"GET", "/models/no_such_folder", ""}, {"GET", "/view?filename=absent.png", ""},
+		{"GET", "/view?filename=../x.png", ""}, {"GET", "/view?filename=x.png&subfolder=../..", ""}, {"POST", "/free", `{}`},
+	}},
+	{name: "refusals", requests: []exchange{
+		{"POST", "/prompt", `{"prompt":{"1":{"class_type":"NoSuchClass","inputs":{}}}}`},
+		{"POST", "/prompt", `{"prompt":{"1":{"inputs":{}}}}`},
+		{"POST", "/prompt", `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{}}}}`},
+		{"POST", "/prompt", `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":0,"height":48,"batch_size":1,"color":99999999}},
+			"2":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
+		{"POST", "/prompt", `{"prompt":{"2":{"class_type":"PreviewImage","inputs":{}}}}`},
+		{"POST", "/prompt", `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":48,"batch_size":"x","color":0}},
+			"3":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
+		{"POST", "/prompt", `{"prompt":{"2":{"class_type":"PreviewImage","inputs":{"images":["1"]}}}}`},
+		{"POST", "/prompt", `{"prompt":{"1":{"class_type":"EmptyLatentImage","inputs":{"width":64,"height":64,"batch_size":1}},
+			"2":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
+		{"POST", "/prompt", `{}`},
+	}},
+}
+
+// TestSimulatorSaysWhatARealServerSaid holds the simulator's answers against those of a ComfyUI 0.33.0.
+func TestSimulatorSaysWhatARealServerSaid(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			golden := filepath.Join("testdata", s.name+".json")
+			if *record != "" {
+				said := s.play(t, *record)
+				require.NoError(t, os.WriteFile(golden, said, 0o600))
+				return
+			}
+			wanted, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			m, err := sim.Start("127.0.0.1:0", sim.Options{Previews: true})
+			require.NoError(t, err)
+			t.Cleanup(m.Close)
+			require.Equal(t, strings.Split(string(wanted), "\n"), strings.Split(string(s.play(t, m.URL())), "\n"))
+		})
+	}
+}
+
+// play has the conversation and returns what the server said, without what differs from run to run.
+func (s *scenario) play(t *testing.T, address string) []byte {
+	t.Helper()
+	c := &conversation{t: t, address: address, sampler: s.unsorted, prompt: uuid.NewString(), client: uuid.NewString(), prefix: strings.ReplaceAll(uuid.NewString(), "-", "")}
+	if s.graph != "" {
+		c.follow(s.graph)
+	}
+	if s.unsorted {
+		slices.Sort(c.said)
+		c.said = slices.Compact(c.said)
+	}
+	for _, e := range s.requests {
+		status, body := c.ask(e.method, strings.ReplaceAll(e.path, id, c.prompt), e.body)
+		c.note(fmt.Sprintf("%s %s %d", e.method, e.path, status), body)
+	}
+	return []byte(strings.Join(c.said, "\n") + "\n")
+}
+
+// conversation is what one scenario said so far, one line a message.
+type conversation struct {
+	t                               *testing.T
+	address, prompt, client, prefix string
+	sampler                         bool // of the progress only that of the sampler is compared
+	said                            []string
+}
+
+func (c *conversation) ask(method, path, body string) (int, []byte) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.address+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(c.t, err)
+	defer res.Body.Close() //nolint:errcheck // read only
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	return res.StatusCode, raw
+}
+
+// follow runs a graph and notes all messages until its end is told.
+func (c *conversation) follow(graph string) {
+	c.t.Helper()
+	ws, res, err := websocket.DefaultDialer.DialContext(c.t.Context(), strings.Replace(c.address, "http", "ws", 1)+"/ws?clientId="+c.client, nil)
+	require.NoError(c.t, err)
+	require.NoError(c.t, res.Body.Close())
+	defer ws.Close() //nolint:errcheck // the conversation is over
+	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)))
+	body, err := json.Marshal(map[string]any{
+		"prompt": json.RawMessage(strings.ReplaceAll(graph, "PREFIX", c.prefix)), "prompt_id": c.prompt, "client_id": c.client,
+	})
+	require.NoError(c.t, err)
+	status, raw := c.ask(http.MethodPost, "/prompt", string(body))
+	c.note(fmt.Sprintf("POST /prompt %d", status), raw)
+	require.NoError(c.t, ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	for {
+		kind, raw, err := ws.ReadMessage()
+		require.NoError(c.t, err)
+		if kind == websocket.BinaryMessage {
+			length := binary.BigEndian.Uint32(raw[4:])
+			c.note(fmt.Sprintf("binary %d", binary.BigEndian.Uint32(raw)), raw[8:8+length])
+			continue
+		}
+		if bytes.Contains(raw, []byte(`"status"`)) || bytes.Contains(raw, []byte(`"feature_flags"`)) {
+			continue // how many prompts there are is everybody's
+		}
+		c.note("message", raw)
+		if bytes.Contains(raw, []byte(`"executing"`)) && bytes.Contains(raw, []byte(`null`)) && bytes.Contains(raw, []byte(`"node"`)) {
+			var over struct {
+				Data struct {
+					Node *string `json:"node"`
+				} `json:"data"`
+			}
+			if json.Unmarshal(raw, &over) == nil && over.Data.Node == nil {
+				return
+			}
+		}
+	}
+}
+
+// temporary matches the random part of the name of a temporary file.
+var temporary = regexp.MustCompile(`ComfyUI_temp_[a-z]{5}`)
+
+// note adds a line, with the members of objects in order.
+func (c *conversation) note(what string, body []byte) {
+	c.t.Helper()
+	text := string(body)
+	var value any
+	if json.Unmarshal(body, &value) == nil {
+		if c.sampler && !ofSampler(value) {
+			return
+		}
+		raw, err := json.Marshal(plain("", value))
+		require.NoError(c.t, err)
+		text = string(raw)
+	} else if text != "" {
+		text = "(text)"
+	}
+	text = strings.NewReplacer(c.prompt, "<prompt>", c.client, "<client>", c.prefix, "<prefix>").Replace(text)
+	c.said = append(c.said, what+" "+temporary.ReplaceAllString(text, "ComfyUI_temp_xxxxx"))
+}
+
+// ofSampler reports whether a message is to be compared, and leaves only the sampler in the progress
+// of all nodes.
+func ofSampler(message any) bool {
+	members, _ := message.(map[string]any)
+	data, _ := members["data"].(map[string]any)
+	nodes, ok := data["nodes"].(map[string]any)
+	if !ok {
+		return true
+	}
+	data["nodes"] = map[string]any{"5": nodes["5"]}
+	return nodes["5"] != nil
+}
+
+// omitted are members that are the server's own business, or that only newer clients look at.
+var omitted = []string{"preview_output", "current_inputs", "workflow_id"}
+
+// varying are members of which only the kind of the value is compared.
+var varying = []string{
+	"timestamp", "create_time", "execution_start_time", "execution_end_time", "number", "priority", "traceback",
+	"exception_message", "exception_type", "executed", "current_outputs", "input_config",
+}
+
+// plain replaces what differs from run to run.
+func plain(name string, value any) any {
+	if slices.Contains(varying, name) && value != nil {
+		return fmt.Sprintf("<%s>", map[bool]string{true: "list", false: "value"}[isList(value)])
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for member := range v {
+			if slices.Contains(omitted, member) {
+				delete(v, member)
+				continue
+			}
+			v[member] = plain(member, v[member])
+		}
+	case []any:
+		if len(v) == 5 && isList(v[4]) { // an entry of the queue
+			v[0] = "<number>"
+		}
+		for i := range v {
+			v[i] = plain("", v[i])
+		}
+	}
+	return value
+}
+
+func isList(value any) bool {
+	_, is := value.([]any)
+	return is
+}
