@@ -23,7 +23,8 @@ type options struct {
 	postgresUser string
 	database     string // the visibility store is beside it, with _visibility
 	frontend     string // HOST:PORT of the gRPC frontend
-	ui           string // HOST:PORT of the Web UI, "" = none
+	ui           string // HOST:PORT or unix:PATH of the Web UI, "" = none
+	uiWrites     bool   // the Web UI may change workflows
 	basePort     int    // first of the seven inner loopback ports
 	namespace    string
 	retention    time.Duration
@@ -41,7 +42,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.postgresUser, "postgres-user", "postgres", "PostgreSQL user; the password comes from PGPASSWORD")
 	f.StringVar(&o.database, "database", "temporal", "database; NAME_visibility is used beside it")
 	f.StringVar(&o.frontend, "frontend-addr", "127.0.0.1:7233", "address of the gRPC frontend")
-	f.StringVar(&o.ui, "ui-addr", "", "address of the Web UI; empty = none")
+	f.StringVar(&o.ui, "ui-addr", "", "address of the Web UI, HOST:PORT or unix:PATH; empty = none")
+	f.BoolVar(&o.uiWrites, "ui-writes", false, "let the Web UI change workflows: end, signal, reset them")
 	f.IntVar(&o.basePort, "base-port", 0, "first of seven ports for inner traffic on loopback; 0 = choose free ones")
 	f.StringVar(&o.namespace, "namespace", "default", "namespace to register")
 	f.DurationVar(&o.retention, "retention", 72*time.Hour, "how long closed workflows are kept, for a namespace made now")

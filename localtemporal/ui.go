@@ -1,12 +1,22 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"net"
-	"strconv"
+	"net/http"
+	"os"
+	"strings"
+	"time"
 
-	"github.com/temporalio/ui-server/v2/server"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/temporalio/ui-server/v2/server/api"
 	"github.com/temporalio/ui-server/v2/server/config"
-	"github.com/temporalio/ui-server/v2/server/server_options"
+	"github.com/temporalio/ui-server/v2/server/csrf"
+	"github.com/temporalio/ui-server/v2/server/headers"
+	"github.com/temporalio/ui-server/v2/server/route"
+	"github.com/temporalio/ui-server/v2/ui"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/server/common/log"
 	"go.temporal.io/server/common/log/tag"
@@ -15,43 +25,74 @@ import (
 // probe is a workflow that never exists.
 var probe = &commonpb.WorkflowExecution{WorkflowId: "millrace-temporal-probe"}
 
+// unixPrefix begins an address of the Web UI that is the path of a Unix socket.
+const unixPrefix = "unix:"
+
+// headerTimeout bounds how long a client of the Web UI may take to send its request.
+const headerTimeout = 15 * time.Second
+
 // startUI serves the Web UI, if an address is given, and returns that address and how to stop it.
 // The UI is a convenience: the server goes on without it, address "", when its own cannot be had.
 func startUI(o options, logger log.Logger) (address string, stop func()) {
 	if o.ui == "" {
 		return "", func() {}
 	}
-	host, port, err := uiAddress(o.ui)
+	handler, err := uiHandler(o)
 	if err != nil {
 		logger.Error("no Web UI", tag.Error(err))
 		return "", func() {}
 	}
-	ui := server.NewServer(server_options.WithConfigProvider(&config.Config{
-		Host: host, Port: port, TemporalGRPCAddress: o.frontend, EnableUI: true,
-		DefaultNamespace: o.namespace, DisableNewsFetch: true, HideLogs: true,
-		CORS: config.CORS{CookieInsecure: true},
-	}))
+	listener, err := listenUI(o.ui)
+	if err != nil {
+		logger.Error("no Web UI", tag.Error(err))
+		return "", func() {}
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
 	go func() {
-		if err := ui.Start(); err != nil {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			logger.Error("the Web UI ended", tag.Error(err))
 		}
 	}()
-	return o.ui, ui.Stop
+	return o.ui, func() { server.Close() }
 }
 
-// uiAddress splits an address that can be listened on now: the UI itself would end the whole
-// process where it cannot.
-func uiAddress(address string) (host string, port int, err error) {
-	host, service, err := net.SplitHostPort(address)
+// listenUI listens on HOST:PORT or on unix:PATH. The socket that a killed server left is replaced.
+func listenUI(address string) (net.Listener, error) {
+	path, isSocket := strings.CutPrefix(address, unixPrefix)
+	if !isSocket {
+		return net.Listen("tcp", address)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return net.Listen("unix", path)
+}
+
+// uiHandler builds the Web UI without the listener that the UI's own server would open by itself. It changes no workflow
+// unless o asks for that.
+func uiHandler(o options) (http.Handler, error) {
+	provider, err := config.NewConfigProviderWithRefresh(&config.Config{
+		TemporalGRPCAddress: o.frontend, EnableUI: true, DefaultNamespace: o.namespace, DisableNewsFetch: true, HideLogs: true,
+		DisableWriteActions: !o.uiWrites, CORS: config.CORS{CookieInsecure: true},
+	})
 	if err != nil {
-		return "", 0, err
+		return nil, err
 	}
-	if port, err = strconv.Atoi(service); err != nil {
-		return "", 0, err
-	}
-	l, err := net.Listen("tcp", address)
+	assets, err := ui.Assets()
 	if err != nil {
-		return "", 0, err
+		return nil, err
 	}
-	return host, port, l.Close()
+	if assets, err = fs.Sub(assets, "local"); err != nil {
+		return nil, err
+	}
+	e := echo.New()
+	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure())
+	e.Use(csrf.EnsureTokenCookie(false), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, false)))
+	route.SetHealthRoute(e)
+	if err := route.SetAPIRoutes(e, provider, []api.Middleware{headers.WithForwardHeaders([]string{"Caller-Type"})}); err != nil {
+		return nil, err
+	}
+	route.SetUIRoutes(e, "", assets)
+	route.SetRenderRoute(e, "")
+	return e, nil
 }

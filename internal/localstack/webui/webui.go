@@ -1,0 +1,114 @@
+// Package webui guards the Web UI of local mode's Temporal, which listens on a Unix socket of this user and asks for
+// nothing itself. It promises that no page of another site reads or changes anything through it, also where that page has
+// made its own name lead to this machine; that a password is asked for where one is set; and that workflows are only
+// looked at unless changes were asked for. The UI itself is left to Temporal.
+package webui
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"strings"
+)
+
+// Options describe the guard.
+type Options struct {
+	// Socket is the path of the Unix socket on which the UI listens.
+	Socket string
+	// Password is what a browser must give, under any user name; "" = none is asked for.
+	Password string
+	// Writes lets the UI change workflows; otherwise it only shows them.
+	Writes bool
+}
+
+// New returns the guarded UI.
+func New(opts Options) http.Handler {
+	g := &guard{opts: opts, password: sha256.Sum256([]byte(opts.Password))}
+	g.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", r.In.Host
+			r.Out.Header.Del("Authorization") // of this guard, not of Temporal
+		},
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", opts.Socket)
+		}},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			http.Error(w, "Temporal's Web UI does not answer; it comes back with the Temporal server", http.StatusBadGateway)
+		},
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Set("X-Frame-Options", "DENY") // what a page elsewhere cannot do, its visitor must not click for it
+			return nil
+		},
+	}
+	return g
+}
+
+type guard struct {
+	opts     Options
+	password [sha256.Size]byte
+	proxy    http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !isLoopback(r.Host):
+		http.Error(w, "this page is served under the names of this machine only, such as localhost", http.StatusMisdirectedRequest)
+	case isForeign(r):
+		http.Error(w, "pages of other sites may not use Temporal's Web UI", http.StatusForbidden)
+	case !g.signedIn(r):
+		w.Header().Set("WWW-Authenticate", `Basic realm="Temporal's Web UI"`)
+		http.Error(w, "give the operator's token as the password", http.StatusUnauthorized)
+	case !g.opts.Writes && isWrite(r):
+		http.Error(w, "Temporal's Web UI is read-only: start millrace dev with --temporal-ui-writes", http.StatusMethodNotAllowed)
+	default:
+		g.proxy.ServeHTTP(w, r)
+	}
+}
+
+// isLoopback reports whether a Host header names this machine. A name of another site that was made to resolve to it
+// does not.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
+}
+
+// isForeign reports whether a page of another origin sent the request. A link that is followed from there is fine: it
+// shows the UI to its reader, and nothing to the page.
+func isForeign(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+		return true
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
+	}
+	return false
+}
+
+func (g *guard) signedIn(r *http.Request) bool {
+	if g.opts.Password == "" {
+		return true
+	}
+	_, password, _ := r.BasicAuth()
+	sum := sha256.Sum256([]byte(password))
+	return subtle.ConstantTimeCompare(sum[:], g.password[:]) == 1
+}
+
+// isWrite reports whether a request may change something. Queries of workflows are sent by POST and change nothing.
+func isWrite(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	case http.MethodPost:
+		return !strings.Contains(r.URL.Path, "/workflows/") || !strings.Contains(r.URL.Path, "/query/")
+	}
+	return true
+}
