@@ -12,10 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
@@ -72,7 +71,7 @@ func (in *Instance) secretKeys() ([]*secret.Key, error) {
 }
 
 // ExistingBlobs opens the blob store, but makes none.
-func ExistingBlobs(ctx context.Context, cfg config.Config, pool *pgxpool.Pool) (blob.Store, error) {
+func ExistingBlobs(ctx context.Context, cfg config.Config, pool *postgres.Pool) (blob.Store, error) {
 	if _, err := os.Stat(blobDir(cfg)); cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, operate.ErrNoDataDir
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
@@ -212,8 +213,7 @@ func part(name string, required bool, err error) about.Part {
 // writable fails for a database that is away, and for one that takes nothing: a standby, or one that its
 // operator has made read-only.
 func (r readiness) writable(ctx context.Context) error {
-	var readOnly bool
-	err := r.in.pool.QueryRow(ctx, `select current_setting('transaction_read_only')::bool`).Scan(&readOnly)
+	readOnly, err := operatestore.New(r.in.pool).ReadOnly(ctx)
 	if err == nil && readOnly {
 		err = errors.New("the database is read-only")
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
@@ -51,7 +50,7 @@ type Instance struct {
 	log      *slog.Logger
 	roles    []Role
 	name     string // of this process in facts
-	pool     *pgxpool.Pool
+	pool     *postgres.Pool
 	types    *eventlog.Registry
 	wake     *eventstore.Wake
 	tail     *eventstore.Tailer

@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
@@ -222,7 +222,7 @@ func TestShowingAJobReadsItsIndexOnly(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for sql, args := range map[string][]any{
-		records.FindStreamSQL: {job.ID("aaaaa000-0000-0000-0000-000000000000").Stream(), job.ID("aaaaafff-ffff-ffff-ffff-ffffffffffff").Stream()},
+		operatestore.StreamsSQL: {job.ID("aaaaa000-0000-0000-0000-000000000000").Stream(), job.ID("aaaaafff-ffff-ffff-ffff-ffffffffffff").Stream()},
 		eventstore.SelectEvents + ` where stream = $1 and version > $2 order by version limit $3`: {good.Stream(), 0, 1000},
 	} {
 		rows, err := s.pool.Query(t.Context(), `explain (analyze, buffers, format json) `+sql, append([]any{pgx.QueryExecModeExec}, args...)...)

@@ -1,24 +1,19 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // Message returns what a user reads about the failure of a command: one line, with the remedy where it is
 // known. A database that cannot be reached is named by its address; passwords are in no message.
 func Message(err error) string {
 	text := withoutCause(err)
-	var connecting *pgconn.ConnectError
-	if errors.As(err, &connecting) {
-		text = unreachable(connecting)
+	if server, ok := postgres.Unreachable(err); ok {
+		text = server
 	}
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
 }
@@ -37,27 +32,4 @@ func withoutCause(err error) string {
 		return strings.TrimSuffix(text, ": "+cause)
 	}
 	return text
-}
-
-// unreachable says which PostgreSQL could not be used, why, and what to do.
-func unreachable(err *pgconn.ConnectError) string {
-	server := err.Config.Host
-	if !strings.HasPrefix(server, "/") { // a directory is a Unix socket's
-		server = net.JoinHostPort(server, fmt.Sprint(err.Config.Port))
-	}
-	var refused *pgconn.PgError
-	var network *net.OpError
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &refused):
-		return fmt.Sprintf("PostgreSQL at %s refuses: %s; correct DATABASE_URL", server, refused.Message)
-	case errors.As(err, &name):
-		return fmt.Sprintf("no PostgreSQL at %s: %s; correct DATABASE_URL", server, name.Err)
-	case errors.As(err, &network):
-		return fmt.Sprintf("no PostgreSQL at %s: %s; start it, or correct DATABASE_URL", server, network.Err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("PostgreSQL at %s does not answer; start it, or correct DATABASE_URL", server)
-	default:
-		return fmt.Sprintf("PostgreSQL at %s cannot be used: %v; correct DATABASE_URL", server, err.Unwrap())
-	}
 }

@@ -2,30 +2,25 @@ package operate
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
-// databaseTime is the clock that facts are stamped with.
-func Now(ctx context.Context, pool *pgxpool.Pool) (time.Time, error) {
-	var now time.Time
-	if err := pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&now); err != nil {
-		return now, fmt.Errorf("ask the database for the time: %w", err)
-	}
-	return now.UTC(), nil
+// Now returns the time of the clock that events are stamped with.
+func Now(ctx context.Context, pool *postgres.Pool) (time.Time, error) {
+	return operatestore.New(pool).Now(ctx)
 }
 
 // AccountNames maps ids of accounts to their names.
-func AccountNames(ctx context.Context, pool *pgxpool.Pool) (map[string]string, error) {
+func AccountNames(ctx context.Context, pool *postgres.Pool) (map[string]string, error) {
 	all, err := accountstore.New(pool).Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +69,7 @@ func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 }
 
 // findAccount returns the account of that id, or else of that name: an id is never taken for another's name.
-func Account(ctx context.Context, pool *pgxpool.Pool, text string) (account.Account, error) {
+func Account(ctx context.Context, pool *postgres.Pool, text string) (account.Account, error) {
 	unknown := fault.New(fault.NotFound, "account_not_found", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // no text of the database
 		return account.Account{}, unknown

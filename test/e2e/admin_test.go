@@ -155,7 +155,7 @@ func TestMetricsTellWhatRan(t *testing.T) {
 	for _, want := range []string{
 		`millrace_node_duration_seconds_count{class="EmptyImage"}`, `millrace_events_total{type="job.submitted.v1"}`,
 		`millrace_view_lag_events{view="jobs_v1"}`, "millrace_log_position", "millrace_outbox_intents", "millrace_file_bytes",
-		"millrace_watchers", "millrace_node_results_total", "millrace_stand_readable 1",
+		"millrace_watchers", "millrace_node_results_total", "millrace_database_up 1",
 	} {
 		require.Contains(t, body, want)
 	}

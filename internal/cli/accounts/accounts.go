@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
@@ -64,7 +64,7 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			all, err := accountstore.New(pool).Accounts(ctx)
 			if err != nil {
 				return err
@@ -119,7 +119,7 @@ func listedAccounts(s *shell.Shell, all []account.Account, kept map[string]accou
 
 // changingAccounts runs a command on the account store whose changes are recorded as the operator's.
 func changingAccounts(s *shell.Shell, reason *string, run func(context.Context, *accountstore.RecordedAccounts, []string) error) func(*cobra.Command, []string) error {
-	return s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		events, err := shell.EventStore(pool)
 		if err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
@@ -32,7 +32,7 @@ process; jobs that run go on. None of a suspended account's keys and tokens is a
   millrace accounts set acme --inactive=false
   millrace accounts set acme --suspended --reason "abuse, ticket 4"`,
 	}
-	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		a, err := operate.Account(ctx, pool, args[0])
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ metered: from then on it needs credit to submit. A negative amount is a correcti
 more than is available.`,
 		Example: `  millrace accounts credit acme --amount 25 --reason "trial"
   millrace accounts credit acme --amount -2.50 --reason "booked twice"`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			micros, err := credit.ParseDollars(amount)
 			if err != nil {
 				return err
@@ -118,7 +118,7 @@ func ledgerCommand(s *shell.Shell) *cobra.Command {
 		Use: "ledger ACCOUNT", Short: "Show an account's credit, fact by fact", Args: cobra.ExactArgs(1),
 		Long: `Show what was granted to an account, held, spent and released, and check that the balance in
 force is what the facts add up to. With --rebuild, the balance is written anew from them.`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			a, err := operate.Account(ctx, pool, args[0])
 			if err != nil {
 				return err

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
@@ -39,7 +39,7 @@ func Keys(s *shell.Shell) *cobra.Command {
 // onKeys runs a command on the account that the flag names, with the store of its keys, whose changes are recorded
 // as the operator's.
 func onKeys(s *shell.Shell, owner, reason *string, run func(context.Context, *accountstore.RecordedAccounts, account.Account, []string) error) func(*cobra.Command, []string) error {
-	work := s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+	work := s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		a, err := operate.Account(ctx, pool, *owner)
 		if err != nil {
 			return err

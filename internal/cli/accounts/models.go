@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
@@ -35,7 +35,7 @@ of its lists. It counts from the next request on, in every process; who did so a
   millrace accounts models acme --allow all --deny 'kling/*' --reason "no video"
   millrace accounts models acme --router off --reason "asked not to have it"`,
 	}
-	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		a, err := operate.Account(ctx, pool, args[0])
 		if err != nil {
 			return err

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
@@ -39,7 +39,7 @@ second, in every process; who did so and why is recorded.`,
   millrace accounts storage acme --limit default --reason "contract ended"
   millrace accounts storage acme --check`,
 	}
-	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		a, err := operate.Account(ctx, pool, args[0])
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func keptWords(kept account.Storage) string {
 	return text
 }
 
-func setStorage(ctx context.Context, pool *pgxpool.Pool, a account.Account, limit, reason string) (account.Account, error) {
+func setStorage(ctx context.Context, pool *postgres.Pool, a account.Account, limit, reason string) (account.Account, error) {
 	if reason == "" {
 		return a, errors.New("a change needs a reason: --reason TEXT")
 	}
@@ -120,7 +120,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ACCOUNT", Short: "Show an account: tier, subscription, storage, credit, models", Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			a, err := operate.Account(ctx, pool, args[0])
 			if err != nil {
 				return err

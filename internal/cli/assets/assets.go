@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -17,6 +16,7 @@ import (
 	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 var printedAssets = show.Commands[asset.Asset]{Kind: records.Assets, Print: printAsset}
@@ -43,7 +43,7 @@ func listAssets(s *shell.Shell) *cobra.Command {
 	f := operateassets.Filter{Limit: 20}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List assets, newest first", Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			names, err := operate.AccountNames(ctx, pool)
 			if err != nil {
 				return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -18,6 +17,7 @@ import (
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/projections/usage"
@@ -48,7 +48,7 @@ func listCalls(s *shell.Shell) *cobra.Command {
 	f := operatecalls.Filter{Limit: 20}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List model calls, newest first", Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			names, err := operate.AccountNames(ctx, pool)
 			if err != nil {
 				return err
@@ -177,7 +177,7 @@ func callUsage(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Add up calls and charges by day, account and model", Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			names, err := operate.AccountNames(ctx, pool)
 			if err != nil {
 				return err
@@ -225,7 +225,7 @@ func reconcileCall(s *shell.Shell) *cobra.Command {
 for it stays held: nobody here knows whether the provider ran it. Look at the provider, then
 settle the call: with the amount, or with 0 to give all of the hold back.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			micros, err := credit.ParseDollars(charged)
 			if err != nil || micros < 0 {
 				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 	sdklog "go.temporal.io/sdk/log"
 
@@ -14,6 +13,7 @@ import (
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/calls"
 )
 
@@ -26,7 +26,7 @@ func replayCalls(s *shell.Shell) *cobra.Command {
 against the workflow code of this binary. The exit code is 1 if any diverges, and also if there is
 nothing to replay. Nothing is changed; no provider is asked anything.`,
 		Example: "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			if err := records.LimitOf(q.Limit, operatecalls.MaxListed); err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
@@ -41,7 +41,7 @@ millrace jobs, calls and assets.`,
 
 // onLog is a command on the log.
 func onLog(s *shell.Shell, work func(ctx context.Context, log operateevents.Service, args []string) error) func(*cobra.Command, []string) error {
-	return s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		types, err := eventtypes.Registry()
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -14,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // selection is which jobs a command is about: those named, or those a filter finds.
@@ -55,7 +55,7 @@ func (sel *selection) by() operate.Attribution {
 }
 
 // pick returns the jobs, in order of their submission, oldest first.
-func (sel *selection) pick(ctx context.Context, pool *pgxpool.Pool, args []string) ([]job.ID, error) {
+func (sel *selection) pick(ctx context.Context, pool *postgres.Pool, args []string) ([]job.ID, error) {
 	if len(args) > 0 == sel.filtered() {
 		return nil, errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
 	}

@@ -4,12 +4,12 @@ package jobs
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 func Command(s *shell.Shell) *cobra.Command {
@@ -41,7 +41,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
   millrace jobs show 62e89ef5 --at 2026-01-02T15:04:05Z
   millrace jobs show 62e89ef5 --workflow`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			h, whole, err := s.Teller(pool).At(ctx, args[0], at)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ func jobEvents(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "events ID", Short: "List every fact of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			h, err := s.Teller(pool).History(ctx, args[0])
 			if err != nil {
 				return err
@@ -89,7 +89,7 @@ func jobTimeline(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "timeline ID", Short: "Show where the time of a job went: waits, nodes, attempts, workers", Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			t, err := s.Teller(pool).Measure(ctx, args[0])
 			if err != nil {
 				return err
@@ -110,7 +110,7 @@ func diffJobs(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "diff ID ID", Short: "Show how two jobs differ: graph, course, results, times", Args: cobra.ExactArgs(2),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			c, err := s.Teller(pool).Compare(ctx, args[0], args[1])
 			if err != nil {
 				return err

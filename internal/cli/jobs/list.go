@@ -3,12 +3,12 @@ package jobs
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 func listJobs(s *shell.Shell) *cobra.Command {
@@ -17,7 +17,7 @@ func listJobs(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List jobs, newest first", Args: cobra.NoArgs,
 		Example: "  millrace jobs list --status failed,canceled --since 24h --account acme",
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			now, err := operate.Now(ctx, pool)
 			if err != nil {
 				return err

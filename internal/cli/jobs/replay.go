@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 	sdklog "go.temporal.io/sdk/log"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 func replayJobs(s *shell.Shell) *cobra.Command {
@@ -24,7 +24,7 @@ it does. The exit code is 1 if any diverges, and also if there is nothing to rep
 pipeline does not pass for want of histories. Nothing is changed.`,
 		Example: `  millrace jobs replay --since 24h --limit 500
   millrace jobs replay 62e89ef5 --json`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			ids, err := sel.pick(ctx, pool, args)
 			if err != nil {
 				return err
@@ -45,7 +45,7 @@ pipeline does not pass for want of histories. Nothing is changed.`,
 	return cmd
 }
 
-func replayHistories(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, ids []job.ID, asJSON bool) error {
+func replayHistories(ctx context.Context, s *shell.Shell, pool *postgres.Pool, ids []job.ID, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err

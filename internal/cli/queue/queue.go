@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
@@ -50,7 +50,7 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			if reason == "" {
 				return errors.New("give a --reason: it is recorded, for those who ask later")
 			}
@@ -75,7 +75,7 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 }
 
 // queueScope returns the id of the account of that name or id, gate.All for "".
-func queueScope(ctx context.Context, pool *pgxpool.Pool, text string) (string, error) {
+func queueScope(ctx context.Context, pool *postgres.Pool, text string) (string, error) {
 	if text == "" {
 		return gate.All, nil
 	}
@@ -89,7 +89,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status [--account ACCOUNT]", Short: "Show what queues do, since when and why", Args: cobra.NoArgs,
 		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			states, err := queueStates(ctx, pool, owner)
 			if err != nil {
 				return err
@@ -105,7 +105,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]gate.State, error) {
+func queueStates(ctx context.Context, pool *postgres.Pool, owner string) ([]gate.State, error) {
 	queues := accountstore.NewGates(pool, nil)
 	if owner == "" {
 		return queues.States(ctx, doctor.MaxQueues)
@@ -118,7 +118,7 @@ func queueStates(ctx context.Context, pool *pgxpool.Pool, owner string) ([]gate.
 	return []gate.State{st}, err
 }
 
-func printQueues(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, states []gate.State) error {
+func printQueues(ctx context.Context, s *shell.Shell, pool *postgres.Pool, states []gate.State) error {
 	names, err := operate.AccountNames(ctx, pool)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
@@ -59,7 +58,7 @@ func (s *Shell) DatabaseFlags(cmd *cobra.Command) {
 }
 
 // Database opens the database that a command works on.
-func (s *Shell) Database(ctx context.Context) (*pgxpool.Pool, error) {
+func (s *Shell) Database(ctx context.Context) (*postgres.Pool, error) {
 	if err := s.findServers(); err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func (s *Shell) Temporal() (client.Client, error) {
 }
 
 // jobsWork is a command on the database.
-type Work func(ctx context.Context, pool *pgxpool.Pool, args []string) error
+type Work func(ctx context.Context, pool *postgres.Pool, args []string) error
 
 func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -133,7 +132,7 @@ func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) erro
 }
 
 // EventStore is the log of a command that records facts. Other processes learn of them by their poll.
-func EventStore(pool *pgxpool.Pool) (*eventstore.Store, error) {
+func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return nil, err
@@ -142,6 +141,6 @@ func EventStore(pool *pgxpool.Pool) (*eventstore.Store, error) {
 }
 
 // Teller is that of a command, on a machine that may not have the data directory.
-func (s *Shell) Teller(pool *pgxpool.Pool) jobs.Histories {
+func (s *Shell) Teller(pool *postgres.Pool) jobs.Histories {
 	return jobs.Histories{Pool: pool, Blobs: func(ctx context.Context) (blob.Store, error) { return app.ExistingBlobs(ctx, s.Config, pool) }}
 }

@@ -4,13 +4,13 @@ package show
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // Workflow shows facts and workflow events in one order of time; whole is the history or story that JSON shows.
@@ -48,7 +48,7 @@ func (k Commands[S]) Show(s *shell.Shell) *cobra.Command {
 		Use: "show ID", Args: cobra.ExactArgs(1), Short: "Show the state of one, now or at any version or time",
 		Long: `Show the state as its facts fold, now or with --at as it was at a version or a time. With --workflow,
 show its facts beside the events of its workflow in Temporal.`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			t, err := k.At(ctx, pool, args[0], at)
 			if err != nil {
 				return err
@@ -73,31 +73,31 @@ show its facts beside the events of its workflow in Temporal.`,
 
 func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
 	return Answer(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StoryFacts[S],
-		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Story[S], error) {
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Story[S], error) {
 			return k.Story(ctx, pool, args[0])
 		})
 }
 
 func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
 	return Answer(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
-		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.Phases, error) {
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Phases, error) {
 			return k.Phases(ctx, pool, args[0])
 		})
 }
 
 func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
 	return Answer(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StoryComparison,
-		func(ctx context.Context, pool *pgxpool.Pool, args []string) (inspect.StoryComparison, error) {
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StoryComparison, error) {
 			return k.Compare(ctx, pool, args[0], args[1])
 		})
 }
 
 // told is a command about n stories: tell answers, and print is for people.
-func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *pgxpool.Pool, []string) (T, error)) *cobra.Command {
+func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *postgres.Pool, []string) (T, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(n),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *pgxpool.Pool, args []string) error {
+		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			answer, err := tell(ctx, pool, args)
 			if err != nil {
 				return err

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
 )
 
@@ -33,7 +33,7 @@ func listViews(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "Show each view, how far it has come, and what is halted", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withFollowers(cmd.Context(), s, "", func(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) error {
+			return withFollowers(cmd.Context(), s, "", func(ctx context.Context, pool *postgres.Pool, all []projections.Projection) error {
 				shown, err := operateviews.Status(ctx, pool, all)
 				if err != nil {
 					return err
@@ -86,7 +86,7 @@ for byte at the same position. The exit code is 1 if they differ.`,
 			if len(args) == 1 {
 				name = args[0]
 			}
-			return withViews(cmd.Context(), s, name, func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
+			return withViews(cmd.Context(), s, name, func(ctx context.Context, pool *postgres.Pool, chosen []projections.Projection) error {
 				all, problems := []operateviews.Result{}, []error{}
 				for _, p := range chosen {
 					do := func() (operateviews.Result, error) { return rebuild(ctx, s, pool, p, reason) }
@@ -115,7 +115,7 @@ for byte at the same position. The exit code is 1 if they differ.`,
 	return cmd
 }
 
-func rebuild(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, p projections.Projection, reason string) (operateviews.Result, error) {
+func rebuild(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p projections.Projection, reason string) (operateviews.Result, error) {
 	events, err := shell.EventStore(pool)
 	if err != nil {
 		return operateviews.Result{}, err
@@ -124,7 +124,7 @@ func rebuild(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, p projecti
 	return service.RebuildView(ctx, p, shell.Progress(s.Err, p.Name(), "events"), operate.Attribution{Actor: shell.Operator(), Reason: reason})
 }
 
-func checkView(ctx context.Context, s *shell.Shell, pool *pgxpool.Pool, p projections.Projection) (operateviews.Result, error) {
+func checkView(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p projections.Projection) (operateviews.Result, error) {
 	out, err := operateviews.Check(ctx, pool, p, shell.Progress(s.Err, p.Name(), "events"))
 	if err == nil && len(out.Differences) > 0 {
 		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), out.Position, p.Name())
@@ -138,7 +138,7 @@ func resumeViews(s *shell.Shell) *cobra.Command {
 		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was mended", Args: cobra.ExactArgs(2),
 		Long: "Fold the facts of a halted stream that were held back, and let it go on. Who did so and why is recorded.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withFollowers(cmd.Context(), s, args[0], func(ctx context.Context, pool *pgxpool.Pool, chosen []projections.Projection) error {
+			return withFollowers(cmd.Context(), s, args[0], func(ctx context.Context, pool *postgres.Pool, chosen []projections.Projection) error {
 				events, err := shell.EventStore(pool)
 				if err != nil {
 					return err
@@ -157,7 +157,7 @@ func resumeViews(s *shell.Shell) *cobra.Command {
 }
 
 // onViews is work on the database and some of what a projector runs.
-type onViews func(context.Context, *pgxpool.Pool, []projections.Projection) error
+type onViews func(context.Context, *postgres.Pool, []projections.Projection) error
 
 // withViews calls work with the database and the named view, or all of them.
 func withViews(ctx context.Context, s *shell.Shell, name string, work onViews) error {

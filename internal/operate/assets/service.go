@@ -3,10 +3,6 @@ package assets
 
 import (
 	"context"
-	"encoding/json"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -32,7 +28,7 @@ func assetState(name string) (asset.State, error) {
 }
 
 // newestAssets reads the assets that f selects from the view, newest first.
-func List(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f Filter) ([]asset.Asset, error) {
+func List(ctx context.Context, pool *postgres.Pool, names map[string]string, f Filter) ([]asset.Asset, error) {
 	owner, err := operate.AccountNamed(f.Account, names)
 	if err != nil {
 		return nil, err
@@ -41,24 +37,11 @@ func List(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f Fi
 	if err != nil {
 		return nil, err
 	}
-	rows, err := pool.Query(ctx, `select asset from `+assets.Name+`
-		where ($1 = '' or account = $1) and ($2 = '' or state = $2) order by created desc limit $3`, owner, string(state), f.Limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "list assets")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (asset.Asset, error) {
-		var raw []byte
-		var a asset.Asset
-		if err := row.Scan(&raw); err != nil {
-			return a, err
-		}
-		return a, json.Unmarshal(raw, &a)
-	})
-	return found, postgres.Classify(err, "list assets")
+	return assets.Newest(ctx, pool, owner, state, f.Limit)
 }
 
 // adminAssets implements admin.Assets.
-type Service struct{ Pool *pgxpool.Pool }
+type Service struct{ Pool *postgres.Pool }
 
 // List implements admin.Assets.
 func (a Service) List(ctx context.Context, f Filter) ([]asset.Asset, error) {

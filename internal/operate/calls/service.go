@@ -4,21 +4,20 @@ package calls
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
 // newestCalls reads the calls that f selects from the view, newest first.
-func List(ctx context.Context, pool *pgxpool.Pool, names map[string]string, f Filter) (calls.Page, error) {
+func List(ctx context.Context, pool *postgres.Pool, names map[string]string, f Filter) (calls.Page, error) {
 	account, err := operate.AccountNamed(f.Account, names)
 	if err != nil {
 		return calls.Page{}, err
@@ -47,7 +46,7 @@ func callStates(names []string) ([]call.State, error) {
 const UsageSince = "720h"
 
 // UsedSince adds up calls and charges by day, account and model, of one account or all.
-func UsedSince(ctx context.Context, pool *pgxpool.Pool, names map[string]string, account, since string) ([]usage.Day, error) {
+func UsedSince(ctx context.Context, pool *postgres.Pool, names map[string]string, account, since string) ([]usage.Day, error) {
 	now, err := operate.Now(ctx, pool)
 	if err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func UsedSince(ctx context.Context, pool *pgxpool.Pool, names map[string]string,
 }
 
 // CallsToReplay returns the named calls, or those that q selects.
-func CallsToReplay(ctx context.Context, pool *pgxpool.Pool, ids []string, q calls.Query) ([]call.Call, error) {
+func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q calls.Query) ([]call.Call, error) {
 	if len(ids) == 0 {
 		page, err := calls.NewReader(pool).List(ctx, q)
 		if err == nil && len(page.Calls) == 0 {
@@ -85,7 +84,7 @@ func CallsToReplay(ctx context.Context, pool *pgxpool.Pool, ids []string, q call
 
 // adminCalls implements admin.Calls.
 type Service struct {
-	Pool  *pgxpool.Pool
+	Pool  *postgres.Pool
 	Store *callstore.Store
 }
 
@@ -118,7 +117,7 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 }
 
 // settleCall settles the call whose id begins with text by what the provider took for it.
-func Settle(ctx context.Context, pool *pgxpool.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
+func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
 	t, err := records.Calls.Story(ctx, pool, text)
 	if err != nil {
 		return call.Call{}, err

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -29,13 +27,9 @@ func (d blobDoctor) present(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	rows, err := d.pool.Query(ctx, `select distinct hash from (select hash from files order by created_at desc limit $1) f`, sampledBlobs)
+	hashes, err := operatestore.New(d.pool).NewestHashes(ctx, sampledBlobs)
 	if err != nil {
-		return Finding{}, postgres.Classify(err, "read the newest files")
-	}
-	hashes, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		return Finding{}, postgres.Classify(err, "read the newest files")
+		return Finding{}, err
 	}
 	missing := 0
 	for _, hash := range hashes {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -18,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/views"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/worker"
 )
@@ -51,9 +50,10 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	var head, most int64
-	if err := d.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
-		return Finding{}, postgres.Classify(err, "read the head of the log")
+	var most int64
+	head, err := operatestore.New(d.pool).Head(ctx)
+	if err != nil {
+		return Finding{}, err
 	}
 	details := make([]string, len(all))
 	for i, p := range all {
@@ -83,39 +83,27 @@ func (d databaseDoctor) halted(ctx context.Context) (Finding, error) {
 	}, nil
 }
 
-// outbox looks at the oldest intent. Intents carry no time of their own: one that starts a job is as old as its
-// slot, any other is as late as it is overdue.
+// outbox looks at the oldest intent.
 func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
-	var waiting int64
-	var workflow, cause string
-	var attempts int
-	var age time.Duration
-	err := d.pool.QueryRow(ctx, `select (select count(*) from outbox), o.workflow_id, o.attempts, coalesce(o.last_error, ''),
-			greatest(now() - coalesce(s.admitted_at, o.due_at), interval '0')
-		from outbox o left join job_slots s on o.workflow_id = 'job-' || s.job_id || '-' || s.run
-		order by o.id limit 1`).Scan(&waiting, &workflow, &attempts, &cause, &age)
-	if errors.Is(err, pgx.ErrNoRows) {
+	intents, err := operatestore.New(d.pool).Intents(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	if intents.Waiting == 0 {
 		return Finding{Status: Healthy, Detail: "empty"}, nil
 	}
-	if err != nil {
-		return Finding{}, postgres.Classify(err, "read the outbox")
-	}
-	f := Finding{Status: grade(age, intentWarn, intentFail)}
-	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", waiting, inspect.Span(age), workflow, attempts)
-	if cause != "" {
-		f.Detail += ": " + cause
+	f := Finding{Status: grade(intents.Age, intentWarn, intentFail)}
+	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", intents.Waiting, inspect.Span(intents.Age), intents.Workflow, intents.Attempts)
+	if intents.Error != "" {
+		f.Detail += ": " + intents.Error
 	}
 	return f.with("accepted jobs do not start: is Temporal reachable from the api and worker roles?"), nil
 }
 
 func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
-	rows, err := d.pool.Query(ctx, `select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, slotOld)
+	old, err := operatestore.New(d.pool).JobsWithSlotFor(ctx, slotOld)
 	if err != nil {
-		return Finding{}, postgres.Classify(err, "read held slots")
-	}
-	old, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return Finding{}, postgres.Classify(err, "read held slots")
+		return Finding{}, err
 	}
 	if len(old) == 0 {
 		return Finding{Status: Healthy, Detail: "none is held for longer than " + inspect.Span(slotOld)}, nil

@@ -5,33 +5,28 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
 // databaseDoctor looks at what is in the database.
-type databaseDoctor struct{ pool *pgxpool.Pool }
+type databaseDoctor struct{ pool *postgres.Pool }
 
 // oldestServer is the oldest PostgreSQL that the tests have run on, as its version number.
 const oldestServer = 150000
 
 func (d databaseDoctor) server(ctx context.Context) (Finding, error) {
-	var version string
-	var number, used, most int
 	began := time.Now()
-	err := d.pool.QueryRow(ctx, `select current_setting('server_version'), current_setting('server_version_num')::int,
-		(select count(*) from pg_stat_activity where backend_type = 'client backend'), current_setting('max_connections')::int`).
-		Scan(&version, &number, &used, &most)
+	server, err := operatestore.New(d.pool).Server(ctx)
 	if err != nil {
-		return Finding{}, postgres.Classify(err, "ask the database")
+		return Finding{}, err
 	}
-	f := Finding{Status: Healthy, Detail: fmt.Sprintf("PostgreSQL %s, answers in %s, %d of %d connections", version, inspect.Span(time.Since(began)), used, most)}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("PostgreSQL %s, answers in %s, %d of %d connections", server.Version, inspect.Span(time.Since(began)), server.Connections, server.MaxConnections)}
 	switch {
-	case number < oldestServer:
+	case server.Number < oldestServer:
 		f.Status, f.Remedy = Warning, "Millrace is tested with PostgreSQL 15 and later: upgrade"
-	case used*10 > most*9:
+	case server.Connections*10 > server.MaxConnections*9:
 		f.Status, f.Remedy = Warning, "raise max_connections, or run fewer processes: each takes up to 24"
 	}
 	return f, nil

@@ -10,11 +10,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -101,7 +101,7 @@ func (f Finding) with(remedy string) Finding {
 	return f
 }
 
-func DatabaseChecks(pool *pgxpool.Pool, blobs func(context.Context) (blob.Store, error)) []Check {
+func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store, error)) []Check {
 	d := databaseDoctor{pool}
 	b := blobDoctor{d, blobs}
 	return []Check{

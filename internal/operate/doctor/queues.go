@@ -7,16 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -86,45 +84,26 @@ func ownerName(account string, names map[string]string) string {
 // and a model call has a deadline of its own well below.
 const stuckAfter = 30 * time.Minute
 
-// stuckSQL reads the held slots and the last fact of each: a range of an index per slot.
-const stuckSQL = `select s.job_id::text, extract(epoch from now() - greatest(s.admitted_at, e.recorded_at))::float8, coalesce(e.type, '')
-	from job_slots s left join lateral (
-		select recorded_at, type from events where stream = 'job-' || s.job_id order by version desc limit 1) e on true
-	where greatest(s.admitted_at, e.recorded_at) <= now() - $1::interval
-	order by greatest(s.admitted_at, e.recorded_at) limit $2`
-
 // stuck finds jobs that run and have recorded nothing for long. A running node's heartbeats go to the
 // engine; when they stop, the engine has the node run elsewhere, which is recorded.
 func (d databaseDoctor) stuck(ctx context.Context) (Finding, error) {
-	rows, err := d.pool.Query(ctx, stuckSQL, stuckAfter, MaxQueues)
+	found, err := operatestore.New(d.pool).SilentJobs(ctx, stuckAfter, MaxQueues)
 	if err != nil {
-		return Finding{}, postgres.Classify(err, "look for stuck jobs")
-	}
-	type silent struct {
-		job, last string
-		span      float64
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (silent, error) {
-		var s silent
-		return s, row.Scan(&s.job, &s.span, &s.last)
-	})
-	if err != nil {
-		return Finding{}, postgres.Classify(err, "look for stuck jobs")
+		return Finding{}, err
 	}
 	if len(found) == 0 {
 		return Finding{Status: Healthy, Detail: "every running job has recorded something within " + inspect.Span(stuckAfter)}, nil
 	}
 	first := found[0]
-	quiet := time.Duration(first.span * float64(time.Second))
 	last := "nothing at all"
-	if first.last != "" {
-		last = "last " + first.last
+	if first.Last != "" {
+		last = "last " + first.Last
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d jobs run and have been silent; %s for %s, %s", len(found), first.job, inspect.Span(quiet), last),
+		Detail: fmt.Sprintf("%d jobs run and have been silent; %s for %s, %s", len(found), first.Job, inspect.Span(first.For), last),
 		Remedy: fmt.Sprintf("see where it is: millrace jobs show %s --workflow; if its workflow is gone: millrace jobs requeue %s; to give it up: millrace jobs cancel %s",
-			first.job, first.job, first.job),
+			first.Job, first.Job, first.Job),
 	}, nil
 }
 

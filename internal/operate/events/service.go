@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // logReader answers what operators ask of the log as a whole. It implements admin.Events.
 type Service struct {
-	Pool     *pgxpool.Pool
+	Pool     *postgres.Pool
 	Registry *eventlog.Registry
 }
 

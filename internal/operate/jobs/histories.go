@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-func FindJobs(ctx context.Context, pool *pgxpool.Pool, texts []string) ([]job.ID, error) {
+func FindJobs(ctx context.Context, pool *postgres.Pool, texts []string) ([]job.ID, error) {
 	ids := make([]job.ID, len(texts))
 	for i, text := range texts {
 		var err error
@@ -28,7 +27,7 @@ func FindJobs(ctx context.Context, pool *pgxpool.Pool, texts []string) ([]job.ID
 }
 
 // FindJob returns the one job whose id begins with text.
-func FindJob(ctx context.Context, pool *pgxpool.Pool, text string) (job.ID, error) {
+func FindJob(ctx context.Context, pool *postgres.Pool, text string) (job.ID, error) {
 	stream, err := records.FindStream(ctx, pool, "job", text)
 	if err != nil {
 		return "", err
@@ -38,7 +37,7 @@ func FindJob(ctx context.Context, pool *pgxpool.Pool, text string) (job.ID, erro
 }
 
 // History reads the facts of the job whose id begins with text.
-func History(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.History, error) {
+func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.History, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return inspect.History{}, err
@@ -60,7 +59,7 @@ func History(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Hist
 // teller answers from the facts what became of jobs, for commands and the admin API alike. A job is named by its
 // id or the beginning of it.
 type Histories struct {
-	Pool *pgxpool.Pool
+	Pool *postgres.Pool
 	// blobs opens the store of archives and large submissions; errNoDataDir says that it is elsewhere.
 	Blobs func(context.Context) (blob.Store, error)
 }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -17,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
@@ -24,7 +23,7 @@ import (
 // operations is what operators do to jobs, from the command line and over the admin API alike. Each
 // action is a fact with who asked for it and why.
 type Service struct {
-	Pool    *pgxpool.Pool
+	Pool    *postgres.Pool
 	Types   *eventlog.Registry
 	Events  *eventstore.Store
 	Jobs    *jobstore.Store

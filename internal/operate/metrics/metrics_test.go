@@ -64,8 +64,8 @@ type source struct {
 	turn *int // which 1,000 accounts have jobs; nil: always the same
 }
 
-func (s source) Stand(context.Context) (metrics.Stand, error) {
-	st := metrics.Stand{Head: 7, Bytes: 9, Blobs: 8, Lags: map[string]int64{"jobs_v1": 3}}
+func (s source) Snapshot(context.Context) (metrics.Snapshot, error) {
+	st := metrics.Snapshot{Head: 7, Bytes: 9, Blobs: 8, Lags: map[string]int64{"jobs_v1": 3}}
 	first := 0
 	if s.turn != nil {
 		first = 1000 * *s.turn
@@ -129,6 +129,6 @@ func TestADatabaseThatIsAwayIsTold(t *testing.T) {
 	m := metrics.New()
 	m.Read(source{err: errors.New("away")}, slog.New(slog.DiscardHandler))
 	body := scrape(t, m)
-	require.Contains(t, body, "millrace_stand_readable 0")
+	require.Contains(t, body, "millrace_database_up 0")
 	require.NotContains(t, body, "millrace_jobs_queued{")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/workflows"
 )
@@ -169,12 +168,9 @@ func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, erro
 	if !ok {
 		return nil, nil // not one of ours
 	}
-	err := r.Ops.Pool.QueryRow(ctx, `select from streams where id = $1`, stream).Scan()
-	if err == nil {
-		return nil, nil // a workflow of one that has ended notices by itself
-	}
-	if !errors.Is(err, pgx.ErrNoRows) {
-		return nil, postgres.Classify(err, "look for the stream of "+workflow)
+	has, err := operatestore.New(r.Ops.Pool).HasStream(ctx, stream)
+	if err != nil || has { // a workflow of one that has ended notices by itself
+		return nil, err
 	}
 	return []Repair{{
 		Kind: kind, ID: id, Finding: "a workflow runs, and the log has no such " + kind, Action: "terminate " + workflow,

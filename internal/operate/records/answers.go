@@ -4,17 +4,17 @@ import (
 	"context"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // toldStories answers what became of calls or assets. It implements admin.Histories.
 type Answers[S any] struct {
 	Kind   Kind[S]
-	Pool   *pgxpool.Pool
+	Pool   *postgres.Pool
 	Engine client.Client
 }
 

@@ -5,12 +5,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
 // shortestID is how many characters of an id a person must give.
@@ -38,23 +36,16 @@ func article(noun string) string {
 	return "a"
 }
 
-// FindStreamSQL reads a range of the primary key.
-const FindStreamSQL = `select id from streams where id >= $1 and id <= $2 order by id limit 2`
-
 // FindStream returns the one stream of a kind whose id begins with text.
-func FindStream(ctx context.Context, pool *pgxpool.Pool, noun, text string) (string, error) {
+func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (string, error) {
 	from, to, err := IDRange(noun, text)
 	if err != nil {
 		return "", err
 	}
-	rows, err := pool.Query(ctx, FindStreamSQL, noun+"-"+from, noun+"-"+to)
-	if err != nil {
-		return "", postgres.Classify(err, "look for the "+noun)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	found, err := operatestore.New(pool).Streams(ctx, noun+"-"+from, noun+"-"+to)
 	switch {
 	case err != nil:
-		return "", postgres.Classify(err, "look for the "+noun)
+		return "", err
 	case len(found) == 0:
 		return "", fault.New(fault.NotFound, noun+"_not_found", "there is no %s %s", noun, inspect.Clean(text))
 	case len(found) > 1:

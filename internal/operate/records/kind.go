@@ -3,8 +3,6 @@ package records
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
@@ -13,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
@@ -39,7 +38,7 @@ var (
 )
 
 // Story reads the facts of the one call or asset whose id begins with text.
-func (k Kind[S]) Story(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Story[S], error) {
+func (k Kind[S]) Story(ctx context.Context, pool *postgres.Pool, text string) (inspect.Story[S], error) {
 	var none inspect.Story[S]
 	types, err := eventtypes.Registry()
 	if err != nil {
@@ -57,7 +56,7 @@ func (k Kind[S]) Story(ctx context.Context, pool *pgxpool.Pool, text string) (in
 }
 
 // At is story up to a version or a time; "" is now.
-func (k Kind[S]) At(ctx context.Context, pool *pgxpool.Pool, text, at string) (inspect.Story[S], error) {
+func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (inspect.Story[S], error) {
 	t, err := k.Story(ctx, pool, text)
 	if err != nil || at == "" {
 		return t, err
@@ -70,7 +69,7 @@ func (k Kind[S]) At(ctx context.Context, pool *pgxpool.Pool, text, at string) (i
 }
 
 // Phases says where the time of one went.
-func (k Kind[S]) Phases(ctx context.Context, pool *pgxpool.Pool, text string) (inspect.Phases, error) {
+func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (inspect.Phases, error) {
 	t, err := k.Story(ctx, pool, text)
 	if err != nil {
 		return inspect.Phases{}, err
@@ -83,7 +82,7 @@ func (k Kind[S]) Phases(ctx context.Context, pool *pgxpool.Pool, text string) (i
 }
 
 // Compare says how two differ.
-func (k Kind[S]) Compare(ctx context.Context, pool *pgxpool.Pool, a, b string) (inspect.StoryComparison, error) {
+func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) (inspect.StoryComparison, error) {
 	one, err := k.Story(ctx, pool, a)
 	if err != nil {
 		return inspect.StoryComparison{}, err

@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -16,12 +14,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/projections"
 )
 
 // adminViews is what operators ask of views and do to them.
 type Service struct {
-	Pool   *pgxpool.Pool
+	Pool   *postgres.Pool
 	Events *eventstore.Store
 	Base   string // public URL
 }
@@ -98,10 +97,10 @@ func (v Service) ResumeStream(ctx context.Context, p projections.Projection, str
 }
 
 // standOf reads how far views have come, and which streams they halted.
-func Status(ctx context.Context, pool *pgxpool.Pool, all []projections.Projection) ([]View, error) {
-	var head int64
-	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
-		return nil, postgres.Classify(err, "read the head of the log")
+func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projection) ([]View, error) {
+	head, err := operatestore.New(pool).Head(ctx)
+	if err != nil {
+		return nil, err
 	}
 	shown := make([]View, len(all))
 	for i, p := range all {
@@ -144,7 +143,7 @@ func (v Service) RebuildView(ctx context.Context, p projections.Projection, step
 }
 
 // checkView compares a view with what its facts fold to.
-func Check(ctx context.Context, pool *pgxpool.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
+func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
 	began := time.Now()
 	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})
 	if err != nil {

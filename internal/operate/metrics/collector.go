@@ -18,8 +18,8 @@ type Depth struct {
 	Oldest          time.Duration // age of the job that has waited longest; 0 when none waits
 }
 
-// Stand is what is read when metrics are asked for.
-type Stand struct {
+// Snapshot is what is read when metrics are asked for.
+type Snapshot struct {
 	Depths []Depth          // of the accounts with the most waiting jobs, and of those that run some
 	Head   int64            // position of the log's last fact
 	Lags   map[string]int64 // view → facts behind
@@ -46,13 +46,13 @@ type Webhooks struct {
 	Oldest        time.Duration // age of the oldest delivery that waits
 }
 
-// Source reads a Stand.
+// Source reads a Snapshot.
 type Source interface {
-	Stand(ctx context.Context) (Stand, error)
+	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
-// standFor is how long what was read is served again: scrapers are many, the database is one.
-const standFor = 5 * time.Second
+// servedFor is how long what was read is served again: scrapers are many, the database is one.
+const servedFor = 5 * time.Second
 
 // mostAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
 // place while it has jobs and for an hour after: whichever queues are deepest at a scrape, the number of series that
@@ -69,7 +69,7 @@ type collector struct {
 
 	mu    sync.Mutex
 	at    time.Time
-	last  Stand
+	last  Snapshot
 	named map[string]time.Time // accounts with series of their own → when they last had a job
 }
 
@@ -90,7 +90,7 @@ var (
 	descKept    = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that keep the most, and of all others together.", []string{"account"}, nil)
 	descMayKeep = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Bytes that these accounts may keep, where they have a limit.", []string{"account"}, nil)
 	descFull    = prometheus.NewDesc("millrace_accounts_full", "Accounts that keep as much as they may: nothing more is taken from them.", nil, nil)
-	descUp      = prometheus.NewDesc("millrace_stand_readable", "1 when the database could be read for these metrics.", nil, nil)
+	descUp      = prometheus.NewDesc("millrace_database_up", "1 when the database could be read for these metrics.", nil, nil)
 )
 
 // Read adds the metrics of a source.
@@ -145,15 +145,15 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descWaiting, st.Webhooks.Oldest.Seconds())
 }
 
-func (c *collector) read() (Stand, error) {
+func (c *collector) read() (Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.at) < standFor {
+	if time.Since(c.at) < servedFor {
 		return c.last, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), standFor)
+	ctx, cancel := context.WithTimeout(context.Background(), servedFor)
 	defer cancel()
-	st, err := c.source.Stand(ctx)
+	st, err := c.source.Snapshot(ctx)
 	if err == nil {
 		c.last, c.at = st, time.Now()
 	}

@@ -1,0 +1,85 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
+	"github.com/millrace-dev/millrace/projections"
+)
+
+// Bounds of one reading: accounts with queues, of which some have series of their own and the others are summed up, and
+// accounts whose storage has series of its own.
+const (
+	maxQueues  = 5000
+	maxStorage = 20
+)
+
+// Database reads metrics from the database of a deployment. It implements Source.
+type Database struct {
+	Pool    *postgres.Pool
+	Storage *accountstore.Storage
+}
+
+var _ Source = (*Database)(nil)
+
+// Snapshot implements Source.
+func (d *Database) Snapshot(ctx context.Context) (Snapshot, error) {
+	store := operatestore.New(d.Pool)
+	totals, err := store.Totals(ctx)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	st := Snapshot{Head: totals.Head, Outbox: totals.Intents, Bytes: totals.Bytes, Blobs: totals.Blobs}
+	queues, err := store.Queues(ctx, maxQueues)
+	if err != nil {
+		return st, err
+	}
+	for _, q := range queues {
+		st.Depths = append(st.Depths, Depth(q))
+	}
+	if err := d.storage(ctx, &st); err != nil {
+		return st, err
+	}
+	if err := d.views(ctx, &st); err != nil {
+		return st, err
+	}
+	deliveries, err := webhookstore.New(d.Pool, nil).State(ctx)
+	st.Webhooks = Webhooks{Pending: deliveries.Pending, Dead: deliveries.Dead, Disabled: deliveries.Disabled, Oldest: deliveries.Oldest}
+	return st, err
+}
+
+func (d *Database) storage(ctx context.Context, st *Snapshot) error {
+	largest, rest, full, err := d.Storage.Largest(ctx, maxStorage)
+	if err != nil {
+		return err
+	}
+	for _, a := range largest {
+		st.Kept = append(st.Kept, Kept(a))
+	}
+	st.Kept, st.Full = append(st.Kept, Kept{Account: "other", Bytes: rest}), full
+	return nil
+}
+
+func (d *Database) views(ctx context.Context, st *Snapshot) error {
+	st.Lags, st.Halted = map[string]int64{}, map[string]int64{}
+	all, err := views.Followers("")
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		position, err := projections.Position(ctx, d.Pool, p.Name())
+		if err != nil {
+			return err
+		}
+		st.Lags[p.Name()], st.Halted[p.Name()] = max(0, st.Head-position), 0
+	}
+	halted, err := projections.ListHalted(ctx, d.Pool, "")
+	for _, h := range halted {
+		st.Halted[h.Projection]++
+	}
+	return err
+}

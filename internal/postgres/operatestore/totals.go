@@ -1,0 +1,56 @@
+package operatestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Totals are sums over the whole deployment.
+type Totals struct {
+	Head    int64 // position of the log's last event
+	Intents int64 // that wait in the outbox
+	Bytes   int64 // of the files of all accounts, as they see them
+	Blobs   int64 // of what is stored for them: equal bytes once
+}
+
+// Totals returns the sums of now.
+func (s *Store) Totals(ctx context.Context) (Totals, error) {
+	var t Totals
+	err := s.pool.QueryRow(ctx, `select (select coalesce(max(position), 0) from events), (select count(*) from outbox),
+		(select coalesce(sum(size), 0)::bigint from files),
+		(select coalesce(sum(size), 0)::bigint from (select max(size) as size from files group by hash) b)`).Scan(&t.Head, &t.Intents, &t.Bytes, &t.Blobs)
+	return t, postgres.Classify(err, "read totals")
+}
+
+// Queue is how many jobs of an account wait and run.
+type Queue struct {
+	Account, Tier   string
+	Queued, Running int64
+	Oldest          time.Duration // age of the job that has waited longest; 0 when none waits
+}
+
+// Queues lists accounts with jobs, the deepest queues first. The age is that of the first event of the job that came
+// first.
+func (s *Store) Queues(ctx context.Context, limit int) ([]Queue, error) {
+	rows, err := s.pool.Query(ctx, `select l.account, coalesce(a.tier, $2), l.queued, l.running,
+			coalesce(extract(epoch from clock_timestamp() - (select e.recorded_at from events e where e.version = 1 and e.stream = 'job-' ||
+				(select q.job_id from job_queue q where q.account = l.account order by q.seq limit 1))), 0)::float8
+		from job_lanes l left join accounts a on a.id = l.account where l.account <> '*' and (l.queued > 0 or l.running > 0)
+		order by l.queued desc, l.running desc, l.account limit $1`, limit, string(account.TierLocal))
+	if err != nil {
+		return nil, postgres.Classify(err, "read queues")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Queue, error) {
+		var q Queue
+		var age float64
+		err := row.Scan(&q.Account, &q.Tier, &q.Queued, &q.Running, &age)
+		q.Oldest = time.Duration(max(0, age) * float64(time.Second))
+		return q, err
+	})
+	return found, postgres.Classify(err, "read queues")
+}

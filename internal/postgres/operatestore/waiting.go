@@ -1,0 +1,84 @@
+package operatestore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Intents describes the outbox by its oldest intent.
+type Intents struct {
+	Waiting  int64 // 0: the outbox is empty, and the rest means nothing
+	Workflow string
+	Attempts int
+	Error    string // of the last attempt
+	Age      time.Duration
+}
+
+// Intents returns how many intents wait, and the oldest of them. Intents carry no time of their own: one that starts a
+// job is as old as its slot, any other is as late as it is overdue.
+func (s *Store) Intents(ctx context.Context) (Intents, error) {
+	var i Intents
+	err := s.pool.QueryRow(ctx, `select (select count(*) from outbox), o.workflow_id, o.attempts, coalesce(o.last_error, ''),
+			greatest(now() - coalesce(s.admitted_at, o.due_at), interval '0')
+		from outbox o left join job_slots s on o.workflow_id = 'job-' || s.job_id || '-' || s.run
+		order by o.id limit 1`).Scan(&i.Waiting, &i.Workflow, &i.Attempts, &i.Error, &i.Age)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Intents{}, nil
+	}
+	return i, postgres.Classify(err, "read the outbox")
+}
+
+// JobsWithSlotFor returns the ids of jobs that hold a slot for at least age, the oldest first.
+func (s *Store) JobsWithSlotFor(ctx context.Context, age time.Duration) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, age)
+	if err != nil {
+		return nil, postgres.Classify(err, "read slots")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return found, postgres.Classify(err, "read slots")
+}
+
+// SilentJob is a job that runs and has recorded nothing for a while.
+type SilentJob struct {
+	Job  string
+	Last string // type of its last event; "" = it has none
+	For  time.Duration
+}
+
+// silentSQL reads the slots and the last event of each: a range of an index per slot.
+const silentSQL = `select s.job_id::text, coalesce(e.type, ''), extract(epoch from now() - greatest(s.admitted_at, e.recorded_at))::float8
+	from job_slots s left join lateral (
+		select recorded_at, type from events where stream = 'job-' || s.job_id order by version desc limit 1) e on true
+	where greatest(s.admitted_at, e.recorded_at) <= now() - $1::interval
+	order by greatest(s.admitted_at, e.recorded_at) limit $2`
+
+// SilentJobs returns jobs that hold a slot and have recorded nothing for at least age, the most silent first.
+func (s *Store) SilentJobs(ctx context.Context, age time.Duration, limit int) ([]SilentJob, error) {
+	rows, err := s.pool.Query(ctx, silentSQL, age, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for silent jobs")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (SilentJob, error) {
+		var j SilentJob
+		var seconds float64
+		err := row.Scan(&j.Job, &j.Last, &seconds)
+		j.For = time.Duration(seconds * float64(time.Second))
+		return j, err
+	})
+	return found, postgres.Classify(err, "look for silent jobs")
+}
+
+// NewestHashes returns the hashes of the newest files, each once, of at most limit files.
+func (s *Store) NewestHashes(ctx context.Context, limit int) ([][]byte, error) {
+	rows, err := s.pool.Query(ctx, `select distinct hash from (select hash from files order by created_at desc limit $1) f`, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the newest files")
+	}
+	hashes, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	return hashes, postgres.Classify(err, "read the newest files")
+}

@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Unreachable says which PostgreSQL could not be used, why, and what to do, where err is about that. It holds no
+// password.
+func Unreachable(err error) (text string, ok bool) {
+	var connecting *pgconn.ConnectError
+	if !errors.As(err, &connecting) {
+		return "", false
+	}
+	server := connecting.Config.Host
+	if !strings.HasPrefix(server, "/") { // a directory is a Unix socket's
+		server = net.JoinHostPort(server, fmt.Sprint(connecting.Config.Port))
+	}
+	var refused *pgconn.PgError
+	var network *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(connecting, &refused):
+		text = fmt.Sprintf("PostgreSQL at %s refuses: %s; correct DATABASE_URL", server, refused.Message)
+	case errors.As(connecting, &name):
+		text = fmt.Sprintf("no PostgreSQL at %s: %s; correct DATABASE_URL", server, name.Err)
+	case errors.As(connecting, &network):
+		text = fmt.Sprintf("no PostgreSQL at %s: %s; start it, or correct DATABASE_URL", server, network.Err)
+	case errors.Is(connecting, context.DeadlineExceeded):
+		text = fmt.Sprintf("PostgreSQL at %s does not answer; start it, or correct DATABASE_URL", server)
+	default:
+		text = fmt.Sprintf("PostgreSQL at %s cannot be used: %v; correct DATABASE_URL", server, connecting.Unwrap())
+	}
+	return text, true
+}

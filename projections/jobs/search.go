@@ -1,0 +1,64 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Search selects jobs of any account, as operators ask for them. Empty fields select all.
+type Search struct {
+	Account string
+	States  []job.State
+	Class   string    // of a node that ran or failed
+	From    int64     // the lowest position of a submission
+	Since   time.Time // the earliest time of a submission
+	Limit   int
+}
+
+// searchSQL reads the newest jobs of each account through the indexes (account, submitted) or (account,
+// state, submitted), and merges them. Accounts are found by skipping from one to the next in the same index.
+const searchSQL = `with recursive a (id) as (
+		(select account from ` + Name + ` where $1 = '' order by account limit 1)
+		union all
+		select (select account from ` + Name + ` where account > a.id order by account limit 1) from a where a.id is not null
+	), chosen as (select id from a where id is not null union all select $1 where $1 <> '')
+	select j.job from chosen cross join lateral (%s) j order by j.submitted desc limit $3`
+
+// newestSQL reads the newest jobs of one account.
+const newestSQL = `(select submitted, job from ` + Name + ` j where account = chosen.id%s and submitted >= $2 and created_at >= $4
+	and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (e.data ->> 'class' = $5 or e.data -> 'failure' ->> 'class' = $5)))
+	order by submitted desc limit $3)`
+
+// Find returns the jobs that q selects as the view has them, newest first.
+func Find(ctx context.Context, pool *pgxpool.Pool, q Search) ([]job.Job, error) {
+	args := []any{q.Account, q.From, q.Limit, q.Since, q.Class}
+	parts := []string{fmt.Sprintf(newestSQL, "")}
+	if len(q.States) > 0 {
+		parts = nil
+	}
+	for _, state := range q.States {
+		args = append(args, string(state))
+		parts = append(parts, fmt.Sprintf(newestSQL, fmt.Sprintf(" and state = $%d", len(args))))
+	}
+	rows, err := pool.Query(ctx, fmt.Sprintf(searchSQL, strings.Join(parts, " union all ")), args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "list jobs")
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (j job.Job, err error) {
+		var raw []byte
+		if err := row.Scan(&raw); err != nil {
+			return j, err
+		}
+		return j, json.Unmarshal(raw, &j)
+	})
+	return found, postgres.Classify(err, "list jobs")
+}
