@@ -55,7 +55,7 @@ func TestRealServers(t *testing.T) {
 	for _, address := range addresses {
 		t.Run(strings.TrimPrefix(address, "http://"), func(t *testing.T) {
 			c := dial(t, address, comfyui.Options{})
-			comfyuitest.Run(t, func(testing.TB) comfyui.Server { return c }, comfyuitest.Options{Shared: true, Steps: 60})
+			comfyuitest.Run(t, func(testing.TB) comfyui.Server { return c }, comfyuitest.Options{Shared: true, Steps: 20})
 		})
 	}
 }
