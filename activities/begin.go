@@ -27,7 +27,7 @@ type BeginResult struct {
 	Canceled bool // the user gave up before the run began
 	PlanHash string
 	Shape    graph.Shape
-	Spared   []Input    `json:",omitempty"` // units that an earlier job ran, with the values that are read
+	Cached []Input `json:"Spared,omitempty"` // units that an earlier job ran, with the values that are read
 	First    *RunResult `json:",omitempty"` // how the scheduler's first batch went, where Begin ran it
 	Ended    bool       `json:",omitempty"` // the run was that batch, and its end is recorded
 }
@@ -71,14 +71,14 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
 	answer := g.answer(ctx, plan, state)
 	g.addAnswer(facts, plan, answer)
-	res.Spared = spared(answer)
+	res.Cached = cachedInputs(answer)
 	sched := res.Scheduler()
 	if sched.Finished() {
 		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, facts)
 	}
 	// A later attempt runs no nodes: whatever kept the first one from its end should not do so again.
 	if first, ok := sched.StartFused(); ok && n == 1 {
-		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Spared}, 1, facts)
+		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Cached}, 1, facts)
 		return g.runFirst(ctx, c, sched, first.ID, res)
 	}
 	if err := facts.flush(ctx); err != nil {
@@ -90,7 +90,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 // Scheduler returns the scheduler of the run as it begins.
 func (r BeginResult) Scheduler() *graph.Scheduler {
 	sched := graph.NewScheduler(r.Shape)
-	for _, s := range r.Spared {
+	for _, s := range r.Cached {
 		sched.MarkCached(s.Unit, len(s.Values) > 0)
 	}
 	return sched

@@ -56,7 +56,7 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
 	for _, u := range a.Units {
 		e := a.Hits[u]
-		if err := p.shown.take(p.Nodes[u].ID, shownBytes(e.UI, e.Files, nil)); err != nil {
+		if err := p.outputs.take(p.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
 			return nodecache.Answer{} // of several jobs together it is too much for one: the node that is over says so
 		}
 	}
@@ -82,8 +82,8 @@ func (g *Graph) addAnswer(facts *recorder, p *planned, a nodecache.Answer) {
 	}
 }
 
-// spared returns the units that need not run, with references of those values that are read.
-func spared(a nodecache.Answer) []Input {
+// cachedInputs returns the units that need not run, with references of those values that are read.
+func cachedInputs(a nodecache.Answer) []Input {
 	var inputs []Input
 	for _, u := range a.Units {
 		in := Input{Unit: u}

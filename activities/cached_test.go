@@ -67,14 +67,14 @@ func TestAnEntryWhoseValueIsGoneSparesNothing(t *testing.T) {
 	}
 	first := job(nil)
 	plan := first.started(t)
-	require.Empty(t, plan.Spared)
+	require.Empty(t, plan.Cached)
 	res, err := first.run(t.Context(), plan, 0)
 	require.NoError(t, err)
 	kept := slices.Clone(res.Units[0].Values)
 	require.Len(t, kept, 1)
 
-	spared := job(first.activities.Values).started(t).Spared
-	require.Equal(t, []activities.Input{{Unit: 0, Values: kept}}, spared)
+	cached := job(first.activities.Values).started(t).Cached
+	require.Equal(t, []activities.Input{{Unit: 0, Values: kept}}, cached)
 	require.NoError(t, first.activities.Values.ForgetCached(t.Context(), kept))
-	require.Empty(t, job(first.activities.Values).started(t).Spared)
+	require.Empty(t, job(first.activities.Values).started(t).Cached)
 }

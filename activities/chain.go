@@ -26,22 +26,22 @@ const slowNode = 20 * time.Millisecond
 
 // chain runs the nodes of one batch in order, handing values on in memory.
 type chain struct {
-	g       *Graph
-	plan    *planned
-	params  RunParams
-	attempt int
-	facts   *recorder
-	values  map[int][]node.Value // by unit and slot, of this batch and its inputs
-	refs    map[int][]string     // of inputs not read yet
-	keep    map[int]bool
-	until   time.Time // when the rest is left to another batch; zero = never
-	current *job.NodeRef
-	log     *nodeLog // of the current node
-	result  RunResult
-	entries []nodecache.Entry // finished nodes that the cache is to keep
-	grown   int               // nodes of this batch that expanded
-	added   int               // to how many in all
-	spent   map[int][]int     // units that nobody of the batch reads behind the node at that place
+	g        *Graph
+	plan     *planned
+	params   RunParams
+	attempt  int
+	facts    *recorder
+	values   map[int][]node.Value // by unit and slot, of this batch and its inputs
+	refs     map[int][]string     // of inputs not read yet
+	keep     map[int]bool
+	until    time.Time // when the rest is left to another batch; zero = never
+	current  *job.NodeRef
+	log      *nodeLog // of the current node
+	result   RunResult
+	entries  []nodecache.Entry // finished nodes that the cache is to keep
+	expanded int               // nodes of this batch that expanded
+	added    int               // to how many in all
+	spent    map[int][]int     // units that nobody of the batch reads behind the node at that place
 }
 
 func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder) *chain {
@@ -108,8 +108,8 @@ func (c *chain) run(ctx context.Context) error {
 // step runs one node and reports whether the chain goes on.
 func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	pn := &c.plan.Nodes[unit]
-	if grown := c.plan.grown[unit]; grown != nil {
-		return c.settleGrown(ctx, unit, pn, grown)
+	if expanded := c.plan.expanded[unit]; expanded != nil {
+		return c.settleExpanded(ctx, unit, pn, expanded)
 	}
 	if pn.Segment != nil {
 		return c.stepSegment(ctx, unit, pn)
@@ -122,7 +122,7 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return false, nil // the workflow runs the producer again
 	}
-	if err == nil && !ready && c.grown > 0 { // it may wait for an expansion, in another batch
+	if err == nil && !ready && c.expanded > 0 { // it may wait for an expansion, in another batch
 		err = c.handOver(ctx, []int{unit})
 	}
 	if err != nil || !ready {
@@ -165,13 +165,13 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	case err != nil:
 		return c.failed(ctx, unit, pn, inv, err)
 	case len(res.Calls) > 0:
-		return c.expand(ctx, unit, pn, inv, res, grownDoc{Files: files.Saved(), Log: c.log.lines(), Millis: time.Since(began).Milliseconds()})
+		return c.expand(ctx, unit, pn, inv, res, expansionDoc{Files: files.Saved(), Log: c.log.lines(), Millis: time.Since(began).Milliseconds()})
 	}
 	if err := c.saveTexts(ctx, res.UI, files); err != nil {
 		return false, err
 	}
 	took := time.Since(began)
-	ui, err := c.shown(pn.ID, res, files.Saved())
+	ui, err := c.uiOutput(pn.ID, res, files.Saved())
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}

@@ -85,7 +85,7 @@ func (b *bench) params(sched *graph.Scheduler, next graph.Batch, hash string, va
 		p.Inputs = append(p.Inputs, activities.Input{Unit: unit, Values: values[unit]})
 	}
 	for _, g := range sched.Expansions() {
-		p.Grown = append(p.Grown, activities.Grown{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
+		p.Expansions = append(p.Expansions, activities.Expansion{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
 	}
 	return p
 }

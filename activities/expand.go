@@ -19,35 +19,35 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxGrowthBytes bounds what is stored of one expansion beside its values: constants are the class's choice.
-const maxGrowthBytes = 4 << 20
+// maxExpansionBytes bounds what is stored of one expansion beside its values: constants are the class's choice.
+const maxExpansionBytes = 4 << 20
 
-// grownDoc is a node that expanded, between the activity it expanded in and the one that ends it.
-type grownDoc struct {
+// expansionDoc is a node that expanded, between the activity it expanded in and the one that ends it.
+type expansionDoc struct {
 	graph.Expansion
-	UI     []map[string][]json.RawMessage `json:"ui,omitempty"`   // by call
-	Told   []string                       `json:"told,omitempty"` // by call: what a blocker had to say that kept it from running
-	Files  []job.OutputFile               `json:"files,omitempty"`
-	Log    []string                       `json:"log,omitempty"`
-	Millis int64                          `json:"millis,omitempty"`
+	UI       []map[string][]json.RawMessage `json:"ui,omitempty"`   // by call
+	Messages []string                       `json:"told,omitempty"` // by call: of the blocker that kept it from running
+	Files    []job.OutputFile               `json:"files,omitempty"`
+	Log      []string                       `json:"log,omitempty"`
+	Millis   int64                          `json:"millis,omitempty"`
 }
 
 // expand stores the graph that a node returned; its end comes when that has run.
-func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc grownDoc) (bool, error) {
-	growing, err := c.growing(ctx, unit, pn, inv, res, doc)
+func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc expansionDoc) (bool, error) {
+	shape, err := c.expansion(ctx, unit, pn, inv, res, doc)
 	if fault.KindOf(err) == fault.Internal && err != nil {
 		return false, err // of the store, or a mistake of ours
 	}
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
-	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Expanded, Expansion: growing})
+	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Expanded, Expansion: shape})
 	c.current = nil
 	return true, c.facts.flushIfDue(ctx, false)
 }
 
-func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc grownDoc) (*graph.ExpansionShape, error) {
-	if err := c.mayGrow(unit); err != nil {
+func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc expansionDoc) (*graph.ExpansionShape, error) {
+	if err := c.mayExpand(unit); err != nil {
 		return nil, err
 	}
 	doc.Mapped = inv.Mapped()
@@ -65,7 +65,7 @@ func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return nil, err
 	}
-	c.grown, c.added = c.grown+1, c.added+len(plan.Nodes)
+	c.expanded, c.added = c.expanded+1, c.added+len(plan.Nodes)
 	if most := c.g.Limits.Most(); len(c.plan.Nodes)+c.added > most {
 		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "with its expansions the workflow has more than %d nodes", most)
 	}
@@ -73,22 +73,22 @@ func (c *chain) growing(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return nil, fmt.Errorf("encode an expansion: %w", err)
 	}
-	if len(raw) > maxGrowthBytes {
-		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "the constants of an expansion are longer than %d bytes", maxGrowthBytes)
+	if len(raw) > maxExpansionBytes {
+		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "the constants of an expansion are longer than %d bytes", maxExpansionBytes)
 	}
 	ref, err := c.g.Values.PutDoc(ctx, c.params.Job, raw)
 	if err != nil {
 		return nil, err
 	}
 	return &graph.ExpansionShape{
-		Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...), Cached: c.sparedOf(ctx, unit, &doc, plan),
+		Units: plan.Shape().Units, Reads: plan.Reads(), Refs: append([]string{ref}, e.refs...), Cached: c.cacheHits(ctx, unit, &doc, plan),
 	}, nil
 }
 
-// mayGrow refuses an expansion beyond the bounds of a run.
-func (c *chain) mayGrow(unit int) error {
+// mayExpand refuses an expansion beyond the bounds of a run.
+func (c *chain) mayExpand(unit int) error {
 	switch {
-	case len(c.plan.grown)+c.grown >= graph.MaxExpansions:
+	case len(c.plan.expanded)+c.expanded >= graph.MaxExpansions:
 		return fault.New(fault.Exhausted, graph.CodeExpansion, "more than %d nodes of the workflow expand", graph.MaxExpansions)
 	case c.plan.within[unit].depth() >= graph.MaxNesting:
 		return fault.New(fault.Exhausted, graph.CodeExpansion, "expansions nest deeper than %d", graph.MaxNesting)
@@ -115,7 +115,7 @@ func (c *chain) distinct(nodes []graph.ExpansionNode) error {
 type expander struct {
 	*chain
 	parent string
-	doc    *grownDoc
+	doc    *expansionDoc
 	refs   []string // of stored values
 }
 
@@ -123,15 +123,15 @@ func (e *expander) add(ctx context.Context, call int, res node.Result) error {
 	prefix := e.parent + "." + strconv.Itoa(call) + ".0."
 	if res.Expand != nil {
 		for i, n := range res.Expand.Nodes {
-			grown := graph.ExpansionNode{ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display, Inputs: make(map[string]any, len(n.Inputs))}
+			inner := graph.ExpansionNode{ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display, Inputs: make(map[string]any, len(n.Inputs))}
 			for _, name := range slices.Sorted(maps.Keys(n.Inputs)) {
 				input, err := e.input(ctx, prefix, n.Inputs[name])
 				if err != nil {
 					return err
 				}
-				grown.Inputs[name] = input
+				inner.Inputs[name] = input
 			}
-			e.doc.Nodes = append(e.doc.Nodes, grown)
+			e.doc.Nodes = append(e.doc.Nodes, inner)
 		}
 	}
 	outputs := make([]graph.ExpansionValue, len(res.Outputs))
@@ -141,7 +141,7 @@ func (e *expander) add(ctx context.Context, call int, res node.Result) error {
 			return err
 		}
 	}
-	e.doc.Calls, e.doc.Told = append(e.doc.Calls, outputs), append(e.doc.Told, res.Message)
+	e.doc.Calls, e.doc.Messages = append(e.doc.Calls, outputs), append(e.doc.Messages, res.Message)
 	return e.show(res.UI)
 }
 
@@ -235,8 +235,8 @@ func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value,
 	return c.values[unit], true, nil
 }
 
-// settleGrown ends a node that expanded, with what its graph made.
-func (c *chain) settleGrown(ctx context.Context, unit int, pn *graph.PlanNode, grown *grownNode) (bool, error) {
+// settleExpanded ends a node that expanded, with what its graph made.
+func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode, expanded *expandedNode) (bool, error) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
@@ -245,27 +245,27 @@ func (c *chain) settleGrown(ctx context.Context, unit int, pn *graph.PlanNode, g
 	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return false, nil
 	}
-	if err == nil && !ready && c.grown > 0 {
+	if err == nil && !ready && c.expanded > 0 {
 		err = c.handOver(ctx, []int{unit})
 	}
 	if err != nil || !ready {
 		return true, err
 	}
 	c.current, c.log = c.plan.rootOf(unit), &nodeLog{}
-	calls := make([]node.Result, len(grown.doc.Calls))
+	calls := make([]node.Result, len(expanded.doc.Calls))
 	for i := range calls {
-		calls[i] = node.Result{UI: grown.shown(i), Message: grown.doc.Told[i]}
+		calls[i] = node.Result{UI: expanded.uiOutput(i), Message: expanded.doc.Messages[i]}
 		for slot := range class.Outputs {
 			calls[i].Outputs = append(calls[i].Outputs, values[outputName(i, slot)])
 		}
 	}
-	res := node.Join(class, grown.doc.Mapped, calls)
-	ui, err := c.shown(pn.ID, res, grown.doc.Files)
+	res := node.Join(class, expanded.doc.Mapped, calls)
+	ui, err := c.uiOutput(pn.ID, res, expanded.doc.Files)
 	if err != nil {
 		return c.failed(ctx, unit, pn, node.Invocation{Class: class}, err)
 	}
 	fact := job.NodeExecutedV1{
-		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: grown.doc.Files, Millis: grown.doc.Millis, Log: grown.doc.Log,
+		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: expanded.doc.Files, Millis: expanded.doc.Millis, Log: expanded.doc.Log,
 		Blocked: res.Message, Within: c.plan.within[unit].expansion(),
 	}
 	return true, c.executed(ctx, unit, res, fact, c.g.dear())
@@ -274,9 +274,9 @@ func (c *chain) settleGrown(ctx context.Context, unit int, pn *graph.PlanNode, g
 // outputName names an output of a call among the links of an expanded node.
 func outputName(call, slot int) string { return strconv.Itoa(call) + "." + strconv.Itoa(slot) }
 
-// decodeGrown reads what expand stored.
-func decodeGrown(raw []byte) (*grownDoc, error) {
-	var doc grownDoc
+// decodeExpansion reads what expand stored.
+func decodeExpansion(raw []byte) (*expansionDoc, error) {
+	var doc expansionDoc
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&doc); err != nil {
@@ -285,8 +285,8 @@ func decodeGrown(raw []byte) (*grownDoc, error) {
 	return &doc, nil
 }
 
-// shown is what a call showed before it expanded.
-func (n *grownNode) shown(call int) map[string][]any {
+// uiOutput is what a call showed before it expanded.
+func (n *expandedNode) uiOutput(call int) map[string][]any {
 	if call >= len(n.doc.UI) || len(n.doc.UI[call]) == 0 {
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestAnExpansionWhoseStoredPlanIsGoneHasTheRunPlannedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(chainOfSteps(2)))
 	plan := b.begin(t)
-	_, err := b.batch(t, activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{1}, Grown: []activities.Grown{
+	_, err := b.batch(t, activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{1}, Expansions: []activities.Expansion{
 		{Unit: 1, Ref: "blake3:" + fmt.Sprintf("%064x", 7), Size: 3},
 	}})
 	var app *temporal.ApplicationError

@@ -80,16 +80,16 @@ func publicMessage(cause error) string {
 	return f.Message
 }
 
-// maxShownInput is how much of one input a failure shows.
-const maxShownInput = 256
+// maxInputText is how much of one input a failure shows.
+const maxInputText = 256
 
 // formatInputs renders current_inputs: name → list of one formatted value, as existing clients read it.
 func formatInputs(args node.Args) json.RawMessage {
 	shown := make(map[string][]string, len(args))
 	for name, value := range args {
 		text := node.Describe(value)
-		if len(text) > maxShownInput {
-			text = strings.ToValidUTF8(text[:maxShownInput], "") + "…"
+		if len(text) > maxInputText {
+			text = strings.ToValidUTF8(text[:maxInputText], "") + "…"
 		}
 		shown[name] = []string{text}
 	}

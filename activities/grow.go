@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// grownNode is a node that expanded.
-type grownNode struct{ doc *grownDoc }
+// expandedNode is a node that expanded.
+type expandedNode struct{ doc *expansionDoc }
 
 // placed says where a node of an expansion stands.
 type placed struct {
@@ -47,44 +47,44 @@ func (p *planned) rootOf(unit int) *job.NodeRef {
 	return &job.NodeRef{Node: p.Nodes[unit].ID, Class: p.Nodes[unit].Class}
 }
 
-// growth keeps the plan of a job with most of its expansions, for the batches that follow.
-type growth struct {
-	mu    sync.Mutex
-	plan  *planned
-	grown []Grown
+// latestPlan keeps the plan of a job with most of its expansions, for the batches that follow.
+type latestPlan struct {
+	mu         sync.Mutex
+	plan       *planned
+	expansions []Expansion
 }
 
-// grow returns the plan with the expansions that a batch names. Plans are never changed: other batches of
+// expandPlan returns the plan with the expansions that a batch names. Plans are never changed: other batches of
 // the job run on theirs.
-func (g *Graph) grow(ctx context.Context, base *planned, p RunParams) (*planned, error) {
-	if len(p.Grown) == 0 {
+func (g *Graph) expandPlan(ctx context.Context, base *planned, p RunParams) (*planned, error) {
+	if len(p.Expansions) == 0 {
 		return base, nil
 	}
 	base.latest.mu.Lock()
 	defer base.latest.mu.Unlock()
 	plan, known := base, 0
-	if n := len(base.latest.grown); n <= len(p.Grown) && slices.Equal(base.latest.grown, p.Grown[:n]) && n > 0 {
+	if n := len(base.latest.expansions); n <= len(p.Expansions) && slices.Equal(base.latest.expansions, p.Expansions[:n]) && n > 0 {
 		plan, known = base.latest.plan, n
 	}
-	for _, grown := range p.Grown[known:] {
+	for _, expansion := range p.Expansions[known:] {
 		var err error
-		if plan, err = g.growOne(ctx, plan, grown, p.RunRef); err != nil {
+		if plan, err = g.expandOne(ctx, plan, expansion, p.RunRef); err != nil {
 			return nil, err
 		}
 	}
-	base.latest.plan, base.latest.grown = plan, slices.Clone(p.Grown)
+	base.latest.plan, base.latest.expansions = plan, slices.Clone(p.Expansions)
 	return plan, nil
 }
 
-func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job.RunRef) (*planned, error) {
-	raw, err := g.Values.Doc(ctx, grown.Ref)
+func (g *Graph) expandOne(ctx context.Context, plan *planned, expansion Expansion, ref job.RunRef) (*planned, error) {
+	raw, err := g.Values.Doc(ctx, expansion.Ref)
 	if fault.CodeOf(err) == nodevalue.CodeMissing {
 		return nil, planChanged(otherVersion)
 	}
 	if err != nil {
 		return nil, err
 	}
-	doc, err := decodeGrown(raw)
+	doc, err := decodeExpansion(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -93,25 +93,25 @@ func (g *Graph) growOne(ctx context.Context, plan *planned, grown Grown, ref job
 	if err != nil {
 		return nil, err
 	}
-	if len(expanded.Nodes) != grown.Size {
+	if len(expanded.Nodes) != expansion.Size {
 		return nil, planChanged(otherVersion)
 	}
 	var keys []nodecache.Key
 	if plan.keys != nil {
 		keys = g.keysOf(ctx, ref, plan, &expanded.Plan)
 	}
-	return plan.with(grown.Unit, doc, expanded, keys), nil
+	return plan.with(expansion.Unit, doc, expanded, keys), nil
 }
 
 // with returns the plan with a unit expanded: the nodes of its graph stand behind all others.
-func (p *planned) with(unit int, doc *grownDoc, expanded *graph.ExpansionPlan, keys []nodecache.Key) *planned {
+func (p *planned) with(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, keys []nodecache.Key) *planned {
 	first := len(p.Nodes)
 	out := *p
-	out.grown, out.within = maps.Clone(p.grown), maps.Clone(p.within)
-	if out.grown == nil {
-		out.grown, out.within = map[int]*grownNode{}, map[int]*placed{}
+	out.expanded, out.within = maps.Clone(p.expanded), maps.Clone(p.within)
+	if out.expanded == nil {
+		out.expanded, out.within = map[int]*expandedNode{}, map[int]*placed{}
 	}
-	out.grown[unit] = &grownNode{doc: doc}
+	out.expanded[unit] = &expandedNode{doc: doc}
 	nodes := slices.Clone(p.Nodes)
 	for i := range expanded.Nodes {
 		n := expanded.Nodes[i]
@@ -141,7 +141,7 @@ func shiftedLinks(links map[string]graph.Link, first int) map[string]graph.Link 
 }
 
 // place says where a node stands that a unit expanded to.
-func (p *planned) place(unit int, doc *grownDoc, id string) *placed {
+func (p *planned) place(unit int, doc *expansionDoc, id string) *placed {
 	root := p.rootOf(unit)
 	_, display, _ := p.within[unit].expansion().Places(p.Nodes[unit].ID)
 	for _, n := range doc.Nodes {

@@ -26,14 +26,14 @@ type planned struct {
 	source    job.Source
 	submitted time.Time
 	surface   job.Surface
-	number    float64            // order of the job in the queue
-	order     map[string]int     // of nodes in the document
-	keys      []nodecache.Key    // by unit
-	anew      []string           // nodes that run whatever the cache holds
-	shown     *shownSizes        // by what ran in this process
-	grown     map[int]*grownNode // by unit: those that expanded
-	within    map[int]*placed    // by unit: those of expansions
-	latest    *growth            // with most expansions, of this plan
+	number    float64               // order of the job in the queue
+	order     map[string]int        // of nodes in the document
+	keys      []nodecache.Key       // by unit
+	anew      []string              // nodes that run whatever the cache holds
+	outputs   *outputSizes          // by what ran in this process
+	expanded  map[int]*expandedNode // by unit: those that expanded
+	within    map[int]*placed       // by unit: those of expansions
+	latest    *latestPlan           // with most expansions, of this plan
 }
 
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is
@@ -86,7 +86,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface, number: state.Number, shown: &shownSizes{}, latest: &growth{}}
+	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface, number: state.Number, outputs: &outputSizes{}, latest: &latestPlan{}}
 	g.identify(ctx, ref, p, parsed, state.Origin)
 	g.plans.Add(ref.Job, p)
 	return p, nil

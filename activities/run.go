@@ -16,16 +16,16 @@ import (
 // RunParams name the nodes of one batch by their indices in the plan.
 type RunParams struct {
 	job.RunRef
-	PlanHash string
-	Units    []int   // in run order
-	Keep     []int   // whose values are read outside this batch
-	Inputs   []Input // values from outside this batch
-	Grown    []Grown `json:",omitempty"` // nodes that expanded, in order
-	Seen     int64   `json:",omitempty"` // version that the job's stream had when the latest batch that has ended had recorded its nodes
+	PlanHash   string
+	Units      []int       // in run order
+	Keep       []int       // whose values are read outside this batch
+	Inputs     []Input     // values from outside this batch
+	Expansions []Expansion `json:"Grown,omitempty"` // nodes that expanded, in order
+	Seen       int64       `json:",omitempty"`      // version that the job's stream had when the latest batch that has ended had recorded its nodes
 }
 
-// Grown is a node that expanded and what is stored for it.
-type Grown struct {
+// Expansion is a node that expanded and what is stored for it.
+type Expansion struct {
 	Unit int
 	Ref  string
 	Size int // nodes of its graph
@@ -82,7 +82,7 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time
 	if err := g.checkLog(ctx, p.RunRef, p.Seen); err != nil {
 		return RunResult{}, err
 	}
-	if plan, err = g.grow(ctx, plan, p); err != nil {
+	if plan, err = g.expandPlan(ctx, plan, p); err != nil {
 		return RunResult{}, err
 	}
 	c := newChain(g, plan, p, int(n), g.newRecorder(p.RunRef))

@@ -12,43 +12,43 @@ import (
 )
 
 const (
-	// maxShownByJob bounds what all nodes of a job show together: texts, and names of files. Every view of the
+	// maxOutputByJob bounds what all nodes of a job show together: texts, and names of files. Every view of the
 	// job, every poll and every watcher carries all of it, so a text of a megabyte that a thousand nodes
 	// show would be a gigabyte to each of them.
-	maxShownByJob = 8 << 20
-	// maxShownByNode bounds what one node shows; the fact of its end holds that and little more.
-	maxShownByNode = eventlog.MaxEventBytes - 256<<10
+	maxOutputByJob = 8 << 20
+	// maxOutputByNode bounds what one node shows; the fact of its end holds that and little more.
+	maxOutputByNode = eventlog.MaxEventBytes - 256<<10
 	// fileBytes is about what the description of a saved file takes beside its names.
 	fileBytes = 320
 )
 
-// shownSizes adds up what the nodes of a job show. A node that runs again replaces what it showed before.
-type shownSizes struct {
+// outputSizes adds up what the nodes of a job show. A node that runs again replaces what it showed before.
+type outputSizes struct {
 	mu     sync.Mutex // guards both below
 	byNode map[string]int
 	total  int
 }
 
 // take counts what a node shows, or refuses it.
-func (s *shownSizes) take(id string, size int) error {
-	if size > maxShownByNode {
-		return fault.New(fault.Exhausted, "shown_too_much", "the node shows more than %d bytes of texts and file names", maxShownByNode)
+func (s *outputSizes) take(id string, size int) error {
+	if size > maxOutputByNode {
+		return fault.New(fault.Exhausted, "shown_too_much", "the node shows more than %d bytes of texts and file names", maxOutputByNode)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byNode == nil {
 		s.byNode = map[string]int{}
 	}
-	if total := s.total - s.byNode[id] + size; total > maxShownByJob {
-		return fault.New(fault.Exhausted, "shown_too_much", "the nodes of this job show more than %d bytes of texts and file names in all", maxShownByJob)
+	if total := s.total - s.byNode[id] + size; total > maxOutputByJob {
+		return fault.New(fault.Exhausted, "shown_too_much", "the nodes of this job show more than %d bytes of texts and file names in all", maxOutputByJob)
 	}
 	s.total += size - s.byNode[id]
 	s.byNode[id] = size
 	return nil
 }
 
-// shownBytes is about what a fact of a node's end takes.
-func shownBytes(ui json.RawMessage, saved []job.OutputFile, log []string) int {
+// outputBytes is about what a fact of a node's end takes.
+func outputBytes(ui json.RawMessage, saved []job.OutputFile, log []string) int {
 	size := len(ui)
 	for _, f := range saved {
 		size += fileBytes + len(f.Filename) + len(f.Subfolder) + len(f.ContentType)
@@ -59,8 +59,8 @@ func shownBytes(ui json.RawMessage, saved []job.OutputFile, log []string) int {
 	return size
 }
 
-// shown encodes what a node shows and counts it; what is too much is Exhausted.
-func (c *chain) shown(id string, res node.Result, saved []job.OutputFile) (json.RawMessage, error) {
+// uiOutput encodes what a node shows and counts it; what is too much is Exhausted.
+func (c *chain) uiOutput(id string, res node.Result, saved []job.OutputFile) (json.RawMessage, error) {
 	var ui json.RawMessage
 	if len(res.UI) > 0 {
 		var err error
@@ -68,5 +68,5 @@ func (c *chain) shown(id string, res node.Result, saved []job.OutputFile) (json.
 			return nil, fmt.Errorf("encode what node %s shows: %w", id, err)
 		}
 	}
-	return ui, c.plan.shown.take(id, shownBytes(ui, saved, c.log.lines()))
+	return ui, c.plan.outputs.take(id, outputBytes(ui, saved, c.log.lines()))
 }

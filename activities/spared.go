@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// sparedOf asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this
+// cacheHits asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this
 // job itself kept is passed over: whether a node or its like beside it comes first must make no difference, nor
 // must a second attempt.
-func (c *chain) sparedOf(ctx context.Context, unit int, doc *grownDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
+func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
 	if c.g.Cache == nil || slices.Contains(c.plan.anew, c.plan.rootOf(unit).Node) {
 		return nil
 	}
@@ -28,17 +28,17 @@ func (c *chain) sparedOf(ctx context.Context, unit int, doc *grownDoc, expanded 
 	answer.Units = slices.DeleteFunc(answer.Units, func(u int) bool { return expanded.Nodes[u].Given != "" })
 	for _, u := range answer.Units {
 		e := answer.Hits[u]
-		if err := c.plan.shown.take(expanded.Nodes[u].ID, shownBytes(e.UI, e.Files, nil)); err != nil {
+		if err := c.plan.outputs.take(expanded.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
 			return nil // it runs, and says so itself
 		}
 	}
-	return c.tellSpared(unit, doc, expanded, answer)
+	return c.recordCacheHits(unit, doc, expanded, answer)
 }
 
-// tellSpared adds the facts of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
+// recordCacheHits adds the facts of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
 // run begins; of these each says by itself that it is cached.
-func (c *chain) tellSpared(unit int, doc *grownDoc, expanded *graph.ExpansionPlan, answer nodecache.Answer) []graph.CachedUnit {
-	var spared []graph.CachedUnit
+func (c *chain) recordCacheHits(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, answer nodecache.Answer) []graph.CachedUnit {
+	var cached []graph.CachedUnit
 	for _, u := range answer.Units {
 		n, e := &expanded.Nodes[u], answer.Hits[u]
 		c.facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
@@ -49,7 +49,7 @@ func (c *chain) tellSpared(unit int, doc *grownDoc, expanded *graph.ExpansionPla
 		if answer.Values[u] {
 			s.Values = e.Values
 		}
-		spared = append(spared, s)
+		cached = append(cached, s)
 	}
-	return spared
+	return cached
 }

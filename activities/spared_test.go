@@ -141,7 +141,7 @@ func (b *bench) finished(t *testing.T) (shown map[string]string, cached map[stri
 	t.Helper()
 	plan, values := b.started(t), map[int][]string{}
 	sched := plan.Scheduler()
-	for _, s := range plan.Spared {
+	for _, s := range plan.Cached {
 		values[s.Unit] = s.Values
 	}
 	for next := sched.Next(); len(next) > 0; next = sched.Next() {

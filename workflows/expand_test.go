@@ -26,12 +26,12 @@ func expanding() (graph.Shape, *graph.ExpansionShape) {
 }
 
 // expands plays the expansion, at first sight of unit 1.
-func expands(growing *graph.ExpansionShape, seen *[]activities.Grown) func(activities.RunParams) (activities.RunResult, error) {
+func expands(expansion *graph.ExpansionShape, seen *[]activities.Expansion) func(activities.RunParams) (activities.RunResult, error) {
 	return func(p activities.RunParams) (activities.RunResult, error) {
-		*seen = p.Grown
-		if slices.Contains(p.Units, 1) && len(p.Grown) == 0 {
+		*seen = p.Expansions
+		if slices.Contains(p.Units, 1) && len(p.Expansions) == 0 {
 			return activities.RunResult{Units: []graph.UnitResult{
-				{Unit: 0, Status: graph.Done}, {Unit: 1, Status: graph.Expanded, Expansion: growing},
+				{Unit: 0, Status: graph.Done}, {Unit: 1, Status: graph.Expanded, Expansion: expansion},
 			}}, nil
 		}
 		return activities.RunResult{}, nil
@@ -40,24 +40,24 @@ func expands(growing *graph.ExpansionShape, seen *[]activities.Grown) func(activ
 
 func TestAnExpandedUnitEndsBehindItsGraph(t *testing.T) {
 	t.Parallel()
-	shape, growing := expanding()
-	var grown []activities.Grown
-	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape}), run: expands(growing, &grown)}
+	shape, expansion := expanding()
+	var seen []activities.Expansion
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape}), run: expands(expansion, &seen)}
 	require.NoError(t, e.execute(t, nil))
 	require.Equal(t, []string{
 		"begin replan=false", "cheap [0 1 2] of p", "long [4] of p", "long [5] of p", "cheap [1 2] of p", "finish succeeded",
 	}, e.log)
-	require.Equal(t, []activities.Grown{{Unit: 1, Ref: "plan", Size: 3}}, grown)
+	require.Equal(t, []activities.Expansion{{Unit: 1, Ref: "plan", Size: 3}}, seen)
 	require.Subset(t, e.finish.Values, []string{"plan", "handed"}, "what was stored for it is forgotten at the end")
 }
 
 func TestARunThatExpandedContinuesAsANewExecution(t *testing.T) {
 	t.Parallel()
-	shape, growing := expanding()
-	var grown []activities.Grown
+	shape, expansion := expanding()
+	var seen []activities.Expansion
 	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
 	env := e.environment()
-	play := expands(growing, &grown)
+	play := expands(expansion, &seen)
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if slices.Contains(p.Units, 4) {
 			env.SetContinueAsNewSuggested(true)
@@ -70,29 +70,29 @@ func TestARunThatExpandedContinuesAsANewExecution(t *testing.T) {
 	var params workflows.RunGraphParams
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &params))
 
-	rest := &engine{run: expands(growing, &grown)}
+	rest := &engine{run: expands(expansion, &seen)}
 	require.NoError(t, rest.execute(t, params.Resumed))
 	require.Equal(t, []string{"long [5] of p", "cheap [1 2] of p", "finish succeeded"}, rest.log)
-	require.Equal(t, []activities.Grown{{Unit: 1, Ref: "plan", Size: 3}}, grown)
+	require.Equal(t, []activities.Expansion{{Unit: 1, Ref: "plan", Size: 3}}, seen)
 	require.Subset(t, rest.finish.Values, []string{"plan", "handed"})
 }
 
 // Units of an expansion that an earlier job ran are not given out; who reads them gets what is kept of them, which is not
 // forgotten with this job's values.
-func TestASparedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
+func TestACachedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
 	t.Parallel()
-	shape, growing := expanding()
-	growing.Cached = []graph.CachedUnit{{Unit: 1, Values: []string{"cached:kept"}}}
-	var grown []activities.Grown
+	shape, expansion := expanding()
+	expansion.Cached = []graph.CachedUnit{{Unit: 1, Values: []string{"cached:kept"}}}
+	var seen []activities.Expansion
 	var read []activities.Input
-	play := expands(growing, &grown)
+	play := expands(expansion, &seen)
 	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
 	env := e.environment()
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if slices.Contains(p.Units, 5) {
 			read = p.Inputs
 		}
-		if slices.Contains(p.Units, 1) && len(p.Grown) == 0 {
+		if slices.Contains(p.Units, 1) && len(p.Expansions) == 0 {
 			env.SetContinueAsNewSuggested(true)
 		}
 		return play(p)
@@ -113,10 +113,10 @@ func TestASparedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
 // planned again and expands anew.
 func TestARunWhoseExpansionIsLostIsPlannedAgain(t *testing.T) {
 	t.Parallel()
-	shape, growing := expanding()
-	var grown []activities.Grown
+	shape, expansion := expanding()
+	var seen []activities.Expansion
 	lost := false
-	play := expands(growing, &grown)
+	play := expands(expansion, &seen)
 	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if slices.Contains(p.Units, 5) && !lost {

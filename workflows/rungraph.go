@@ -100,10 +100,10 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 	}
 	r.plan, r.stale, r.seen = plan, false, 0
 	r.sched = plan.Scheduler()
-	for _, s := range plan.Spared {
+	for _, s := range plan.Cached {
 		r.values[s.Unit] = s.Values
 	}
-	r.plan.Spared = nil
+	r.plan.Cached = nil
 	if plan.First != nil {
 		for _, b := range r.sched.Next() { // the one batch that Begin ran
 			r.settle(ctx, b, plan.First, nil)
@@ -193,7 +193,7 @@ func (r *graphRun) outcome(ctx workflow.Context) (activities.Outcome, error) {
 func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b graph.Batch) {
 	var a *activities.Graph
 	params := activities.RunParams{
-		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b), Grown: r.grown(), Seen: r.seen,
+		RunRef: r.ref, PlanHash: r.plan.PlanHash, Units: b.Units, Keep: b.Keep, Inputs: r.inputs(b), Expansions: r.expansions(), Seen: r.seen,
 	}
 	var f workflow.Future
 	switch {
@@ -242,11 +242,11 @@ func (r *graphRun) inputs(b graph.Batch) []activities.Input {
 // mostUnits bounds a run whose nodes expand: its state travels from one execution to the next.
 const mostUnits = 20_000
 
-// grown names the nodes that expanded so far, for the activities to plan with.
-func (r *graphRun) grown() []activities.Grown {
-	var out []activities.Grown
+// expansions names the nodes that expanded so far, for the activities to plan with.
+func (r *graphRun) expansions() []activities.Expansion {
+	var out []activities.Expansion
 	for _, g := range r.sched.Expansions() {
-		out = append(out, activities.Grown{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
+		out = append(out, activities.Expansion{Unit: g.Unit, Ref: g.Refs[0], Size: len(g.Units)})
 	}
 	return out
 }
@@ -282,9 +282,9 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	if res.Failed != "" {
 		r.failed = &res.Failed
 	}
-	grown, first := len(r.sched.Expansions()), r.sched.Size()
+	before, first := len(r.sched.Expansions()), r.sched.Size()
 	r.sched.Done(b.ID, res.Units)
-	for _, g := range r.sched.Expansions()[grown:] {
+	for _, g := range r.sched.Expansions()[before:] {
 		for _, s := range g.Cached {
 			r.values[first+s.Unit] = s.Values
 		}

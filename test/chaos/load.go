@@ -19,15 +19,16 @@ type load struct {
 
 func (l *load) Wait() { l.group.Wait() }
 
-// startLoad starts two clients that submit jobs, one that uploads and one that calls a model.
+// startLoad starts four clients that submit jobs, one that uploads and one that calls a model.
 func startLoad(ctx context.Context, c *client, book *ledger, seed uint64) *load {
 	l := &load{client: c, ledger: book}
-	for i, work := range []func(context.Context, string, *rand.Rand){l.job, l.job, l.upload, l.call} {
+	works := []func(context.Context, string, *rand.Rand){l.job, l.job, l.job, l.job, l.upload, l.call}
+	kinds := []string{"job", "job", "job", "job", "upload", "call"}
+	for i, work := range works {
 		random := rand.New(rand.NewPCG(seed, uint64(10+i))) //nolint:gosec // no secret
-		kind := []string{"job", "job", "upload", "call"}[i]
 		l.group.Go(func() {
-			for n := i; pause(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(250*time.Millisecond)))); n += 4 {
-				work(ctx, fmt.Sprintf("%s-%s-%d", book.mode, kind, n), random)
+			for n := i; pause(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(250*time.Millisecond)))); n += len(works) {
+				work(ctx, fmt.Sprintf("%s-%s-%d", book.mode, kinds[i], n), random)
 			}
 		})
 	}
