@@ -33,7 +33,7 @@ type Jobs interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
-// Deps are what the activities of graph runs stand on.
+// Deps are what the activities of graph runs need.
 type Deps struct {
 	Events    eventlog.Store
 	Types     *eventlog.Registry

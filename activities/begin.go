@@ -27,9 +27,9 @@ type BeginResult struct {
 	Canceled bool // the user gave up before the run began
 	PlanHash string
 	Shape    graph.Shape
-	Cached []Input `json:"Spared,omitempty"` // units that an earlier job ran, with the values that are read
-	First    *RunResult `json:",omitempty"` // how the scheduler's first batch went, where Begin ran it
-	Ended    bool       `json:",omitempty"` // the run was that batch, and its end is recorded
+	Cached   []Input    `json:"Spared,omitempty"` // units that an earlier job ran, with the values that are read
+	First    *RunResult `json:",omitempty"`       // how the scheduler's first batch went, where Begin ran it
+	Ended    bool       `json:",omitempty"`       // the run was that batch, and its end is recorded
 }
 
 // Begin plans a run and records that it started. A run that another execution began is

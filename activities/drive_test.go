@@ -73,8 +73,8 @@ func (b *bench) untimed(t *testing.T, res activities.RunResult) outcome {
 		require.NoError(t, json.Unmarshal(raw, &doc))
 		delete(doc, "millis")
 		out.expansions = append(out.expansions, doc)
-		grown := *u.Expansion
-		grown.Refs, out.Units[i].Expansion = grown.Refs[1:], &grown
+		shape := *u.Expansion
+		shape.Refs, out.Units[i].Expansion = shape.Refs[1:], &shape
 	}
 	return out
 }

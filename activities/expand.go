@@ -268,7 +268,7 @@ func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: expanded.doc.Files, Millis: expanded.doc.Millis, Log: expanded.doc.Log,
 		Blocked: res.Message, Within: c.plan.within[unit].expansion(),
 	}
-	return true, c.executed(ctx, unit, res, fact, c.g.dear())
+	return true, c.executed(ctx, unit, res, fact, c.g.cachedFrom())
 }
 
 // outputName names an output of a call among the links of an expanded node.

@@ -35,7 +35,7 @@ type NodeContent interface {
 	Fetch(ctx context.Context, model, address string) (node.ModelAnswer, error)
 }
 
-// Partners are what nodes of partner models stand on.
+// Partners are what nodes of partner models need.
 type Partners struct {
 	Calls   NodeCalls
 	Access  NodeAccess // nil: there are no accounts, and nobody needs a credential
@@ -84,7 +84,7 @@ func (r *partnerRun) Run(ctx context.Context, model, state string, body []byte) 
 		}
 		inv.Access = access
 	}
-	res, err := r.insist(ctx, inv)
+	res, err := r.runToEnd(ctx, inv)
 	if err != nil {
 		return node.ModelAnswer{}, err
 	}
@@ -108,9 +108,9 @@ const (
 	longestWait = 15 * time.Second
 )
 
-// insist runs the call until it ends. What is said by "try again with the same key" is tried again: the call
+// runToEnd runs the call until it ends. What is said by "try again with the same key" is tried again: the call
 // goes on, the account's places are taken, or a part of ours is away.
-func (r *partnerRun) insist(ctx context.Context, inv call.Invocation) (*call.Result, error) {
+func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.Result, error) {
 	for outage := 0; ; {
 		inv.RequestID = string(call.NewID())
 		res, err := r.Calls.RunNode(ctx, inv)

@@ -20,9 +20,9 @@ import (
 // conversations wait for providers for minutes and take no place from nodes.
 func ModelQueue(queue string) string { return queue + "-models" }
 
-// Beater records that a dispatching process lives.
-type Beater interface {
-	Beat(ctx context.Context, worker string) error
+// HeartbeatStore records that a dispatching process lives.
+type HeartbeatStore interface {
+	Heartbeat(ctx context.Context, worker string) error
 }
 
 // ModelOptions tune the worker for model calls. The zero value works.
@@ -50,15 +50,15 @@ func (o *ModelOptions) setDefaults() {
 
 // ModelWorker runs model calls.
 type ModelWorker struct {
-	inner  worker.Worker
-	models *modelcall.Activities
-	beats  Beater
-	log    *slog.Logger
-	opts   ModelOptions
+	inner      worker.Worker
+	models     *modelcall.Activities
+	heartbeats HeartbeatStore
+	log        *slog.Logger
+	opts       ModelOptions
 }
 
 // NewModels returns a worker on the client's namespace. Run starts it.
-func NewModels(c client.Client, models *modelcall.Activities, beats Beater, log *slog.Logger, opts ModelOptions) *ModelWorker {
+func NewModels(c client.Client, models *modelcall.Activities, heartbeats HeartbeatStore, log *slog.Logger, opts ModelOptions) *ModelWorker {
 	opts.setDefaults()
 	w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
 		MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each holds one while it converses
@@ -75,7 +75,7 @@ func NewModels(c client.Client, models *modelcall.Activities, beats Beater, log 
 	} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
-	return &ModelWorker{inner: w, models: models, beats: beats, log: log, opts: opts}
+	return &ModelWorker{inner: w, models: models, heartbeats: heartbeats, log: log, opts: opts}
 }
 
 // RegisterModelWorkflows gives the workflows of model calls their stored names.
@@ -83,29 +83,29 @@ func RegisterModelWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunModel, workflow.RegisterOptions{Name: workflows.RunModelName})
 }
 
-// beatEvery is how often a dispatching process says that it lives; it is given up after several
-// missed beats.
-const beatEvery = 2 * time.Second
+// heartbeatEvery is how often a dispatching process says that it lives; it is given up after several
+// missed heartbeats.
+const heartbeatEvery = 2 * time.Second
 
 // Run works until ctx ends; then it lets conversations on the wire come to their end within StopAfter.
 func (w *ModelWorker) Run(ctx context.Context) error {
-	if err := w.beats.Beat(ctx, w.models.Worker); err != nil {
+	if err := w.heartbeats.Heartbeat(ctx, w.models.Worker); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to stop before it began
 		}
-		return fmt.Errorf("first sign of life: %w", err)
+		return fmt.Errorf("first heartbeat: %w", err)
 	}
-	w.models.Beating(true)
+	w.models.SetAlive(true)
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
-	group.Go(func() error { w.beat(alive); return nil })
+	group.Go(func() error { w.giveHeartbeats(alive); return nil })
 	defer group.Wait() //nolint:errcheck // it returns none
 	defer die()
 	if err := w.inner.Start(); err != nil {
 		return fmt.Errorf("start the worker for model calls: %w", err)
 	}
 	<-ctx.Done()
-	w.models.Beating(false)
+	w.models.SetAlive(false)
 	w.inner.Stop()
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.StopAfter)
 	defer cancel()
@@ -115,9 +115,9 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	return nil
 }
 
-// beat says that the process lives until ctx ends.
-func (w *ModelWorker) beat(ctx context.Context) {
-	tick := time.NewTicker(beatEvery)
+// giveHeartbeats says that the process lives until ctx ends.
+func (w *ModelWorker) giveHeartbeats(ctx context.Context) {
+	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -125,8 +125,8 @@ func (w *ModelWorker) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := w.beats.Beat(ctx, w.models.Worker); err != nil && ctx.Err() == nil {
-			w.log.Warn("no sign of life recorded", "error", err)
+		if err := w.heartbeats.Heartbeat(ctx, w.models.Worker); err != nil && ctx.Err() == nil {
+			w.log.Warn("heartbeat not recorded", "error", err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type Hosts interface {
 	Host(ctx context.Context, c call.Call) (call.HostedV1, error)
 }
 
-// Deps are what the activities of model calls stand on.
+// Deps are what the activities of model calls need.
 type Deps struct {
 	Events   eventlog.Store
 	Types    *eventlog.Registry
@@ -56,11 +56,11 @@ type Deps struct {
 type Activities struct {
 	Deps
 	exchanges *exchanges
-	beating   atomic.Bool // this process is known to live: others wait for what it has on the wire
+	alive     atomic.Bool // this process is known to live: others wait for what it has on the wire
 }
 
-// Beating says whether this process gives signs of life; only then does it send calls by itself.
-func (m *Activities) Beating(yes bool) { m.beating.Store(yes) }
+// SetAlive says whether this process gives signs of life; only then does it send calls by itself.
+func (m *Activities) SetAlive(yes bool) { m.alive.Store(yes) }
 
 // New returns the activities over their dependencies.
 func New(deps Deps) *Activities {

@@ -13,10 +13,10 @@ import (
 
 var _ call.Sender = (*Activities)(nil)
 
-// Ready implements call.Sender. The exchange is claimed before the call is recorded, so that its
+// Prepare implements call.Sender. The exchange is claimed before the call is recorded, so that its
 // workflow, however soon it begins, joins it.
-func (m *Activities) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
-	if !m.beating.Load() {
+func (m *Activities) Prepare(ctx context.Context, r call.Run) (call.Attempt, error) {
+	if !m.alive.Load() {
 		return nil, nil // "not from here" is an answer
 	}
 	x, mine := m.exchanges.claim(r.Call)
@@ -28,11 +28,11 @@ func (m *Activities) Ready(ctx context.Context, r call.Run) (call.Departure, err
 		m.exchanges.drop(r.Call)
 		return nil, err
 	}
-	return &departure{m: m, run: r, x: x, conv: conv, sink: sink, token: uuid.NewString()}, nil
+	return &prepared{m: m, run: r, x: x, conv: conv, sink: sink, token: uuid.NewString()}, nil
 }
 
-// departure is a call of this process that is about to go on the wire.
-type departure struct {
+// prepared is a call that this process is about to send.
+type prepared struct {
 	m     *Activities
 	run   call.Run
 	x     *exchange
@@ -41,13 +41,13 @@ type departure struct {
 	token string
 }
 
-// Fact implements call.Departure.
-func (d *departure) Fact() call.DispatchingV1 {
+// Fact implements call.Attempt.
+func (d *prepared) Fact() call.DispatchingV1 {
 	return call.DispatchingV1{Run: d.run.Run, Token: d.token, Worker: d.m.Worker}
 }
 
-// Send implements call.Departure.
-func (d *departure) Send() {
+// Send implements call.Attempt.
+func (d *prepared) Send() {
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // its id is that of the request
 		step, err := d.m.converse(ctx, d.run, d.conv, d.sink)
@@ -60,9 +60,9 @@ func (d *departure) Send() {
 	})
 }
 
-// Abandon implements call.Departure. A call that may be recorded as sent is looked up and ended as
+// Discard implements call.Attempt. A call that may be recorded as sent is looked up and ended as
 // unsent: only this process knows that nothing went out.
-func (d *departure) Abandon(uncertain bool) {
+func (d *prepared) Discard(uncertain bool) {
 	closeConversation(d.conv, d.sink)
 	if !uncertain {
 		d.m.exchanges.drop(d.run.Call)
@@ -83,13 +83,13 @@ const (
 )
 
 // settled waits until the call is recorded, or certainly will not be.
-func (d *departure) settled(ctx context.Context) {
+func (d *prepared) settled(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lateCommit)
 	defer cancel()
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
-		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.beating.Load() {
+		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.alive.Load() {
 			return
 		}
 		select {
@@ -102,7 +102,7 @@ func (d *departure) settled(ctx context.Context) {
 
 // recall ends a call that is recorded as ours to send. Of any other the log is asked again by whoever runs it:
 // nothing is known of it here.
-func (d *departure) recall(ctx context.Context) (Step, error) {
+func (d *prepared) recall(ctx context.Context) (Step, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
 	switch {
 	case err != nil && !isNotFound(err):

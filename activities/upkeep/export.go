@@ -61,7 +61,7 @@ func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
 	return attempt.Error(err)
 }
 
-// refused reports an error that another attempt will meet as well, a full disk among them, and that its owner may be told.
+// refused reports an error that another attempt will meet as well, a full disk among them, and that its owner may be progress.
 func refused(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Denied, fault.Exhausted:
@@ -104,8 +104,8 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 		return fmt.Errorf("begin the archive of export %s: %w", ref.Export, err)
 	}
 	defer w.Abort() //nolint:errcheck // nothing is left to do about a draft
-	told := x.teller(ctx, ref.Account)
-	packed, err := export.Packer{Blobs: x.Blobs, Tell: told.tell}.Pack(ctx, w, items, without, export.Progress{
+	progress := x.reporter(ctx, ref.Account)
+	packed, err := export.Packer{Blobs: x.Blobs, Tell: progress.report}.Pack(ctx, w, items, without, export.Progress{
 		Export: ref.Export, Files: choice.Total(), Attempted: len(choice.Missing), Failed: len(choice.Missing), Bytes: choice.Bytes,
 	})
 	if err != nil {
@@ -131,29 +131,29 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 	return nil
 }
 
-// tellEvery is how often watchers are told of progress.
-const tellEvery = 250 * time.Millisecond
+// reportEvery is how often progress is published.
+const reportEvery = 250 * time.Millisecond
 
-// teller publishes progress, not more often than anybody can see. Losing some is harmless, so errors end here.
-type teller struct {
+// reporter publishes progress, not more often than anybody can see. Losing some is harmless, so errors end here.
+type reporter struct {
 	publish func(export.Progress)
 
 	mu   sync.Mutex // guards last
 	last time.Time
 }
 
-func (x *Exports) teller(ctx context.Context, account string) *teller {
-	return &teller{publish: func(p export.Progress) {
+func (x *Exports) reporter(ctx context.Context, account string) *reporter {
+	return &reporter{publish: func(p export.Progress) {
 		if err := x.Bus.Publish(ctx, stream.Frame{Account: account, Kind: stream.FrameExport, Export: &p}); err != nil {
 			x.Log.Debug("frame dropped", "export", p.Export, "error", err)
 		}
 	}}
 }
 
-func (t *teller) tell(p export.Progress) {
+func (t *reporter) report(p export.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now := time.Now(); now.Sub(t.last) >= tellEvery {
+	if now := time.Now(); now.Sub(t.last) >= reportEvery {
 		t.last = now
 		t.publish(p)
 	}

@@ -17,23 +17,23 @@ import (
 // it does on the wire nobody hears of.
 type dying struct{ *modelcall.Activities }
 
-func (d dying) Ready(ctx context.Context, r call.Run) (call.Departure, error) {
-	departure, err := d.Activities.Ready(ctx, r)
-	return deaf{departure, r}, err
+func (d dying) Prepare(ctx context.Context, r call.Run) (call.Attempt, error) {
+	attempt, err := d.Activities.Prepare(ctx, r)
+	return unsent{attempt, r}, err
 }
 
-type deaf struct {
-	call.Departure
+type unsent struct {
+	call.Attempt
 	run call.Run
 }
 
-func (deaf) Send() {}
+func (unsent) Send() {}
 
 func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	gone := s.place.models(s.parts)
-	gone.Beating(true) // and it never gave a sign of life
+	gone.SetAlive(true) // and it never gave a sign of life
 	s.Sender = dying{gone}
 	s.workBeside(t, false)
 	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
@@ -116,8 +116,8 @@ func TestACallRecordedBehindOurLookIsTakenBack(t *testing.T) {
 	looked := make(chan struct{})
 	models := s.place.models(s.parts)
 	models.Calls = watched{models.Calls, sync.OnceFunc(func() { close(looked) })}
-	models.Beating(true)
-	require.NoError(t, s.calls.Beat(t.Context(), models.Worker))
+	models.SetAlive(true)
+	require.NoError(t, s.calls.Heartbeat(t.Context(), models.Worker))
 	s.workBeside(t, false)
 	s.Sender = models
 	store := s.Store
@@ -148,8 +148,8 @@ func TestAnAnswerThatTripsUsUpEndsItsCallOnly(t *testing.T) {
 	s := newStand(t, openTiers)
 	models := s.place.models(s.parts)
 	models.Provider = broken{models.Provider}
-	models.Beating(true)
-	require.NoError(t, s.calls.Beat(t.Context(), models.Worker))
+	models.SetAlive(true)
+	require.NoError(t, s.calls.Heartbeat(t.Context(), models.Worker))
 	s.workBeside(t, false)
 	s.Sender = models
 	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))

@@ -148,7 +148,7 @@ func (s *Service) Receive(ctx context.Context, account string, expected *blob.Re
 		return nil, fmt.Errorf("begin an upload: %w", err)
 	}
 	s.backlog.begin()
-	in.over = sync.OnceFunc(func() { s.kick(s.backlog.end()) })
+	in.over = sync.OnceFunc(func() { s.notify(s.backlog.end()) })
 	return in, nil
 }
 
@@ -218,7 +218,7 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, 
 	return made, err
 }
 
-func (s *Service) kick(intents []outbox.Intent) {
+func (s *Service) notify(intents []outbox.Intent) {
 	if s.opts.Notify != nil && len(intents) > 0 {
 		s.opts.Notify(intents)
 	}
@@ -254,7 +254,7 @@ func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made 
 		return Made{}, false, notHeld()
 	}
 	made, same, err = s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
-	s.kick(made.Intents)
+	s.notify(made.Intents)
 	return made, same, err
 }
 

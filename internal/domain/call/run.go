@@ -176,22 +176,22 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	if s.Sender == nil || n.Fact.Mode != Sync {
 		return s.begin(ctx, n)
 	}
-	departure, err := s.Sender.Ready(ctx, n.Run(0))
+	attempt, err := s.Sender.Prepare(ctx, n.Run(0))
 	if err != nil {
 		return Admission{}, nil, err
 	}
-	if departure == nil {
+	if attempt == nil {
 		return s.begin(ctx, n)
 	}
-	fact := departure.Fact()
+	fact := attempt.Fact()
 	n.Sending = &fact
 	admission, rec, err := s.accept(ctx, n)
 	if err != nil || rec != nil {
 		var refused *Refusal
-		departure.Abandon(err != nil && !errors.As(err, &refused))
+		attempt.Discard(err != nil && !errors.As(err, &refused))
 		return admission, rec, err
 	}
-	departure.Send() // the caller waits for this, and not for the workflow
+	attempt.Send() // the caller waits for this, and not for the workflow
 	s.Notify(admission.Intents)
 	return admission, nil, nil
 }

@@ -60,19 +60,19 @@ type Credits interface {
 // The fact call.dispatching is then recorded with the call itself, and its workflow, which begins a few
 // milliseconds later, finds the conversation under way. It saves a caller who waits the engine's time.
 type Sender interface {
-	// Ready opens both ends of the wire for a call that is about to be recorded. It returns nil when this
+	// Prepare opens both ends of the wire for a call that is about to be recorded. It returns nil when this
 	// process does not dispatch now: then the call's workflow sends it.
-	Ready(ctx context.Context, r Run) (Departure, error)
+	Prepare(ctx context.Context, r Run) (Attempt, error)
 }
 
-// Departure is a call that is ready to be sent. Exactly one of its methods Send and Abandon is called.
-type Departure interface {
+// Attempt is a call that is ready to be sent. Exactly one of its methods Send and Discard is called.
+type Attempt interface {
 	// Fact is what is recorded before the call goes on the wire.
 	Fact() DispatchingV1
 	// Send goes on the wire; the fact is recorded.
 	Send()
-	// Abandon sends nothing. Uncertain says that the fact may be recorded all the same.
-	Abandon(uncertain bool)
+	// Discard sends nothing. Uncertain says that the fact may be recorded all the same.
+	Discard(uncertain bool)
 }
 
 // Deps are what a Service stands on.

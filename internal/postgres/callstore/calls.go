@@ -28,17 +28,17 @@ import (
 // Store carries out the transactions of model calls. It implements call.Store. Lock order in each:
 // the account's call lane, its credit balance, then the append as the last statement before commit.
 type Store struct {
-	pool    *pgxpool.Pool
-	events  *eventstore.Store
-	credits *accountstore.Credits
-	pulse   *call.Pulse // of dispatching processes
+	pool       *pgxpool.Pool
+	events     *eventstore.Store
+	credits    *accountstore.Credits
+	heartbeats *call.Heartbeats // of dispatching processes
 }
 
 var _ call.Store = (*Store)(nil)
 
 // New returns the call store on pool that appends through events and holds credit by credits.
 func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Credits) *Store {
-	return &Store{pool: pool, events: events, credits: credits, pulse: call.NewPulse(time.Now)}
+	return &Store{pool: pool, events: events, credits: credits, heartbeats: call.NewHeartbeats(time.Now)}
 }
 
 // callLane is an account's standing among calls, locked until the transaction ends.

@@ -210,7 +210,7 @@ func TestSignsOfLife(t *testing.T) {
 	alive, err := b.calls.Alive(t.Context(), "w")
 	require.NoError(t, err)
 	require.False(t, alive)
-	require.NoError(t, b.calls.Beat(t.Context(), "w"))
+	require.NoError(t, b.calls.Heartbeat(t.Context(), "w"))
 	alive, err = b.calls.Alive(t.Context(), "w")
 	require.NoError(t, err)
 	require.True(t, alive)

@@ -159,13 +159,13 @@ func (s *Store) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Beat records that a dispatching process lives.
-func (s *Store) Beat(ctx context.Context, worker string) error {
+// Heartbeat records that a dispatching process lives.
+func (s *Store) Heartbeat(ctx context.Context, worker string) error {
 	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
 	return postgres.Classify(err, "record a sign of life")
 }
 
-// Alive reports whether a dispatching process goes on giving signs of life, as call.Pulse judges. One that never
+// Alive reports whether a dispatching process goes on giving signs of life, as call.Heartbeats judges. One that never
 // gave any, or none for a day, does not live.
 func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	var sign time.Time
@@ -176,7 +176,7 @@ func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	if err != nil {
 		return false, postgres.Classify(err, "look for a sign of life")
 	}
-	return s.pulse.Alive(worker, sign), nil
+	return s.heartbeats.Alive(worker, sign), nil
 }
 
 // Referenced implements asset.References for the bodies of calls.

@@ -15,9 +15,9 @@ import (
 
 // NodeMarks name the nodes that worker processes run. They implement activities.Marks for one process.
 type NodeMarks struct {
-	pool   *pgxpool.Pool
-	worker string
-	pulse  *call.Pulse
+	pool       *pgxpool.Pool
+	worker     string
+	heartbeats *call.Heartbeats
 
 	mu   sync.Mutex // guards left
 	left map[nodeMark]struct{}
@@ -31,7 +31,7 @@ type nodeMark struct {
 
 // NewNodeMarks returns the marks of the process that gives signs of life as worker.
 func NewNodeMarks(pool *pgxpool.Pool, worker string) *NodeMarks {
-	return &NodeMarks{pool: pool, worker: worker, pulse: call.NewPulse(time.Now), left: map[nodeMark]struct{}{}}
+	return &NodeMarks{pool: pool, worker: worker, heartbeats: call.NewHeartbeats(time.Now), left: map[nodeMark]struct{}{}}
 }
 
 // Set marks a node as run by this process and returns how many others have left a mark at it.
@@ -81,7 +81,7 @@ func (m *NodeMarks) clearLeft(ctx context.Context) {
 	}
 }
 
-// Dead returns how many processes that left a mark at the node give no sign of life, as call.Pulse judges.
+// Dead returns how many processes that left a mark at the node give no sign of life, as call.Heartbeats judges.
 func (m *NodeMarks) Dead(ctx context.Context, ref job.RunRef, node string) (int, error) {
 	rows, err := m.pool.Query(ctx, `select m.worker, coalesce(w.seen_at, 'epoch') from node_marks m left join call_workers w on w.id = m.worker
 		where m.job_id = $1 and m.run = $2 and m.node = $3 and m.worker <> $4`, ref.Job, ref.Run, node, m.worker)
@@ -92,7 +92,7 @@ func (m *NodeMarks) Dead(ctx context.Context, ref job.RunRef, node string) (int,
 	var worker string
 	var sign time.Time
 	_, err = pgx.ForEachRow(rows, []any{&worker, &sign}, func() error {
-		if !m.pulse.Alive(worker, sign) {
+		if !m.heartbeats.Alive(worker, sign) {
 			dead++
 		}
 		return nil

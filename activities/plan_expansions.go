@@ -185,9 +185,9 @@ func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added []nodecache.K
 	return keys
 }
 
-// dear is a run time from which the cache keeps values, where there is one: an expansion stands for several
+// cachedFrom is a run time from which the cache keeps values, where there is one: an expansion stands for several
 // nodes.
-func (g *Graph) dear() time.Duration {
+func (g *Graph) cachedFrom() time.Duration {
 	if g.Cache == nil {
 		return 0
 	}

@@ -11,14 +11,14 @@ import (
 
 // watched is a process that is looked at every two seconds.
 type watched struct {
-	t     *testing.T
-	now   time.Time
-	pulse *call.Pulse
+	t          *testing.T
+	now        time.Time
+	heartbeats *call.Heartbeats
 }
 
 func watch(t *testing.T) *watched {
 	w := &watched{t: t, now: time.Unix(1e9, 0)}
-	w.pulse = call.NewPulse(func() time.Time { return w.now })
+	w.heartbeats = call.NewHeartbeats(func() time.Time { return w.now })
 	return w
 }
 
@@ -26,7 +26,7 @@ func watch(t *testing.T) *watched {
 func (w *watched) silentFor(d time.Duration, sign time.Time) (alive bool) {
 	for range d / (2 * time.Second) {
 		w.now = w.now.Add(2 * time.Second)
-		alive = w.pulse.Alive("w", sign)
+		alive = w.heartbeats.Alive("w", sign)
 	}
 	return alive
 }
@@ -45,7 +45,7 @@ func TestSilenceWhileNobodyCouldListenIsNoSign(t *testing.T) {
 	w, sign := watch(t), time.Unix(5, 0)
 	require.True(t, w.silentFor(4*time.Second, sign))
 	w.now = w.now.Add(30 * time.Second) // the database is away
-	require.True(t, w.pulse.Alive("w", sign), "before its first sign behind the outage")
+	require.True(t, w.heartbeats.Alive("w", sign), "before its first sign behind the outage")
 	require.True(t, w.silentFor(4*time.Second, sign.Add(34*time.Second)))
 	w.now = w.now.Add(30 * time.Second)
 	require.True(t, w.silentFor(16*time.Second, sign))

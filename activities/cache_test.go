@@ -51,10 +51,10 @@ func (b *bench) started(t *testing.T) activities.BeginResult {
 // What the cache kept of a value may be gone from the store: its node runs then, as without a cache.
 func TestAnEntryWhoseValueIsGoneSparesNothing(t *testing.T) {
 	t.Parallel()
-	dear := func(node.Args, int64) time.Duration { return time.Minute }
+	costly := func(node.Args, int64) time.Duration { return time.Minute }
 	source, show := step(), step()
-	source.Cost = dear
-	show.Name, show.OutputNode, show.Uncached, show.Cost = "Show", true, true, dear
+	source.Cost = costly
+	show.Name, show.OutputNode, show.Uncached, show.Cost = "Show", true, true, costly
 	prompt := `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Show","inputs":{"in":["1",0]}}}`
 	cache := &nodecache.Cache{Store: &shelf{entries: map[nodecache.Key]nodecache.Entry{}}}
 	job := func(values *nodevalue.Store) *bench {

@@ -105,11 +105,11 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, Job: string(c.params.Job), UI: ui, Files: saved}
 	class, known := c.plan.classes.Lookup(e.Class)
 	paid := known && class.Partner // nobody pays twice for what a cache could have kept
-	dear := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0
-	if !dear && len(ui) == 0 {
+	costly := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0
+	if !costly && len(ui) == 0 {
 		return nil, nil
 	}
-	if dear {
+	if costly {
 		refs, err := c.store(ctx, res.Outputs)
 		if err != nil {
 			return nil, err

@@ -176,9 +176,9 @@ func (b *bench) settle(sched *graph.Scheduler, batch graph.Batch, res activities
 			values[u.Unit] = u.Values
 		}
 	}
-	grown, first := len(sched.Expansions()), sched.Size()
+	before, first := len(sched.Expansions()), sched.Size()
 	sched.Done(batch.ID, res.Units)
-	for _, g := range sched.Expansions()[grown:] {
+	for _, g := range sched.Expansions()[before:] {
 		for _, s := range g.Cached {
 			values[first+s.Unit] = s.Values
 		}
