@@ -100,7 +100,7 @@ func (s *segmentStory) Executed(ctx context.Context, e driving.Executed) error {
 		}
 		e.Files = files.Saved()
 	}
-	ui, err := s.shown(e.Node, node.Result{UI: e.UI}, e.Files)
+	ui, err := s.uiOutput(e.Node, node.Result{UI: e.UI}, e.Files)
 	if err != nil {
 		return err
 	}
