@@ -58,7 +58,7 @@ func systemic(err error) bool {
 	case fault.Unavailable, fault.Canceled, fault.Exhausted:
 		return true
 	default:
-		return errors.Is(err, errDeposed)
+		return errors.Is(err, errDeposed) || errors.Is(err, eventlog.ErrRewound)
 	}
 }
 
@@ -68,11 +68,11 @@ func dataClass(code string) bool { return len(code) == 5 && (code[:2] == "22" ||
 // errDeposed says that another runner has moved the checkpoint.
 var errDeposed = errors.New("another runner has moved the checkpoint")
 
-// advance moves the projection's checkpoint in tx and returns the streams that are halted, with
+// advance moves the projection's checkpoint in tx behind a batch and returns the streams that are halted, with
 // the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
-// Rebuild out.
-func advance(ctx context.Context, tx pgx.Tx, name string, from, to int64) (map[string]int64, error) {
-	err := eventstore.SaveCheckpoint(ctx, tx, name, from, to)
+// Rebuild out. It fails with eventlog.ErrRewound where the database does not have what the batch was read from.
+func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map[string]int64, error) {
+	err := eventstore.SaveCheckpoint(ctx, tx, name, b.After, b.UpTo, b.Read)
 	if fault.Is(err, fault.Conflict) {
 		return nil, fmt.Errorf("%s: %w: %w", name, errDeposed, err)
 	}

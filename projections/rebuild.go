@@ -97,8 +97,10 @@ func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
 	}
 }
 
+// livePosition returns how far the live view has come. A view that is ahead of the log counts as at its end.
 func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, error) {
-	rows, err := db.Query(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, s.p.Name())
+	rows, err := db.Query(ctx, `select least(coalesce((select position from checkpoints where name = $1), 0),
+		coalesce((select max(position) from events), 0))`, s.p.Name())
 	if err != nil {
 		return 0, postgres.Classify(err, "read the checkpoint of "+s.p.Name())
 	}
@@ -114,7 +116,14 @@ func (s *shadow) swap(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d; set local synchronous_commit = on", swapWait.Milliseconds())); err != nil {
 			return err
 		}
-		live, err := lockCheckpoint(ctx, tx, s.p.Name())
+		if _, err := lockCheckpoint(ctx, tx, s.p.Name()); err != nil {
+			return err
+		}
+		live, err := s.livePosition(ctx, tx)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update checkpoints set position = $2 where name = $1 and position > $2`, s.p.Name(), live)
 		if err != nil {
 			return err
 		}

@@ -47,8 +47,10 @@ func (o Options) withDefaults() Options {
 // stand by and take over when its process or its session with the database ends.
 type Runner struct {
 	pool   *pgxpool.Pool
+	tail   eventlog.Tail
 	opts   Options
 	router *message.Router
+	views  []Projection
 }
 
 // NewRunner returns a runner of the projections. Tail and checkpoints must be running.
@@ -60,11 +62,13 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	if err != nil {
 		return nil, fmt.Errorf("make the router of projections: %w", err)
 	}
-	r := &Runner{pool: pool, opts: opts, router: router}
+	r := &Runner{pool: pool, tail: tail, opts: opts, router: router, views: projections}
 	retry := middleware.Retry{
 		MaxRetries: opts.Retries, InitialInterval: opts.FirstRetry, Multiplier: 2, MaxInterval: time.Second,
-		Logger:      logger,
-		ShouldRetry: func(p middleware.RetryParams) bool { return !errors.Is(p.Err, errDeposed) },
+		Logger: logger,
+		ShouldRetry: func(p middleware.RetryParams) bool {
+			return !errors.Is(p.Err, errDeposed) && !errors.Is(p.Err, eventlog.ErrRewound)
+		},
 	}
 	router.AddMiddleware(opts.Middleware...)
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
@@ -87,8 +91,12 @@ func wants(p Projection) func(eventlog.Recorded) bool {
 	return nil
 }
 
-// Run keeps the views up to date until ctx ends, and then finishes the batches at hand.
+// Run keeps the views up to date until ctx ends, and then finishes the batches at hand. Views that are ahead of
+// the log are rebuilt first.
 func (r *Runner) Run(ctx context.Context) error {
+	mended := make(chan struct{})
+	go func() { defer close(mended); r.mend(ctx) }()
+	defer func() { <-mended }()
 	if err := r.router.Run(ctx); err != nil {
 		return fmt.Errorf("run projections: %w", err)
 	}
@@ -101,7 +109,11 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 		if err != nil {
 			return err
 		}
-		return r.apply(msg.Context(), p, batch)
+		err = r.apply(msg.Context(), p, batch)
+		if errors.Is(err, eventlog.ErrRewound) {
+			r.tail.Recheck()
+		}
+		return err
 	}
 }
 
@@ -109,7 +121,7 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 // failure, the batch is folded again event by event and the streams that fail are halted.
 func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		halted, err := advance(ctx, tx, p.Name(), b.After, b.UpTo)
+		halted, err := advance(ctx, tx, p.Name(), b)
 		if err != nil {
 			return err
 		}
@@ -135,7 +147,7 @@ func wrapApply(p Projection, b eventlog.Batch, err error) error {
 func (r *Runner) applyCarefully(ctx context.Context, p Projection, b eventlog.Batch) error {
 	var stopped []Halted
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		halted, err := advance(ctx, tx, p.Name(), b.After, b.UpTo)
+		halted, err := advance(ctx, tx, p.Name(), b)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func (s *site) fold(t *testing.T) {
 		if err := jobs.NewProjection(s.types).Apply(t.Context(), tx, events); err != nil {
 			return err
 		}
-		return eventstore.SaveCheckpoint(t.Context(), tx, jobs.Name, from, s.last)
+		return eventstore.SaveCheckpoint(t.Context(), tx, jobs.Name, from, s.last, nil)
 	}))
 }
 

@@ -13,6 +13,7 @@ type Batch struct {
 	After  int64      // the consumer's checkpoint before it
 	UpTo   int64      // and after it: the position of the last event read
 	Events []Recorded // consecutive events of the topic, at least one
+	Read   []Mark     // every event that was read after After, wanted or not; of a group only
 }
 
 type batchKey struct{}

@@ -21,5 +21,9 @@ func Refuse(reason error, a Append, version int64) error {
 		a.Stream, version, a.Expected)
 }
 
+// ErrRewound is why a reader stops: the log does not have, or no longer has, events that were read from it. The
+// database was restored, or is a replica that lagged when it was promoted. What was read must not be applied.
+var ErrRewound = errors.New("the event log does not have what was read from it: the database was restored, or is a replica that lagged")
+
 // ErrUnknownType is why Registry.Decode refuses an event: this binary does not know its type.
 var ErrUnknownType = errors.New("unknown event type")

@@ -145,6 +145,7 @@ type subscription struct {
 	position int64 // read so far
 	saved    int64 // the group's checkpoint as we know it
 	savedAt  time.Time
+	unsaved  []Mark // of the events that were read since
 }
 
 // group returns the name of the checkpoint: of the group, and of the topic unless that is everything.
@@ -222,7 +223,7 @@ func (s *subscription) load(ctx context.Context, held Held) error {
 	if err != nil {
 		return err
 	}
-	s.position, s.saved, s.savedAt = position, position, time.Now()
+	s.position, s.saved, s.savedAt, s.unsaved = position, position, time.Now(), nil
 	return nil
 }
 
@@ -271,9 +272,13 @@ func (s *subscription) step(ctx context.Context, held Held, retry *backoff) erro
 	if len(events) > 0 {
 		upTo = events[len(events)-1].Position
 	}
+	var read []Mark
+	if held != nil {
+		read = appendMarks(s.unsaved, events) // in place: a batch that is not acknowledged is read again
+	}
 	deliver := len(wanted) > 0 || s.due(len(events), upTo)
 	if deliver {
-		acked, err := s.deliver(ctx, Batch{After: s.saved, UpTo: upTo, Events: wanted})
+		acked, err := s.deliver(ctx, Batch{After: s.saved, UpTo: upTo, Events: wanted, Read: read})
 		if err != nil {
 			return err
 		}
@@ -286,7 +291,7 @@ func (s *subscription) step(ctx context.Context, held Held, retry *backoff) erro
 		}
 		retry.reset()
 	}
-	s.position = upTo
+	s.position, s.unsaved = upTo, read
 	return s.save(ctx, held, deliver)
 }
 
@@ -297,16 +302,19 @@ func (s *subscription) save(ctx context.Context, held Held, delivered bool) erro
 		return nil
 	case s.opts.HandlerSaves:
 		if delivered {
-			s.saved, s.savedAt = s.position, time.Now()
+			s.saved, s.savedAt, s.unsaved = s.position, time.Now(), nil
 		}
 		return nil
 	case !delivered && s.position-s.saved < saveEvery:
 		return nil
 	}
-	if err := held.Save(ctx, s.saved, s.position); err != nil {
+	if err := held.Save(ctx, s.saved, s.position, s.unsaved); err != nil {
+		if errors.Is(err, ErrRewound) {
+			s.tail.Recheck()
+		}
 		return err
 	}
-	s.saved = s.position
+	s.saved, s.unsaved = s.position, nil
 	return nil
 }
 

@@ -56,7 +56,7 @@ func (l *log) foldTo(t testing.TB, upTo int64) {
 				return err
 			}
 		}
-		return eventstore.SaveCheckpoint(t.Context(), tx, jobs.Name, from, upTo)
+		return eventstore.SaveCheckpoint(t.Context(), tx, jobs.Name, from, upTo, nil)
 	}))
 }
 

@@ -174,6 +174,9 @@ func (m *Memory) Settled(context.Context) (int64, error) {
 	return int64(len(m.events)), nil
 }
 
+// Recheck implements eventlog.Tail: a log in memory loses nothing.
+func (m *Memory) Recheck() {}
+
 // memoryGroup is one consumer group: a token that its holder takes, and a position.
 type memoryGroup struct {
 	token    chan struct{}
@@ -211,7 +214,7 @@ func (h *memoryHeld) Position(context.Context) (int64, error) {
 	return h.group.position, nil
 }
 
-func (h *memoryHeld) Save(_ context.Context, from, to int64) error {
+func (h *memoryHeld) Save(_ context.Context, from, to int64, _ []eventlog.Mark) error {
 	h.group.mu.Lock()
 	defer h.group.mu.Unlock()
 	if h.group.position != from {

@@ -57,6 +57,9 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	}
 	details := make([]string, len(all))
 	for i, p := range all {
+		if ahead, err := projections.Ahead(ctx, d.pool, p.Name()); err != nil || ahead > 0 {
+			return pastTheLog(p, ahead), err
+		}
 		position, err := projections.Position(ctx, d.pool, p.Name())
 		if err != nil {
 			return Finding{}, err
@@ -66,6 +69,18 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	}
 	f := Finding{Status: grade(most, viewWarn, viewFail), Detail: fmt.Sprintf("%s; the log is at %d", strings.Join(details, ", "), head)}
 	return f.with("is a projector running? millrace serve --roles projector; then watch: millrace views list"), nil
+}
+
+// pastTheLog is the finding of a reader whose checkpoint is ahead of the log.
+func pastTheLog(p projections.Projection, ahead int64) Finding {
+	f := Finding{
+		Status: Failing, Remedy: "millrace views rebuild " + p.Name(),
+		Detail: fmt.Sprintf("%s is %d positions past the end of the log: the database lost events that it has applied", p.Name(), ahead),
+	}
+	if len(p.Tables()) == 0 {
+		f.Remedy = "it stands still, and cannot be rebuilt: see \"Restore\" in docs/runbook.md"
+	}
+	return f
 }
 
 func (d databaseDoctor) halted(ctx context.Context) (Finding, error) {

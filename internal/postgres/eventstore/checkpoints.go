@@ -2,11 +2,13 @@ package eventstore
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -221,36 +223,60 @@ type held struct {
 
 // Position implements eventlog.Held.
 func (h *held) Position(ctx context.Context) (int64, error) {
-	var position int64
-	err := h.checkpoints.pool.QueryRow(ctx,
-		`select coalesce(max(position), 0) from checkpoints where name = $1`, h.group).Scan(&position)
+	var position, head int64
+	err := h.checkpoints.pool.QueryRow(ctx, `select coalesce((select position from checkpoints where name = $1), 0),
+		coalesce((select max(position) from events), 0)`, h.group).Scan(&position, &head)
+	if err == nil && position > head {
+		return 0, fault.New(fault.Conflict, "checkpoint_ahead", "the checkpoint of %s is at %d, and the log ends at %d", h.group, position, head)
+	}
 	return position, postgres.Classify(err, "read the checkpoint of "+h.group)
 }
 
 // Save implements eventlog.Held.
-func (h *held) Save(ctx context.Context, from, to int64) error {
-	return SaveCheckpoint(ctx, h.checkpoints.pool, h.group, from, to)
+func (h *held) Save(ctx context.Context, from, to int64, read []eventlog.Mark) error {
+	return SaveCheckpoint(ctx, h.checkpoints.pool, h.group, from, to, read)
 }
 
 // SaveCheckpoint moves a checkpoint from one position to a later one, in db. If it is not at from,
-// another consumer has moved it and nothing changes: Conflict, checkpoint_moved.
-func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64) error {
-	rows, err := db.Query(ctx, `
-		insert into checkpoints as c (name, position) select $1::text, $3::bigint
-		where $2::bigint = 0 or exists (select from checkpoints where name = $1)
-		on conflict (name) do update set position = excluded.position, updated_at = now() where c.position = $2
-		returning position`, name, from, to)
+// another consumer has moved it and nothing changes: Conflict, checkpoint_moved. read marks the events that were
+// read between the two: if db does not have just these, nothing changes either, and the error is
+// eventlog.ErrRewound. A reader is fed from memory, and its database may have become another one since.
+func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, read []eventlog.Mark) error {
+	same, err := saveCheckpoint(ctx, db, name, from, to, idsOf(read))
+	if err != nil || same {
+		return err
+	}
+	if err := checkRange(ctx, db, from, to, read); err != nil {
+		return fmt.Errorf("checkpoint of %s: %w", name, err)
+	}
+	_, err = saveCheckpoint(ctx, db, name, from, to, nil) // what db lacks was erased with its job
+	return err
+}
+
+// saveCheckpoint moves the checkpoint if the events between the two positions have these ids; nil = whatever they have.
+// Plan: a range scan of the primary key.
+func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids []uuid.UUID) (same bool, err error) {
+	rows, err := db.Query(ctx, `with log as materialized (
+			select $4::uuid[] is null or coalesce((select array_agg(id order by position) from events
+				where position > $2 and position <= $3), '{}') = $4 as same
+		), saved as (
+			insert into checkpoints as c (name, position) select $1::text, $3::bigint
+			where (select same from log) and ($2::bigint = 0 or exists (select from checkpoints where name = $1))
+			on conflict (name) do update set position = excluded.position, updated_at = now() where c.position = $2
+			returning position)
+		select (select same from log), exists (select from saved)`, name, from, to, ids)
 	if err != nil {
-		return postgres.Classify(err, "save the checkpoint of "+name)
+		return false, postgres.Classify(err, "save the checkpoint of "+name)
 	}
-	saved, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	type result struct{ Same, Saved bool }
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[result])
 	if err != nil {
-		return postgres.Classify(err, "save the checkpoint of "+name)
+		return false, postgres.Classify(err, "save the checkpoint of "+name)
 	}
-	if len(saved) == 0 {
-		return fault.New(fault.Conflict, "checkpoint_moved", "the checkpoint of %s is no longer at %d", name, from)
+	if r.Same && !r.Saved {
+		return true, fault.New(fault.Conflict, "checkpoint_moved", "the checkpoint of %s is no longer at %d", name, from)
 	}
-	return nil
+	return r.Same, nil
 }
 
 // Lost implements eventlog.Held.

@@ -53,7 +53,7 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 	background(t, next.Run)
 	proxy.Outage(true)
 	taken := within(t, func(ctx context.Context) (eventlog.Held, error) { return next.Hold(ctx, "g") })
-	require.NoError(t, taken.Save(t.Context(), 0, 5))
+	require.NoError(t, taken.Save(t.Context(), 0, 5, nil))
 	within(t, func(ctx context.Context) (struct{}, error) {
 		select {
 		case <-held.Lost():
@@ -62,7 +62,7 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 			return struct{}{}, ctx.Err()
 		}
 	})
-	require.Error(t, held.Save(t.Context(), 0, 3), "what the former holder still writes is refused")
+	require.Error(t, held.Save(t.Context(), 0, 3, nil), "what the former holder still writes is refused")
 }
 
 // A statement on a connection that is gone fails as one of a database that is away, and the pool goes on.

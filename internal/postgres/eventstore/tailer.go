@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -66,8 +65,10 @@ type Tailer struct {
 	wake *Wake
 	opts TailerOptions
 
-	safe int64   // positions up to here are final although gaps may remain; used by Run only
-	last waymark // the newest event that was read; used by Run only
+	safe int64         // positions up to here are final although gaps may remain; used by Run only
+	last eventlog.Mark // the newest event that was read; used by Run only
+
+	recheck chan struct{} // asks Run for a new connection
 
 	mu      sync.Mutex // guards all below
 	ring    ring
@@ -85,6 +86,7 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 	return &Tailer{
 		pool: pool, dsn: dsn, wake: wake, opts: opts,
 		ring: ring{maxEvents: opts.RingEvents, maxBytes: opts.RingBytes}, changed: make(chan struct{}),
+		recheck: make(chan struct{}, 1),
 	}
 }
 
@@ -98,41 +100,34 @@ func (t *Tailer) Run(ctx context.Context) error {
 	defer end(nil)
 	keepTrying(ctx, t.opts.Log, "tail", func(ctx context.Context) error {
 		err := t.follow(ctx)
-		if errors.Is(err, errRewound) {
-			end(err)
+		if errors.Is(err, eventlog.ErrRewound) {
+			end(errRewound(err))
 		}
 		return err
 	})
-	if cause := context.Cause(ctx); errors.Is(cause, errRewound) {
+	if cause := context.Cause(ctx); errors.Is(cause, eventlog.ErrRewound) {
 		return cause
 	}
 	return nil
 }
 
-// errRewound ends a process that has read facts which the log does not have.
-var errRewound = errors.New("the event log ends before what this process has read of it: " +
-	"the database was restored, or is a replica that lagged; see \"Restore\" in docs/runbook.md, and start this process again")
-
-// waymark is an event by which the log is known again.
-type waymark struct {
-	position int64
-	id       uuid.UUID
+// errRewound ends a process that has read events which the log does not have.
+func errRewound(err error) error {
+	return fmt.Errorf("%w; see \"Restore\" in docs/runbook.md, and start this process again", err)
 }
 
-// recognize fails with errRewound when the log does not have the last event that was read. One that was erased
-// with its job has later ones behind it.
+// recognize is eventlog.ErrRewound when the log lacks an event that readers here were given: any in the ring, and the
+// last one that was read. It is asked over every new connection: the server behind it may be another one.
 func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
-	if t.last.position == 0 {
-		return nil
+	marks := eventlog.MarksOf(t.ring.events)
+	if len(marks) == 0 && t.last.Position > 0 {
+		marks = []eventlog.Mark{t.last}
 	}
-	var rewound bool
-	err := conn.QueryRow(ctx, `select coalesce((select id <> $2 from events where position = $1),
-		(select coalesce(max(position), 0) < $1 from events))`, t.last.position, t.last.id).Scan(&rewound)
-	if err == nil && rewound {
-		return fmt.Errorf("at position %d: %w", t.last.position, errRewound)
-	}
-	return postgres.Classify(err, "recognize the log")
+	return checkMarks(ctx, conn, marks)
 }
+
+// Recheck implements eventlog.Tail: the connection is opened again, and the log recognized over it.
+func (t *Tailer) Recheck() { nudge(t.recheck) }
 
 // change applies f under the lock and wakes whoever waits.
 func (t *Tailer) change(f func()) {
@@ -189,16 +184,17 @@ const (
 
 // findEnd settles where the log ends now: the highest position, once all who append are done.
 func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
-	var end waymark
-	err := conn.QueryRow(ctx, `select position, id from events order by position desc limit 1`).Scan(&end.position, &end.id)
+	var end eventlog.Mark
+	err := conn.QueryRow(ctx, `select position, id, stream, version from events order by position desc limit 1`).
+		Scan(&end.Position, &end.ID, &end.Stream, &end.Version)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return postgres.Classify(err, "find the end of the log")
 	}
-	if err := t.waitForAppenders(ctx, conn, 0, end.position); err != nil {
+	if err := t.waitForAppenders(ctx, conn, 0, end.Position); err != nil {
 		return err
 	}
-	t.safe, t.last = end.position, end
-	t.change(func() { t.ready, t.ring.floor = true, end.position })
+	t.safe, t.last = end.Position, end
+	t.change(func() { t.ready, t.ring.floor = true, end.Position })
 	return nil
 }
 
@@ -211,7 +207,7 @@ func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err er
 	}
 	settled := settledRun(events, last, t.safe)
 	if settled > 0 {
-		t.last = waymark{events[settled-1].Position, events[settled-1].ID}
+		t.last = eventlog.MarksOf(events[settled-1 : settled])[0]
 		t.change(func() { t.ring.push(events[:settled]) })
 	}
 	if settled == len(events) {
@@ -249,10 +245,15 @@ func (t *Tailer) sleep(ctx context.Context) error {
 		return nil
 	case <-timer.C:
 		return nil
+	case <-t.recheck:
+		return errRecheck
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
+
+// errRecheck ends a connection so that the log is recognized over the next one.
+var errRecheck = errors.New("a reader found events missing from the log")
 
 // Settled implements eventlog.Tail.
 func (t *Tailer) Settled(ctx context.Context) (int64, error) {

@@ -1,0 +1,48 @@
+package eventstore_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+func TestACheckpointMovesOnlyOverEventsThatTheLogHas(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	store := eventstore.New(pool, eventlogtest.Registry(t), nil)
+	recorded, err := store.Append(t.Context(), noted("s", 0, "a", "b", "c"))
+	require.NoError(t, err)
+	real := eventlog.MarksOf(recorded)
+	another := append([]eventlog.Mark{}, real...)
+	another[1].ID = uuid.New()
+	beyond := append(append([]eventlog.Mark{}, real...), eventlog.Mark{Position: 40, ID: uuid.New(), Stream: "s", Version: 4})
+	save := func(from, to int64, read []eventlog.Mark) error {
+		return eventstore.SaveCheckpoint(t.Context(), pool, "g", from, to, read)
+	}
+	require.ErrorIs(t, save(0, 3, another), eventlog.ErrRewound, "another event has the position")
+	require.ErrorIs(t, save(0, 40, beyond), eventlog.ErrRewound, "there is no event at the position")
+	require.NoError(t, save(0, 3, real), "and the refusals have saved nothing")
+	require.True(t, fault.Is(save(0, 3, real), fault.Conflict))
+}
+
+func TestACheckpointPastTheEndOfTheLogIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	pool := storetest.OpenPool(t, dsn)
+	_, err := pool.Exec(t.Context(), `insert into checkpoints (name, position) values ('g', 7)`)
+	require.NoError(t, err)
+	checkpoints := eventstore.NewCheckpoints(pool, dsn, slog.New(slog.DiscardHandler))
+	background(t, checkpoints.Run)
+	held := within(t, func(ctx context.Context) (eventlog.Held, error) { return checkpoints.Hold(ctx, "g") })
+	_, err = held.Position(t.Context())
+	require.ErrorContains(t, err, "the checkpoint of g is at 7, and the log ends at 0")
+}

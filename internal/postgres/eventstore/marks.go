@@ -1,0 +1,69 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// selectLost finds the first of the events marked by $1 to $4 that the log does not have. Events of a job that was
+// retired are erased on purpose, and are not lost. The subqueries are scalar so that the plan is always a look-up of
+// each position in the primary key: a join would be planned while the table is young, and kept while it grows.
+const selectLost = `
+	select r.position from unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[]) as r (position, id, stream, version)
+	where (select e.id from events e where e.position = r.position) is distinct from r.id
+	  and (select true from events e where e.stream = r.stream and e.version > r.version and e.type = 'job.retired.v1' limit 1) is null
+	order by r.position limit 1`
+
+// marksArgs returns the arguments of selectLost.
+func marksArgs(marks []eventlog.Mark) []any {
+	positions, ids := make([]int64, len(marks)), make([]uuid.UUID, len(marks))
+	streams, versions := make([]string, len(marks)), make([]int64, len(marks))
+	for i, m := range marks {
+		positions[i], ids[i], streams[i], versions[i] = m.Position, m.ID, m.Stream, m.Version
+	}
+	return []any{positions, ids, streams, versions}
+}
+
+// checkMarks is eventlog.ErrRewound when db lacks one of the marked events.
+func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark) error {
+	rows, err := db.Query(ctx, selectLost, marksArgs(marks)...)
+	if err != nil {
+		return postgres.Classify(err, "compare the log with what was read of it")
+	}
+	lost, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err == nil && len(lost) > 0 {
+		return fmt.Errorf("at position %d: %w", lost[0], eventlog.ErrRewound)
+	}
+	return postgres.Classify(err, "compare the log with what was read of it")
+}
+
+// idsOf returns the ids of marked events, nil of none.
+func idsOf(marks []eventlog.Mark) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, m := range marks {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// checkRange is eventlog.ErrRewound when db lacks one of the marked events, or has others between the two positions.
+func checkRange(ctx context.Context, db postgres.Queryer, from, to int64, marks []eventlog.Mark) error {
+	if err := checkMarks(ctx, db, marks); err != nil {
+		return err
+	}
+	rows, err := db.Query(ctx, `select count(*) from events where position > $1 and position <= $2 and id <> all($3)`, from, to, idsOf(marks))
+	if err != nil {
+		return postgres.Classify(err, "compare the log with what was read of it")
+	}
+	unread, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+	if err == nil && unread > 0 {
+		return fmt.Errorf("%d other events up to position %d: %w", unread, to, eventlog.ErrRewound)
+	}
+	return postgres.Classify(err, "compare the log with what was read of it")
+}

@@ -1,0 +1,48 @@
+package projections
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Ahead returns by how many positions a checkpoint is past the end of the log, 0 for one that is not. Such a reader
+// has applied events that the log does not have, as of a version that did so behind a failover which lost them,
+// and it would pass over the events that take their positions.
+func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
+	var ahead int64
+	err := pool.QueryRow(ctx, `select greatest(0, coalesce((select position from checkpoints where name = $1), 0)
+		- coalesce((select max(position) from events), 0))`, name).Scan(&ahead)
+	return ahead, postgres.Classify(err, "compare the checkpoint of "+name+" with the log")
+}
+
+// mend rebuilds the views that are ahead of the log. Their subscriptions wait for it: a checkpoint that is ahead is
+// not followed. A reader without tables cannot be rebuilt, and waits for an operator.
+func (r *Runner) mend(ctx context.Context) {
+	for _, p := range r.views {
+		ahead, err := Ahead(ctx, r.pool, p.Name())
+		switch {
+		case err != nil:
+			r.opts.Log.Warn("checkpoint was not compared with the log", "projection", p.Name(), "error", err)
+		case ahead == 0:
+		case len(p.Tables()) == 0:
+			r.opts.Log.Error("reader is past the end of the log and stands still: see \"Restore\" in docs/runbook.md",
+				"projection", p.Name(), "positions", ahead)
+		default:
+			r.rebuild(ctx, p, ahead)
+		}
+	}
+}
+
+func (r *Runner) rebuild(ctx context.Context, p Projection, ahead int64) {
+	r.opts.Log.Warn("view is past the end of the log, rebuilding it", "projection", p.Name(), "positions", ahead)
+	done, err := Rebuild(ctx, r.pool, p, RebuildOptions{})
+	if err != nil {
+		r.opts.Log.Error("view that is past the end of the log was not rebuilt: run millrace views rebuild",
+			"projection", p.Name(), "error", err)
+		return
+	}
+	r.opts.Log.Info("view rebuilt", "projection", p.Name(), "position", done.Position)
+}
