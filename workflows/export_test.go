@@ -30,8 +30,8 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// exportStand keeps one export of the account "a", its files, and what was recorded of it.
-type exportStand struct {
+// exportFixture keeps one export of the account "a", its files, and what was recorded of it.
+type exportFixture struct {
 	mu      sync.Mutex
 	blobs   *mem.Store
 	files   map[asset.ID]files.Entry
@@ -44,14 +44,14 @@ type exportStand struct {
 	attempt int
 }
 
-func (s *exportStand) Begin(context.Context, export.Ref) (export.Export, bool, error) {
+func (s *exportFixture) Begin(context.Context, export.Ref) (export.Export, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := slices.Sorted(maps.Keys(s.files))
 	return export.Export{Name: "x.zip", Request: export.Request{Assets: ids, Naming: export.Preserve}, Files: len(ids)}, !s.over, nil
 }
 
-func (s *exportStand) Complete(_ context.Context, _ export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error) {
+func (s *exportFixture) Complete(_ context.Context, _ export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempt++
@@ -64,39 +64,39 @@ func (s *exportStand) Complete(_ context.Context, _ export.Ref, archive asset.Ne
 	return nil, nil
 }
 
-func (s *exportStand) Fail(_ context.Context, _ export.Ref, failure export.FailedV1) error {
+func (s *exportFixture) Fail(_ context.Context, _ export.Ref, failure export.FailedV1) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed, s.over = append(s.failed, failure), true
 	return nil
 }
 
-func (s *exportStand) Known(_ context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error) {
+func (s *exportFixture) Known(_ context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error) {
 	if account != "a" {
 		return nil, errors.New("another account")
 	}
 	return s.files, nil
 }
 
-func (s *exportStand) Several(context.Context, string, []asset.ID) (map[asset.ID]asset.Asset, error) {
+func (s *exportFixture) Several(context.Context, string, []asset.ID) (map[asset.ID]asset.Asset, error) {
 	return nil, nil
 }
 
-func (s *exportStand) Job(context.Context, string, job.ID) (job.Job, error) {
+func (s *exportFixture) Job(context.Context, string, job.ID) (job.Job, error) {
 	return job.Job{}, fault.New(fault.NotFound, "", "no job")
 }
 
-func (s *exportStand) Publish(_ context.Context, f stream.Frame) error {
+func (s *exportFixture) Publish(_ context.Context, f stream.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frames = append(s.frames, f)
 	return f.Validate()
 }
 
-func (*exportStand) Kick([]outbox.Intent) {}
+func (*exportFixture) Kick([]outbox.Intent) {}
 
 // run packs the files of those names, each of which holds its name.
-func (s *exportStand) run(t *testing.T, names ...string) {
+func (s *exportFixture) run(t *testing.T, names ...string) {
 	t.Helper()
 	s.blobs, s.files = mem.New(), map[asset.ID]files.Entry{}
 	for i, name := range names {
@@ -120,7 +120,7 @@ func (s *exportStand) run(t *testing.T, names ...string) {
 }
 
 // archive reads the one archive that was made.
-func (s *exportStand) archive(t *testing.T) map[string]string {
+func (s *exportFixture) archive(t *testing.T) map[string]string {
 	t.Helper()
 	require.Len(t, s.made, 1)
 	r, err := s.blobs.Open(t.Context(), s.made[0].Hash)
@@ -143,7 +143,7 @@ func (s *exportStand) archive(t *testing.T) map[string]string {
 
 func TestAnExportBecomesAnAsset(t *testing.T) {
 	t.Parallel()
-	s := &exportStand{}
+	s := &exportFixture{}
 	s.run(t, "one.png", "two.png")
 	require.Equal(t, map[string]string{"one.png": "one.png", "two.png": "two.png"}, s.archive(t))
 	require.Equal(t, asset.Archived, s.made[0].Origin)
@@ -157,7 +157,7 @@ func TestAnExportBecomesAnAsset(t *testing.T) {
 
 func TestADamagedFileIsLeftOutOfAnExport(t *testing.T) {
 	t.Parallel()
-	s := &exportStand{}
+	s := &exportFixture{}
 	s.run(t, "one.png", "damaged", "two.png")
 	require.Equal(t, map[string]string{"one.png": "one.png", "two.png": "two.png"}, s.archive(t))
 	require.Equal(t, 3, s.done[0].Files)
@@ -169,7 +169,7 @@ func TestADamagedFileIsLeftOutOfAnExport(t *testing.T) {
 func TestAnExportOfNothingThatCanBeReadFails(t *testing.T) {
 	t.Parallel()
 	for name, names := range map[string][]string{"damaged": {"damaged"}, "gone": nil} {
-		s := &exportStand{}
+		s := &exportFixture{}
 		s.run(t, names...)
 		require.Len(t, s.failed, 1, name)
 		require.Equal(t, "nothing_to_export", s.failed[0].Code, name)
@@ -179,20 +179,26 @@ func TestAnExportOfNothingThatCanBeReadFails(t *testing.T) {
 
 func TestAnExportOutlivesOutages(t *testing.T) {
 	t.Parallel()
-	s := &exportStand{refuse: func(attempt int) error {
-		if attempt < 6 {
-			return fault.New(fault.Unavailable, "", "the database is away")
-		}
-		return nil
-	}}
-	s.run(t, "one.png")
-	require.Equal(t, map[string]string{"one.png": "one.png"}, s.archive(t))
-	require.Equal(t, 6, s.attempt)
+	for name, outage := range map[string]error{
+		"the database is away": fault.New(fault.Unavailable, "", "the database is not available"),
+		"the disk is full":     fault.New(fault.Exhausted, "disk_full", "no space left to store files"),
+	} {
+		s := &exportFixture{refuse: func(attempt int) error {
+			if attempt < 6 {
+				return outage
+			}
+			return nil
+		}}
+		s.run(t, "one.png")
+		require.Equal(t, map[string]string{"one.png": "one.png"}, s.archive(t), name)
+		require.Equal(t, 6, s.attempt, name)
+		require.Empty(t, s.failed, name)
+	}
 }
 
 func TestAnExportThatIsRefusedSaysWhy(t *testing.T) {
 	t.Parallel()
-	s := &exportStand{refuse: func(int) error { return fault.New(fault.Denied, "storage_quota_exceeded", "delete some") }}
+	s := &exportFixture{refuse: func(int) error { return fault.New(fault.Denied, "storage_quota_exceeded", "delete some") }}
 	s.run(t, "one.png")
 	require.Equal(t, []export.FailedV1{{Code: "storage_quota_exceeded", Message: "delete some", Files: 1}}, s.failed)
 	require.Equal(t, 1, s.attempt)
@@ -200,7 +206,7 @@ func TestAnExportThatIsRefusedSaysWhy(t *testing.T) {
 
 func TestAnExportThatCannotWorkIsGivenUp(t *testing.T) {
 	t.Parallel()
-	s := &exportStand{refuse: func(int) error { return errors.New("a bug") }}
+	s := &exportFixture{refuse: func(int) error { return errors.New("a bug") }}
 	s.run(t, "one.png")
 	require.Len(t, s.failed, 1)
 	require.Equal(t, "internal_error", s.failed[0].Code)
@@ -209,7 +215,7 @@ func TestAnExportThatCannotWorkIsGivenUp(t *testing.T) {
 
 func TestAnExportThatIsOverIsNotPackedAgain(t *testing.T) {
 	t.Parallel()
-	s := &exportStand{over: true}
+	s := &exportFixture{over: true}
 	s.run(t, "one.png")
 	require.Zero(t, s.attempt)
 	require.Empty(t, s.failed)

@@ -61,8 +61,11 @@ func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
 	return attempt.Error(err)
 }
 
-// refused reports an error that another attempt will meet as well, a full disk among them, and that its owner may be progress.
+// refused reports an error that another attempt would meet as well; its text is for the owner of the export.
 func refused(err error) bool {
+	if attempt.IsOutage(err) {
+		return false
+	}
 	switch fault.KindOf(err) {
 	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Denied, fault.Exhausted:
 		return true
