@@ -48,28 +48,31 @@ func (o *AssetOptions) setDefaults() {
 // AssetWorker ingests uploads and sweeps what has expired.
 type AssetWorker struct {
 	client client.Client
-	inner  worker.Worker
+	build  func() worker.Worker
 	opts   AssetOptions
 }
 
 // NewAssets returns a worker on the client's namespace. Run starts it.
 func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retention, opts AssetOptions) *AssetWorker {
 	opts.setDefaults()
-	w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
-		MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one place for the sweep
-		MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not crowd out uploads
-		MaxConcurrentWorkflowTaskPollers:        2,                   // the least there can be
-		MaxConcurrentActivityTaskPollers:        1,
-		WorkerStopTimeout:                       opts.StopAfter,
-	})
-	RegisterAssetWorkflows(w)
-	for name, fn := range map[string]any{
-		"VerifyAsset": ingest.VerifyAsset, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
-		"ExpireJobs": retention.ExpireJobs, "ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
-	} {
-		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	build := func() worker.Worker {
+		w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
+			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one place for the sweep
+			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not crowd out uploads
+			MaxConcurrentWorkflowTaskPollers:        2,                   // the least there can be
+			MaxConcurrentActivityTaskPollers:        1,
+			WorkerStopTimeout:                       opts.StopAfter,
+		})
+		RegisterAssetWorkflows(w)
+		for name, fn := range map[string]any{
+			"VerifyAsset": ingest.VerifyAsset, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
+			"ExpireJobs": retention.ExpireJobs, "ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
+		} {
+			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+		}
+		return w
 	}
-	return &AssetWorker{client: c, inner: w, opts: opts}
+	return &AssetWorker{client: c, build: build, opts: opts}
 }
 
 // RegisterAssetWorkflows gives the workflows of assets their stored names.
@@ -80,15 +83,13 @@ func RegisterAssetWorkflows(w worker.WorkflowRegistry) {
 
 // Run works until ctx ends.
 func (w *AssetWorker) Run(ctx context.Context) error {
-	if err := w.schedule(ctx); err != nil {
-		return err
+	if err := untilAnswered(ctx, func() error { return w.schedule(ctx) }); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to stop before Temporal answered
+		}
+		return fmt.Errorf("schedule retention: %w", err)
 	}
-	if err := w.inner.Start(); err != nil {
-		return fmt.Errorf("start the worker for assets: %w", err)
-	}
-	<-ctx.Done()
-	w.inner.Stop()
-	return nil
+	return run(ctx, "assets", w.build, nil)
 }
 
 // schedule makes the retention schedule, or brings an existing one to this program's interval.

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -26,7 +25,7 @@ type ExportOptions struct {
 }
 
 // ExportWorker packs exports.
-type ExportWorker struct{ inner worker.Worker }
+type ExportWorker struct{ build func() worker.Worker }
 
 // NewExports returns a worker on the client's namespace. Run starts it.
 func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *ExportWorker {
@@ -36,17 +35,20 @@ func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *E
 	if opts.Concurrent == 0 {
 		opts.Concurrent = 2
 	}
-	w := worker.New(c, ExportQueue(opts.TaskQueue), worker.Options{
-		MaxConcurrentActivityExecutionSize: opts.Concurrent,
-		MaxConcurrentWorkflowTaskPollers:   2, // the least there can be
-		MaxConcurrentActivityTaskPollers:   1,
-		WorkerStopTimeout:                  orElse(opts.StopAfter, 10*time.Second),
-	})
-	RegisterExportWorkflows(w)
-	for name, fn := range map[string]any{"PackExport": exports.PackExport, "GiveUpExport": exports.GiveUpExport} {
-		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	build := func() worker.Worker {
+		w := worker.New(c, ExportQueue(opts.TaskQueue), worker.Options{
+			MaxConcurrentActivityExecutionSize: opts.Concurrent,
+			MaxConcurrentWorkflowTaskPollers:   2, // the least there can be
+			MaxConcurrentActivityTaskPollers:   1,
+			WorkerStopTimeout:                  orElse(opts.StopAfter, 10*time.Second),
+		})
+		RegisterExportWorkflows(w)
+		for name, fn := range map[string]any{"PackExport": exports.PackExport, "GiveUpExport": exports.GiveUpExport} {
+			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+		}
+		return w
 	}
-	return &ExportWorker{inner: w}
+	return &ExportWorker{build: build}
 }
 
 // RegisterExportWorkflows gives the workflows of exports their stored names.
@@ -56,10 +58,5 @@ func RegisterExportWorkflows(w worker.WorkflowRegistry) {
 
 // Run works until ctx ends.
 func (w *ExportWorker) Run(ctx context.Context) error {
-	if err := w.inner.Start(); err != nil {
-		return fmt.Errorf("start the worker for exports: %w", err)
-	}
-	<-ctx.Done()
-	w.inner.Stop()
-	return nil
+	return run(ctx, "exports", w.build, nil)
 }

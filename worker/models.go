@@ -50,7 +50,7 @@ func (o *ModelOptions) setDefaults() {
 
 // ModelWorker runs model calls.
 type ModelWorker struct {
-	inner      worker.Worker
+	build      func() worker.Worker
 	models     *modelcall.Activities
 	heartbeats HeartbeatStore
 	log        *slog.Logger
@@ -60,22 +60,25 @@ type ModelWorker struct {
 // NewModels returns a worker on the client's namespace. Run starts it.
 func NewModels(c client.Client, models *modelcall.Activities, heartbeats HeartbeatStore, log *slog.Logger, opts ModelOptions) *ModelWorker {
 	opts.setDefaults()
-	w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
-		MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each holds one while it converses
-		MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
-		MaxConcurrentActivityExecutionSize:      opts.Hosting,
-		MaxConcurrentWorkflowTaskPollers:        4,
-		MaxConcurrentActivityTaskPollers:        2,
-		WorkerStopTimeout:                       opts.StopAfter,
-	})
-	RegisterModelWorkflows(w)
-	for name, fn := range map[string]any{
-		"Dispatch": models.Dispatch, "Resolve": models.Resolve, "Poll": models.Poll,
-		"Stop": models.Stop, "Host": models.Host, "Deliver": models.Deliver,
-	} {
-		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	build := func() worker.Worker {
+		w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
+			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each holds one while it converses
+			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
+			MaxConcurrentActivityExecutionSize:      opts.Hosting,
+			MaxConcurrentWorkflowTaskPollers:        4,
+			MaxConcurrentActivityTaskPollers:        2,
+			WorkerStopTimeout:                       opts.StopAfter,
+		})
+		RegisterModelWorkflows(w)
+		for name, fn := range map[string]any{
+			"Dispatch": models.Dispatch, "Resolve": models.Resolve, "Poll": models.Poll,
+			"Stop": models.Stop, "Host": models.Host, "Deliver": models.Deliver,
+		} {
+			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+		}
+		return w
 	}
-	return &ModelWorker{inner: w, models: models, heartbeats: heartbeats, log: log, opts: opts}
+	return &ModelWorker{build: build, models: models, heartbeats: heartbeats, log: log, opts: opts}
 }
 
 // RegisterModelWorkflows gives the workflows of model calls their stored names.
@@ -89,7 +92,7 @@ const heartbeatEvery = 2 * time.Second
 
 // Run works until ctx ends; then it lets conversations on the wire come to their end within StopAfter.
 func (w *ModelWorker) Run(ctx context.Context) error {
-	if err := w.heartbeats.Heartbeat(ctx, w.models.Worker); err != nil {
+	if err := untilAnswered(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to stop before it began
 		}
@@ -101,12 +104,9 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	group.Go(func() error { w.giveHeartbeats(alive); return nil })
 	defer group.Wait() //nolint:errcheck // it returns none
 	defer die()
-	if err := w.inner.Start(); err != nil {
-		return fmt.Errorf("start the worker for model calls: %w", err)
+	if err := run(ctx, "model calls", w.build, func() { w.models.SetAlive(false) }); err != nil {
+		return err
 	}
-	<-ctx.Done()
-	w.models.SetAlive(false)
-	w.inner.Stop()
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.StopAfter)
 	defer cancel()
 	if err := w.models.Drain(rest); err != nil {

@@ -5,7 +5,6 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -47,7 +46,7 @@ func (o *Options) setDefaults() {
 }
 
 // Worker executes workflows and activities of one task queue.
-type Worker struct{ inner worker.Worker }
+type Worker struct{ build func() worker.Worker }
 
 // New returns a worker on the client's namespace. Run starts it.
 func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
@@ -55,17 +54,20 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	if opts.NoCache {
 		worker.SetStickyWorkflowCacheSize(0) // of the whole process: the SDK has only one cache
 	}
-	w := worker.New(c, opts.TaskQueue, worker.Options{
-		MaxConcurrentActivityExecutionSize:      opts.Nodes,
-		MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
-		MaxConcurrentWorkflowTaskPollers:        opts.Pollers,
-		MaxConcurrentActivityTaskPollers:        2, // long work arrives rarely; two polls hide each other's gap
-		WorkerStopTimeout:                       opts.StopAfter,
-		MaxHeartbeatThrottleInterval:            2 * time.Second,
-		DefaultHeartbeatThrottleInterval:        2 * time.Second,
-	})
-	register(w, graph)
-	return &Worker{inner: w}
+	build := func() worker.Worker {
+		w := worker.New(c, opts.TaskQueue, worker.Options{
+			MaxConcurrentActivityExecutionSize:      opts.Nodes,
+			MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
+			MaxConcurrentWorkflowTaskPollers:        opts.Pollers,
+			MaxConcurrentActivityTaskPollers:        2, // long work arrives rarely; two polls hide each other's gap
+			WorkerStopTimeout:                       opts.StopAfter,
+			MaxHeartbeatThrottleInterval:            2 * time.Second,
+			DefaultHeartbeatThrottleInterval:        2 * time.Second,
+		})
+		register(w, graph)
+		return w
+	}
+	return &Worker{build: build}
 }
 
 // RegisterWorkflows gives the workflows of jobs their stored names: renaming a Go function must not break a running one.
@@ -89,24 +91,22 @@ const maxSegments = 4096
 // NewSegments returns the worker that drives segments on ComfyUI servers.
 func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
-	w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, worker.Options{
-		DisableWorkflowWorker:              true,
-		MaxConcurrentActivityExecutionSize: maxSegments,
-		MaxConcurrentActivityTaskPollers:   4,
-		WorkerStopTimeout:                  opts.StopAfter,
-		MaxHeartbeatThrottleInterval:       2 * time.Second,
-		DefaultHeartbeatThrottleInterval:   2 * time.Second,
-	})
-	w.RegisterActivityWithOptions(graph.RunSegment, activity.RegisterOptions{Name: "RunSegment"})
-	return &Worker{inner: w}
+	build := func() worker.Worker {
+		w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, worker.Options{
+			DisableWorkflowWorker:              true,
+			MaxConcurrentActivityExecutionSize: maxSegments,
+			MaxConcurrentActivityTaskPollers:   4,
+			WorkerStopTimeout:                  opts.StopAfter,
+			MaxHeartbeatThrottleInterval:       2 * time.Second,
+			DefaultHeartbeatThrottleInterval:   2 * time.Second,
+		})
+		w.RegisterActivityWithOptions(graph.RunSegment, activity.RegisterOptions{Name: "RunSegment"})
+		return w
+	}
+	return &Worker{build: build}
 }
 
 // Run works until ctx ends, then lets what runs finish within StopAfter.
 func (w *Worker) Run(ctx context.Context) error {
-	if err := w.inner.Start(); err != nil {
-		return fmt.Errorf("start the worker: %w", err)
-	}
-	<-ctx.Done()
-	w.inner.Stop()
-	return nil
+	return run(ctx, "graphs", w.build, nil)
 }

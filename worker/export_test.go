@@ -1,0 +1,4 @@
+package worker
+
+// UntilAnswered is how workers wait for Temporal.
+var UntilAnswered = untilAnswered

@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// run starts a worker and stops it when ctx ends. A worker of the SDK starts once: build makes another one when Temporal
+// did not answer. stopping, unless nil, is called when ctx has ended, before the worker stops.
+func run(ctx context.Context, what string, build func() worker.Worker, stopping func()) error {
+	var inner worker.Worker
+	err := untilAnswered(ctx, func() error {
+		inner = build()
+		return inner.Start()
+	})
+	if ctx.Err() != nil && err != nil {
+		return nil //nolint:nilerr // asked to stop before Temporal answered
+	}
+	if err != nil {
+		return fmt.Errorf("start the worker for %s: %w", what, err)
+	}
+	<-ctx.Done()
+	if stopping != nil {
+		stopping()
+	}
+	inner.Stop()
+	return nil
+}
+
+// untilAnswered asks Temporal or the database until it answers or ctx ends: a process that starts while one of them is
+// away waits for it. A refusal is returned.
+func untilAnswered(ctx context.Context, ask func() error) error {
+	pause := &backoff.ExponentialBackOff{InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
+	for pause.Reset(); ; {
+		err := ask()
+		if !unanswered(err) {
+			return err
+		}
+		timer := time.NewTimer(pause.NextBackOff())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// unanswered reports an error of a server that is away, starting or overloaded.
+func unanswered(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	var busy *serviceerror.ResourceExhausted
+	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &busy) || fault.Is(err, fault.Unavailable)
+}
