@@ -151,11 +151,11 @@ func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 
 // changeRequest is the body of PUT /assets/{id}. What it does not name stays.
 type changeRequest struct {
-	Name         *string       `json:"name"`
-	MIMEType     *string       `json:"mime_type"`
-	UserMetadata *jsonValue    `json:"user_metadata"`
-	PreviewID    *previewValue `json:"preview_id"`
-	Tags         *[]string     `json:"tags"`
+	Name         *string        `json:"name"`
+	MIMEType     *string        `json:"mime_type"`
+	UserMetadata *jsonValue     `json:"user_metadata"`
+	PreviewID    *previewValue  `json:"preview_id"`
+	Tags         *request.Texts `json:"tags"`
 }
 
 // put changes what an asset is called, its type, metadata, preview and tags: PUT /assets/{id}.

@@ -62,6 +62,9 @@ type taskBody struct {
 // getExport links to an archive: GET /assets/exports/{name}. The link needs no credential and ends soon.
 func (s *library) getExport(c *gin.Context) error {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
+	if strings.ContainsRune(c.Param("name"), 0) {
+		return fault.New(fault.NotFound, "not_found", "there is no such export")
+	}
 	e, err := s.Exports.Named(ctx, account, c.Param("name"))
 	if err != nil {
 		return err

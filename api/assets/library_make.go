@@ -215,12 +215,12 @@ func (s *library) reference(c *gin.Context, ref blob.Ref, w wish) error {
 
 // libraryFromHash is the body of POST /assets/from-hash.
 type libraryFromHash struct {
-	Hash         string       `json:"hash"`
-	Name         string       `json:"name"`
-	Tags         []string     `json:"tags"`
-	MIMEType     string       `json:"mime_type"`
-	PreviewID    previewValue `json:"preview_id"`
-	UserMetadata jsonValue    `json:"user_metadata"`
+	Hash         string        `json:"hash"`
+	Name         string        `json:"name"`
+	Tags         request.Texts `json:"tags"`
+	MIMEType     string        `json:"mime_type"`
+	PreviewID    previewValue  `json:"preview_id"`
+	UserMetadata jsonValue     `json:"user_metadata"`
 }
 
 // postFromHash: POST /assets/from-hash.

@@ -50,14 +50,14 @@ const (
 
 // urlRequest is the JSON body of POST /assets.
 type urlRequest struct {
-	URL          string       `json:"url"`
-	SourceURL    string       `json:"source_url"` // as some clients spell it
-	ID           string       `json:"id"`
-	Name         string       `json:"name"`
-	Tags         []string     `json:"tags"`
-	MIMEType     string       `json:"mime_type"`
-	PreviewID    previewValue `json:"preview_id"`
-	UserMetadata jsonValue    `json:"user_metadata"`
+	URL          string        `json:"url"`
+	SourceURL    string        `json:"source_url"` // as some clients spell it
+	ID           string        `json:"id"`
+	Name         string        `json:"name"`
+	Tags         request.Texts `json:"tags"`
+	MIMEType     string        `json:"mime_type"`
+	PreviewID    previewValue  `json:"preview_id"`
+	UserMetadata jsonValue     `json:"user_metadata"`
 }
 
 // postURL makes an asset of what an address holds: POST /assets with JSON.
@@ -163,6 +163,8 @@ func (s *library) remoteFault(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, outbound.ErrTooLarge):
 		return request.FileTooLarge(s.opts.MaxUpload)
+	case fault.CodeOf(err) == outbound.CodeName: // told as a name that does not exist
+		return fault.Wrap(err, fault.Invalid, codeSourceAway, "the source cannot be reached")
 	case fault.CodeOf(err) == outbound.CodeAddress:
 		return fault.Wrap(err, fault.Invalid, codeSource, "this address is not fetched: only public https addresses are")
 	case errors.As(err, &status):

@@ -90,7 +90,7 @@ func (s *library) refine(c *gin.Context) error {
 
 // tagsRequest is the body of both tag routes.
 type tagsRequest struct {
-	Tags []string `json:"tags"`
+	Tags request.Texts `json:"tags"`
 }
 
 func (s *library) tagsAsked(c *gin.Context) (asset.Asset, []string, error) {

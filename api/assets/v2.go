@@ -81,10 +81,10 @@ func (s *v2) headByHash(c *gin.Context) error {
 
 // fromHashRequest is the body of POST /api/v2/assets/from-hash.
 type fromHashRequest struct {
-	Hash      string   `json:"hash"`
-	FilePath  *string  `json:"file_path"`
-	Tags      []string `json:"tags"`
-	ExpiresIn *int64   `json:"expires_in"`
+	Hash      string        `json:"hash"`
+	FilePath  *string       `json:"file_path"`
+	Tags      request.Texts `json:"tags"`
+	ExpiresIn *int64        `json:"expires_in"`
 }
 
 // postFromHash makes an asset over bytes the caller holds: POST /api/v2/assets/from-hash.

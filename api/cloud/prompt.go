@@ -48,7 +48,7 @@ type promptResponse struct {
 // postPrompt accepts a workflow: POST /prompt.
 func (s *Surface) postPrompt(c *gin.Context) error {
 	var req promptRequest
-	if err := request.JSON(c, &req); err != nil {
+	if err := request.Submission(c, &req, jobio.MaxMembers); err != nil {
 		return err
 	}
 	sub, err := req.submission()

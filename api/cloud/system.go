@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 func (s *Surface) systemRoutes() []edge.Route {
@@ -68,9 +69,21 @@ type deviceInfo struct {
 // surface follows; clients compare it.
 const contractVersion = "0.33.0"
 
-// getSystemStats: GET /system_stats. It is public, so it tells nothing about the
-// command line.
+// getSystemStats: GET /system_stats. It is public, as editors ask for it before they have a key: without one that is
+// valid, it shows the release of the contract and nothing of this machine or program.
 func (s *Surface) getSystemStats(c *gin.Context) error {
+	if err := s.Edge.Authorize(c, edge.Read); fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Denied) {
+		c.PureJSON(http.StatusOK, systemStats{
+			System: systemInfo{
+				OS: "unknown", PythonVersion: "none", ComfyUIVersion: contractVersion, FrontendVersion: "none",
+				Templates: "none", CloudVersion: "unknown", PyTorchVersion: "none", Argv: []string{"millrace"},
+			},
+			Devices: []deviceInfo{{Name: "cpu", Type: "cpu"}},
+		})
+		return nil
+	} else if err != nil {
+		return err
+	}
 	total, free := memory()
 	c.PureJSON(http.StatusOK, systemStats{
 		System: systemInfo{

@@ -64,12 +64,22 @@ func ServeReader(c *gin.Context, modified time.Time, r io.ReadSeeker) error {
 	if !strings.HasPrefix(c.Request.Header.Get("Range"), "bytes=") { // RFC 9110, section 14.2: an unknown unit is ignored
 		c.Request.Header.Del("Range")
 	}
+	if emptySuffix(c.Request.Header.Get("Range")) {
+		return unsatisfiable(c)
+	}
 	w := &writer{ResponseWriter: c.Writer}
 	http.ServeContent(w, c.Request, "", modified, r)
 	if w.unsatisfiable {
 		return unsatisfiable(c)
 	}
 	return nil
+}
+
+// emptySuffix reports whether a Range header asks for the last zero bytes alone, which no file can satisfy (RFC 9110,
+// section 14.1.2). net/http answers it with an empty part.
+func emptySuffix(header string) bool {
+	digits, ok := strings.CutPrefix(strings.ReplaceAll(header, " ", ""), "bytes=-")
+	return ok && digits != "" && strings.Trim(digits, "0") == ""
 }
 
 // presignedFor is how long a link to the backend lives; the client follows it at once.

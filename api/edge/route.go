@@ -88,6 +88,9 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 		if err == nil && r.Access == Store {
 			err = e.CheckSpace(c, Caller(c).Account)
 		}
+		if err == nil {
+			err = request.CheckQuery(c.Request)
+		}
 		if err == nil && limit > 0 {
 			err = request.Bound(c, limit)
 		}

@@ -65,7 +65,7 @@ func (s *Surface) postSettings(c *gin.Context) error {
 // postSetting keeps one setting: POST /settings/{id}. The body is its value.
 func (s *Surface) postSetting(c *gin.Context) error {
 	var value userdata.Value
-	if err := request.JSON(c, &value); err != nil {
+	if err := request.Value(c, &value); err != nil {
 		return err
 	}
 	return s.changeSettings(c, userdata.Settings{c.Param("id"): value})

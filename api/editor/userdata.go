@@ -57,6 +57,9 @@ func (s *Surface) userdataRoutes() []edge.Route {
 func plainly(handle func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		err := handle(c)
+		if fault.CodeOf(err) == httperr.CodeMethod {
+			return err
+		}
 		status := 0
 		switch fault.KindOf(err) {
 		case fault.Invalid:
@@ -144,6 +147,7 @@ func isTrue(text string) bool { return strings.EqualFold(text, "true") || text =
 func (s *Surface) getUserdata(c *gin.Context) error {
 	file, _, moving, err := userPath(c)
 	if moving {
+		c.Header("Allow", http.MethodPost)
 		return httperr.MethodNotAllowed(c.Request.Method)
 	}
 	if err != nil {
@@ -207,6 +211,7 @@ func (s *Surface) postUserdata(c *gin.Context) error {
 func (s *Surface) deleteUserdata(c *gin.Context) error {
 	path, _, moving, err := userPath(c)
 	if moving {
+		c.Header("Allow", http.MethodPost)
 		return httperr.MethodNotAllowed(c.Request.Method)
 	}
 	if err == nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -26,11 +28,18 @@ type Submitter interface {
 // MaxClientID bounds the id by which a client names itself, in bytes: events, views and messages repeat it.
 const MaxClientID = 128
 
+// MaxMembers bounds the values of the body of a submission: 10,000 nodes with their inputs, and the editor's own picture
+// of them in extra_data.
+const MaxMembers = 1_000_000
+
 // Prepare runs the checks that all surfaces share and returns the submission in the caller's name, as it may be recorded.
 func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, error) {
 	caller := edge.Caller(c)
 	if !caller.Active || caller.Tier == account.TierFree {
 		return job.Submission{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
+	}
+	if err := checkTexts(sub); err != nil {
+		return job.Submission{}, err
 	}
 	sub.Account, sub.RequestID = caller.Account, edge.RequestID(c)
 	secret, err := e.Presented(c)
@@ -39,6 +48,30 @@ func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, 
 	}
 	withhold(&sub, sub.Credential, secret)
 	return sub, nil
+}
+
+// checkTexts refuses NUL characters in what is recorded beside the graph: no query can compare them. Texts inside a graph
+// keep them, as in the self-hosted runtime.
+func checkTexts(sub job.Submission) error {
+	if strings.ContainsRune(sub.ClientID, 0) {
+		return httperr.Invalidf("client_id must not hold NUL characters")
+	}
+	for _, id := range sub.Targets {
+		if strings.ContainsRune(id, 0) {
+			return httperr.Invalidf("partial_execution_targets must not hold NUL characters")
+		}
+	}
+	for name, value := range sub.Metadata {
+		if strings.ContainsRune(name, 0) || strings.ContainsRune(value, 0) {
+			return fault.New(fault.Invalid, "metadata_invalid", "metadata must not hold NUL characters")
+		}
+	}
+	for name, value := range sub.ExtraData {
+		if strings.ContainsRune(name, 0) || request.HasNUL(value) {
+			return httperr.Invalidf("extra_data must not hold NUL characters")
+		}
+	}
+	return nil
 }
 
 // credentialFields are the names under which clients put a service key into extra_data.

@@ -49,7 +49,7 @@ type jobRequest struct {
 // v2 facts, section 4: shape, key, workflow, capacity.
 func (s *Surface) postJob(c *gin.Context) error {
 	var req jobRequest
-	if err := request.JSON(c, &req); err != nil {
+	if err := request.Submission(c, &req, jobio.MaxMembers); err != nil {
 		return err
 	}
 	sub, err := req.submission()

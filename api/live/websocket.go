@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -102,6 +103,7 @@ type socket struct {
 	replies  chan []byte   // from the reader to the writer
 	pongs    chan string   // payloads of pings to answer
 	gone     chan struct{} // closed by the reader when the client is gone
+	code     int           // of the close frame; set by the reader before gone is closed
 }
 
 // serve returns when the connection has ended, in whatever way.
@@ -123,6 +125,7 @@ type flagsMessage struct {
 
 // read takes feature flags from the client's first message and passes over the rest.
 func (so *socket) read(features map[string]any) {
+	so.code = websocket.CloseNormalClosure
 	so.conn.SetReadLimit(socketReadLimit)
 	so.extend()
 	so.conn.SetPongHandler(func(string) error { so.extend(); return nil })
@@ -136,14 +139,20 @@ func (so *socket) read(features map[string]any) {
 	})
 	so.conn.SetCloseHandler(func(int, string) error { return nil }) // the writer says goodbye
 	for first := true; ; first = false {
-		_, raw, err := so.conn.ReadMessage()
-		if err != nil {
-			return
+		kind, raw, err := so.conn.ReadMessage()
+		switch {
+		case errors.Is(err, websocket.ErrReadLimit):
+			so.code = websocket.CloseMessageTooBig
+		case err == nil && kind == websocket.TextMessage && !utf8.Valid(raw):
+			so.code = websocket.CloseInvalidFramePayloadData
+		case err == nil:
+			so.extend()
+			if first {
+				so.negotiate(raw, features)
+			}
+			continue
 		}
-		so.extend()
-		if first {
-			so.negotiate(raw, features)
-		}
+		return
 	}
 }
 
@@ -182,7 +191,7 @@ func (so *socket) write(snap stream.Snapshot) {
 		var err error
 		select {
 		case <-so.gone:
-			so.goodbye(websocket.CloseNormalClosure, "")
+			so.goodbye(so.code, "")
 			return
 		case reply := <-so.replies:
 			err = so.batch(func() error { return so.conn.WriteMessage(websocket.TextMessage, reply) })

@@ -26,17 +26,46 @@ const maxTime = time.Minute
 // JSON decodes the body into v. Unknown fields are ignored: real clients of
 // these contracts send more than the contracts name.
 func JSON(c *gin.Context, v any) error {
+	return Submission(c, v, MaxMembers)
+}
+
+// Submission is JSON for a body that may have so many members.
+func Submission(c *gin.Context, v any, members int) error {
 	raw, err := Read(c)
 	if err != nil {
 		return err
 	}
-	return Decode(raw, v)
+	return decodeObject(raw, v, members)
 }
 
 // OptionalJSON is JSON for routes whose body may be empty.
 func OptionalJSON(c *gin.Context, v any) error {
 	raw, err := Read(c)
 	if err != nil || len(raw) == 0 {
+		return err
+	}
+	return decodeObject(raw, v, MaxMembers)
+}
+
+// Value is JSON for routes whose body is any JSON value, null included.
+func Value(c *gin.Context, v any) error {
+	raw, err := Read(c)
+	if err == nil {
+		err = CheckShape(raw, MaxMembers)
+	}
+	if err != nil {
+		return err
+	}
+	return Decode(raw, v)
+}
+
+// decodeObject is Decode of a body within bounds. null is not taken for an empty object: what a client leaves out may
+// mean all of something.
+func decodeObject(raw []byte, v any, members int) error {
+	if string(bytes.TrimSpace(raw)) == "null" {
+		return httperr.Invalidf("the body must not be null")
+	}
+	if err := CheckShape(raw, members); err != nil {
 		return err
 	}
 	return Decode(raw, v)
@@ -81,8 +110,11 @@ func Strict(c *gin.Context, v any) error {
 	if err != nil || len(raw) == 0 {
 		return err
 	}
-	if err := Decode(raw, v); err != nil {
+	if err := decodeObject(raw, v, MaxMembers); err != nil {
 		return err
+	}
+	if HasNUL(raw) {
+		return httperr.Invalidf("the body must not hold NUL characters")
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

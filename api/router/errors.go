@@ -98,7 +98,7 @@ func refusalOf(path string, err error) *call.Refusal {
 		return call.Refuse(http.StatusRequestEntityTooLarge, call.InvalidInput, "%s", f.Message)
 	case httperr.CodeMethod:
 		return call.Refuse(http.StatusMethodNotAllowed, call.InvalidInput, "%s", f.Message)
-	case httperr.CodeInvalidBody:
+	case httperr.CodeInvalidBody, httperr.CodeInvalid:
 		return call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s", f.Message)
 	case httperr.CodeNowhere:
 		return nowhere(path)

@@ -51,6 +51,11 @@ func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.In
 	if err != nil {
 		return call.Invocation{}, err
 	}
+	if !catalog.IsForm(kindOf(r)) {
+		if err := request.CheckShape(body, request.MaxMembers); err != nil {
+			return call.Invocation{}, err
+		}
+	}
 	who := edge.Caller(c)
 	return call.Invocation{
 		Account: who.Account, Access: who.Access, RequestID: edge.RequestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),

@@ -240,3 +240,23 @@ func TestShowingAJobReadsItsIndexOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, fmt.Sprint(good))
 }
+
+// A NUL character that an event holds hides no job, whichever member is asked for.
+func TestJobsAreFoundByClassBesideANUL(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	const odd job.ID = "aaaacccc-0000-4000-8000-000000000003"
+	s.append(t, odd, "local", job.TypeSubmitted, job.SubmittedV1{
+		Surface: job.SurfaceCloud, ClientID: "a\x00b", Targets: []string{"1"}, NodesTotal: 1, Document: job.Document{Inline: `{"prompt":{}}`},
+	})
+	s.append(t, odd, "local", job.TypeFailed, job.FailedV1{Run: 1, Failure: job.Failure{
+		Code: "node_execution_error", Message: `\u0000 and ` + "\x00", Node: "1", Class: "SaveImage",
+	}})
+	s.fold(t)
+	var found []struct {
+		ID job.ID `json:"id"`
+	}
+	s.json(t, &found, "jobs", "list", "--class", "SaveImage")
+	require.Len(t, found, 1)
+	require.Equal(t, odd, found[0].ID)
+}

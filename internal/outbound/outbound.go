@@ -23,6 +23,10 @@ import (
 // CodeAddress is the code of the fault of an address that may not be reached.
 const CodeAddress = "address_not_allowed"
 
+// CodeName is the code of the fault of a name that leads to an address that may not be reached. Clients that chose the
+// name are told of it as of a name that does not exist: which names lead inside is nothing for them.
+const CodeName = "name_not_allowed"
+
 // ErrRefused is wrapped by every error of an address that the guard refused: nothing was sent.
 var ErrRefused = errors.New("the address is not public")
 
@@ -172,7 +176,11 @@ func (c *Client) RoundTrip(req *http.Request, allow []string) (*http.Response, e
 	if allowed {
 		return c.open.RoundTrip(req)
 	}
-	return c.public.RoundTrip(req)
+	resp, err := c.public.RoundTrip(req)
+	if _, literal := netip.ParseAddr(req.URL.Hostname()); literal != nil && errors.Is(err, ErrRefused) {
+		return nil, fault.Wrap(err, fault.Denied, CodeName, "the name %s may not be reached", req.URL.Hostname())
+	}
+	return resp, err
 }
 
 func hostPort(req *http.Request) string {

@@ -33,9 +33,13 @@ const searchSQL = `with recursive a (id) as (
 	), chosen as (select id from a where id is not null union all select $1 where $1 <> '')
 	select j.job from chosen cross join lateral (%s) j order by j.submitted desc limit $3`
 
+// readable is the data of an event in which every NUL character is another one: the database looks into no JSON that
+// holds one, whichever member is asked for.
+const readable = `replace(e.data::text, '\u0000', '\ufffd')::json`
+
 // newestSQL reads the newest jobs of one account.
 const newestSQL = `(select submitted, job from ` + Name + ` j where account = chosen.id%s and submitted >= $2 and created_at >= $4
-	and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (e.data ->> 'class' = $5 or e.data -> 'failure' ->> 'class' = $5)))
+	and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (` + readable + ` ->> 'class' = $5 or ` + readable + ` -> 'failure' ->> 'class' = $5)))
 	order by submitted desc limit $3)`
 
 // Find returns the jobs that q selects as the view has them, newest first.

@@ -88,6 +88,8 @@ func problem(err error) Problem {
 	switch {
 	case fault.CodeOf(err) == outbound.CodeAddress:
 		return NotAllowed
+	case fault.CodeOf(err) == outbound.CodeName:
+		return NoName
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	case errors.As(err, &name):

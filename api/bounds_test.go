@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+)
+
+// A NUL character is refused in whatever is recorded beside a graph, in queries and in sockets: the database compares
+// no text that holds one. Texts inside a graph keep it.
+func TestNULIsRefusedBesideGraphs(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	for _, body := range []string{
+		`{"prompt":{},"client_id":"a\u0000"}`, `{"prompt":{},"extra_data":{"x":"\u0000"}}`, `{"prompt":{},"extra_data":{"\u0000":1}}`,
+		`{"prompt":{},"extra_data":{"x":{"y":["\\\u0000"]}}}`, `{"prompt":{},"partial_execution_targets":["\u0000"]}`,
+	} {
+		got := h.do(t, "POST", "/api/prompt", body)
+		require.Equal(t, http.StatusBadRequest, got.status, body)
+		require.Contains(t, got.body, "NUL", body)
+	}
+	for body, status := range map[string]int{
+		`{"workflow":{},"metadata":{"a":"\u0000"}}`:                      http.StatusUnprocessableEntity,
+		`{"workflow":{},"metadata":{"\u0000":"a"}}`:                      http.StatusUnprocessableEntity,
+		`{"workflow":{},"extra_data":{"extra_pnginfo":{"x":"\u0000"}}}`:  http.StatusBadRequest,
+		`{"workflow":{},"extra_data":{"extra_pnginfo":{"x":"\\u0000"}}}`: http.StatusCreated, // a backslash, and no NUL
+	} {
+		require.Equal(t, status, h.do(t, "POST", "/api/v2/jobs", body).status, body)
+	}
+	graph := `{"1":{"class_type":"A","inputs":{"text":"a\u0000b"}}}`
+	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/prompt", `{"prompt":`+graph+`}`).status)
+	require.Equal(t, graph, string(h.jobs.last().Prompt))
+	for _, path := range []string{
+		"/api/jobs?workflow_id=%00", "/api/v2/jobs?metadata.a=%00", "/api/v2/jobs?metadata.%00=a", "/api/history?x=%00", "/ws?clientId=%00",
+	} {
+		got := h.do(t, "GET", path, "")
+		require.Equal(t, http.StatusBadRequest, got.status, "%s: %s", path, got.body)
+	}
+	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/api/job/%00/status", "").status)
+}
+
+// The cost of a body is bounded by its values and by its depth, and not by its bytes alone.
+func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{MaxPrompt: 64 << 20})
+	many := strings.Repeat("[],", 1_000_000) + "[]"
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	for name, c := range map[string]struct{ path, body string }{
+		"a prompt of many members":     {"/api/prompt", `{"prompt":{"1":[` + many + `]}}`},
+		"extra_data of many members":   {"/api/prompt", `{"prompt":{},"extra_data":{"x":[` + many + `]}}`},
+		"a workflow of many members":   {"/api/v2/jobs", `{"workflow":{"1":[` + many + `]}}`},
+		"a deep prompt":                {"/api/prompt", `{"prompt":{"1":` + deep + `}}`},
+		"deep extra_data":              {"/api/v2/jobs", `{"workflow":{},"extra_data":{"extra_pnginfo":{"x":` + deep + `}}}`},
+		"an ordinary body, deep":       {"/api/queue", `{"delete":` + deep + `}`},
+		"an ordinary body of many":     {"/api/queue", `{"delete":[` + many[:600_000] + `[]]}`},
+		"many members of empty names":  {"/api/queue", `{` + strings.Repeat(`"":0,`, 200_000) + `"":0}`},
+		"many behind white space only": {"/api/queue", `[` + strings.Repeat("[ ],", 200_000) + `[ ]]`},
+	} {
+		got := h.do(t, "POST", c.path, c.body)
+		require.Equal(t, http.StatusBadRequest, got.status, "%s: %.200s", name, got.body)
+		require.Regexp(t, "more than [0-9]+ members|deeper than 128 levels", got.body, name)
+	}
+	models := startRouter(t, api.Options{}, refusing{})
+	got := models.do(t, "POST", "/v2/models/sim/echo/estimate", `{"prompt":"x","more":[`+many+`]}`)
+	require.Equal(t, http.StatusBadRequest, got.status, "%.200s", got.body)
+	require.Equal(t, "invalid_input", got.json(t)["error_type"])
+	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/queue", `{"delete":["{[,"]}`).status, "what stands in a text does not count")
+}
+
+// null is no empty object: an interrupt without a body stops everything.
+func TestNullIsNoBody(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	for _, path := range []string{"/api/interrupt", "/api/queue", "/api/jobs/cancel", "/api/v2/jobs"} {
+		for _, body := range []string{"null", " null\n"} {
+			require.Equal(t, http.StatusBadRequest, h.do(t, "POST", path, body).status, path)
+		}
+	}
+	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/interrupt", "").status, "the body may be left out")
+}
+
+// A null among tags is refused, and takes none away.
+func TestANullTagIsRefused(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	a := h.shelve(t, "a.png", "x", part{"tags", "", "pet"})
+	for _, body := range []string{`{"tags":[null]}`, `{"tags":["a",null]}`} {
+		h.library(t, http.StatusBadRequest, "PUT", at(a), body)
+		h.library(t, http.StatusBadRequest, "POST", at(a)+"/tags", body)
+	}
+	require.Equal(t, []any{"input", "pet"}, h.library(t, http.StatusOK, "GET", at(a), "")["tags"])
+}
+
+// The last zero bytes of a file are a range that no file satisfies.
+func TestAnEmptySuffixIsNotSatisfiable(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	a := h.shelve(t, "a.png", "0123456789")
+	for header, want := range map[string]int{"bytes=-0": 416, "bytes=-00": 416, "bytes=-1": 206, "bytes=0-0": 206, "bytes=20-": 416, "items=-0": 200} {
+		res := h.get(t, at(a)+"/content", "key-a", "Range", header)
+		require.Equal(t, want, res.status, "%s: %s", header, res.body)
+	}
+}
+
+// Whoever has no key reads which contract is followed, and nothing of the machine.
+func TestSystemStatsWithoutAKey(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{Mode: account.ModeToken, Version: "1.2.3"})
+	system := func(headers ...string) map[string]any {
+		got := h.do(t, "GET", "/api/system_stats", "", headers...)
+		require.Equal(t, http.StatusOK, got.status)
+		return got.json(t)["system"].(map[string]any)
+	}
+	known, unknown := system("X-API-Key", "s3cret"), system()
+	require.Equal(t, "1.2.3", known["cloud_version"])
+	require.Positive(t, known["ram_total"])
+	require.Equal(t, known["comfyui_version"], unknown["comfyui_version"])
+	require.Zero(t, unknown["ram_total"])
+	require.NotContains(t, unknown["cloud_version"], "1.2.3")
+	require.Equal(t, unknown, system("X-API-Key", "wrong"))
+	require.Positive(t, start(t, api.Options{}).do(t, "GET", "/system_stats", "").json(t)["system"].(map[string]any)["ram_total"], "in mode none, everybody")
+}
+
+// Allow names the methods of a path, wherever a method is refused.
+func TestAllowNamesWhatIsOffered(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	for target, want := range map[string]string{
+		"PUT /api/v2/jobs": "POST, GET, HEAD", "GET /api/userdata/a/move/b": "POST", "DELETE /api/userdata/a/move/b": "POST", "POST /api/view": "GET, HEAD",
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		res := h.do(t, h.request(t, method, path, "key-a", nil))
+		require.Equal(t, http.StatusMethodNotAllowed, res.status, target)
+		require.ElementsMatch(t, strings.Split(want, ", "), strings.Split(res.header.Get("Allow"), ", "), target)
+	}
+}
+
+// A client that breaks the rules of WebSocket is told which one.
+func TestSocketsSayWhatWasWrong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		message []byte
+		code    int
+	}{
+		"not UTF-8": {[]byte{'a', 0xff}, websocket.CloseInvalidFramePayloadData},
+		"too large": {make([]byte, 65<<10), websocket.CloseMessageTooBig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := start(t, api.Options{})
+			conn := h.dial(t, "")
+			require.NoError(t, conn.WriteMessage(websocket.TextMessage, c.message))
+			require.Equal(t, c.code, closeOf(t, conn).Code)
+		})
+	}
+}
+
+// Of a name that leads inside, a client learns no more than of one that does not exist.
+func TestNamesThatLeadInsideAreToldAsNamesThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	answer := func(address string) string {
+		got := h.get(t, "/api/assets/remote-metadata?url="+url.QueryEscape(address), "key-a")
+		require.Equal(t, http.StatusBadRequest, got.status)
+		return string(got.body)
+	}
+	require.Equal(t, answer("https://does-not-exist.invalid/x"), answer("https://localhost:1/x"))
+}
