@@ -9,9 +9,9 @@ import (
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
-	"github.com/millrace-dev/millrace/internal/driving"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
-	"github.com/millrace-dev/millrace/internal/driving"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 

@@ -92,6 +92,7 @@ type Deps struct {
 	Views                           Views
 	Accounts                        Accounts
 	Events                          Events
+	Servers                         Servers      // nil: no routes for them
 	Webhooks                        Webhooks     // nil: no routes for them
 	Metrics                         http.Handler // nil: not served here
 	Log                             *slog.Logger
@@ -148,7 +149,7 @@ func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
 // table is every route, by method and path below Prefix.
 func (s *server) table() map[string]route {
 	all := s.routes()
-	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes(), s.callRoutes(), s.historyRoutes()} {
+	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes(), s.callRoutes(), s.historyRoutes(), s.serverRoutes()} {
 		maps.Copy(all, some)
 	}
 	if s.Metrics != nil {
@@ -250,6 +251,9 @@ func (s *server) fail(w http.ResponseWriter, id string, err error) {
 		return
 	}
 	code := fault.CodeOf(err)
+	if code == codeNoServer {
+		status = http.StatusUnprocessableEntity
+	}
 	if code == "" {
 		code = "invalid_request"
 	}

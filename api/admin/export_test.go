@@ -18,9 +18,15 @@ type (
 	tales    struct{ anyTales }
 )
 
+// pool stands for servers of which nothing is asked.
+type (
+	anyServers = Servers
+	pool       struct{ anyServers }
+)
+
 // Table lists every route by method and path with the query parameters that it reads, in order.
 func Table() map[string][]string {
-	s := &server{Deps: Deps{Webhooks: hooks{}, JobsTold: tales{}, CallsTold: tales{}, AssetsTold: tales{}, Metrics: http.NotFoundHandler()}}
+	s := &server{Deps: Deps{Webhooks: hooks{}, Servers: pool{}, JobsTold: tales{}, CallsTold: tales{}, AssetsTold: tales{}, Metrics: http.NotFoundHandler()}}
 	all := map[string][]string{}
 	for pattern, rt := range s.table() {
 		names := []string{}

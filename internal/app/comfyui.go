@@ -11,10 +11,11 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
+	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/server"
-	"github.com/millrace-dev/millrace/internal/driving"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/placement"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
@@ -94,6 +95,15 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
 	}
+}
+
+// OperatedServers is what operators do to servers.
+func (in *Instance) OperatedServers() (*servers.Service, error) {
+	sealer, err := in.key.Sealer()
+	if err != nil {
+		return nil, err
+	}
+	return &servers.Service{Store: serverstore.New(in.pool, in.events), Seal: sealer}, nil
 }
 
 // segments are what the parts of graphs on servers run through.

@@ -92,13 +92,17 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	pool, err := in.OperatedServers()
+	if err != nil {
+		return nil, err
+	}
 	ops := in.Operations(service)
 	jobs := jobs.Answers{Histories: in.teller(), Engine: in.client, Log: in.log}
 	return admin.New(admin.Deps{
 		Jobs: ops, JobsTold: jobs, Replays: jobs,
 		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallsTold: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
 		Assets: assets.Service{Pool: in.pool}, AssetsTold: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor: servedDoctor{in}, Queues: accountstore.NewGates(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Doctor: servedDoctor{in}, Queues: accountstore.NewGates(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, Events: events.Service{Pool: in.pool, Registry: in.types},
 		Accounts: accounts.Service{Store: accountstore.New(in.pool), Events: in.events, Credits: accountstore.NewCredits(in.pool, in.events), Subscriptions: accountstore.NewSubscriptions(in.pool, in.events), Storage: in.storage},
 	}, in.cfg.AdminToken)
 }

@@ -1,0 +1,200 @@
+// Package servers holds the commands that register ComfyUI servers, list, drain, resume and remove them.
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
+)
+
+// Command is `millrace servers`.
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "servers",
+		Short: "Register ComfyUI servers, list, drain, resume and remove them",
+		Long: `Register ComfyUI servers, list, drain, resume and remove them. A server runs the parts of graphs that
+need classes which are not native. Every process acts on a change at once, and it outlasts restarts; who
+did so and why is recorded. REF is an id or an address.
+
+  healthy   answers, and has nothing to do
+  busy      answers, and runs something
+  away      does not answer
+  refused   cannot be driven; the reason is listed
+  draining  ends what it runs and takes nothing new`,
+		Example: `  millrace servers add http://10.0.0.7:8188 --label sdxl --reason "second GPU"
+  millrace servers list
+  millrace servers drain http://10.0.0.7:8188 --reason "driver update"`,
+	}
+	s.DatabaseFlags(cmd)
+	cmd.AddCommand(add(s), list(s), showOne(s), change(s, "drain", "Let a server end what it runs, and give it nothing new"),
+		change(s, "resume", "Give a drained server segments again"), change(s, "remove", "Forget a server; what it runs is driven to its end"))
+	return cmd
+}
+
+// onServers gives work the service of the deployment.
+func onServers(s *shell.Shell, work func(ctx context.Context, o *servers.Service, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return s.Opened(cmd.Context(), func(in *app.Instance) error {
+			o, err := in.OperatedServers()
+			if err != nil {
+				return err
+			}
+			return work(cmd.Context(), o, args)
+		})
+	}
+}
+
+var errNoReason = errors.New("give a --reason: it is recorded, for those who ask later")
+
+func attribution(reason string) (operate.Attribution, error) {
+	if strings.TrimSpace(reason) == "" {
+		return operate.Attribution{}, errNoReason
+	}
+	return operate.Attribution{Actor: shell.Operator(), Reason: reason}, nil
+}
+
+func add(s *shell.Shell) *cobra.Command {
+	var r servers.Request
+	var reason string
+	var headers []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "add URL [--label NAME]… --reason TEXT", Short: "Register a server", Args: cobra.ExactArgs(1),
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
+			by, err := attribution(reason)
+			if err != nil {
+				return err
+			}
+			if r.Headers, err = parseHeaders(headers); err != nil {
+				return err
+			}
+			r.URL = args[0]
+			v, err := o.Add(ctx, r, by)
+			if err != nil {
+				return err
+			}
+			return print(s, asJSON, v)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&r.Labels, "label", nil, "label that jobs may ask for; may be repeated")
+	f.IntVar(&r.Slots, "slots", 1, "segments that it runs at once")
+	f.StringArrayVar(&headers, "header", nil, `header for a proxy in front of it, "NAME: VALUE"; sealed when kept`)
+	f.DurationVar(&r.ExpiresIn, "expires-in", 0, "forget it unless it is added again within this time; 0 = keep it")
+	f.StringVar(&reason, "reason", reason, "why, for the record")
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func parseHeaders(lines []string) (map[string]string, error) {
+	if len(lines) == 0 {
+		return nil, nil //nolint:nilnil // no headers
+	}
+	headers := map[string]string{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, errors.New(`a --header is "NAME: VALUE"`)
+		}
+		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return headers, nil
+}
+
+func list(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the servers with what the last look at them found", Args: cobra.NoArgs,
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, _ []string) error {
+			all, err := o.List(ctx)
+			if err != nil {
+				return err
+			}
+			return print(s, asJSON, all...)
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func showOne(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "show REF", Short: "Show all that is known of a server", Args: cobra.ExactArgs(1),
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
+			v, err := o.Show(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return s.PrintJSON(v)
+		}),
+	}
+}
+
+func change(s *shell.Shell, verb, short string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: verb + " REF --reason TEXT", Short: short, Args: cobra.ExactArgs(1),
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
+			by, err := attribution(reason)
+			if err != nil {
+				return err
+			}
+			v, err := o.Change(ctx, verb, args[0], by)
+			if err != nil {
+				return err
+			}
+			if verb == "remove" {
+				_, err = fmt.Fprintf(s.Out, "removed %s\n", inspect.Clean(v.URL))
+				return err
+			}
+			return print(s, false, v)
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+// print lists servers, one a line.
+func print(s *shell.Shell, asJSON bool, all ...servers.View) error {
+	if asJSON {
+		if all == nil {
+			all = []servers.View{}
+		}
+		return s.PrintJSON(all)
+	}
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "URL\tSTATE\tVERSION\tDEVICE\tMEMORY\tRUNS\tWAITING\tLABELS\tSEEN\tPROBLEM") //nolint:errcheck // Flush tells
+	for _, v := range all {
+		device, memory, seen := "-", "-", "-"
+		if len(v.Devices) > 0 {
+			device = v.Devices[0].Name
+		}
+		if free, total := v.Memory(); total > 0 {
+			memory = fmt.Sprintf("%.1f of %.1f GB free", float64(free)/1e9, float64(total)/1e9)
+		}
+		if v.SeenAt != nil {
+			seen = v.SeenAt.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", inspect.Clean(v.URL), v.State, inspect.Clean(orDash(v.Version)), inspect.Clean(device), //nolint:errcheck // Flush tells
+			memory, v.Running, v.Pending, orDash(strings.Join(v.Labels, ",")), seen, inspect.Clean(orDash(v.Problem)))
+	}
+	return w.Flush()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

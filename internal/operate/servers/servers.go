@@ -1,0 +1,113 @@
+// Package servers is what operators ask of ComfyUI servers and do to them. It promises that headers for a proxy in front
+// of a server are sealed before they are kept and shown to nobody, and that every change is recorded with who asked for
+// it and why.
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+)
+
+// Sealer encrypts the headers of a server.
+type Sealer interface {
+	Seal(owner, secret string) []byte
+}
+
+// Service reads and changes the registry of servers.
+type Service struct {
+	Store *serverstore.Store
+	Seal  Sealer
+}
+
+// View is a server as operators see it.
+type View struct {
+	ID    server.ID    `json:"id"`
+	URL   string       `json:"url"`
+	State server.State `json:"state"`
+	*server.Server
+	Headers bool `json:"headers"` // some are sent with every request
+}
+
+func view(s *server.Server) View {
+	return View{ID: s.ID, URL: s.URL, State: s.State(), Server: s, Headers: len(s.Sealed) > 0}
+}
+
+// List returns all servers, those registered first first.
+func (o *Service) List(ctx context.Context) ([]View, error) {
+	all, err := o.Store.Servers(ctx)
+	views := make([]View, 0, len(all))
+	for _, s := range all {
+		views = append(views, view(s))
+	}
+	return views, err
+}
+
+// Waiting returns the segments that wait for a server, and why.
+func (o *Service) Waiting(ctx context.Context) ([]serverstore.Waiting, error) {
+	return o.Store.Waits(ctx)
+}
+
+// Show returns one server by its id or address; an unknown one is NotFound.
+func (o *Service) Show(ctx context.Context, ref string) (View, error) {
+	s, err := o.Store.Server(ctx, ref)
+	if err != nil {
+		return View{}, err
+	}
+	return view(s), nil
+}
+
+// Request asks for a server to be registered.
+type Request struct {
+	URL       string
+	Labels    []string
+	Slots     int
+	Headers   map[string]string
+	ExpiresIn time.Duration
+}
+
+// Add registers a server. What is no address is Invalid with server.CodeInvalid, a known one Conflict.
+func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (View, error) {
+	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, By: server.By(by)}
+	if err := reg.Check(); err != nil {
+		return View{}, err
+	}
+	var sealed []byte
+	if len(r.Headers) > 0 {
+		raw, err := json.Marshal(r.Headers)
+		if err != nil {
+			return View{}, fmt.Errorf("encode headers: %w", err)
+		}
+		sealed = o.Seal.Seal(reg.URL, string(raw))
+	}
+	s, err := o.Store.Register(ctx, reg, sealed)
+	if err != nil {
+		return View{}, err
+	}
+	return view(s), nil
+}
+
+// Change drains, resumes or removes a server; an unknown verb is a programmer's error.
+func (o *Service) Change(ctx context.Context, verb, ref string, by operate.Attribution) (View, error) {
+	s, err := o.Store.Server(ctx, ref)
+	if err != nil {
+		return View{}, err
+	}
+	switch verb {
+	case "drain", "resume":
+		err = o.Store.Drain(ctx, s.ID, verb == "drain", server.By(by))
+	case "remove":
+		return view(s), o.Store.Remove(ctx, s.ID, server.By(by))
+	default:
+		err = fmt.Errorf("unknown change %q of a server", verb)
+	}
+	if err != nil {
+		return View{}, err
+	}
+	return o.Show(ctx, string(s.ID))
+}
