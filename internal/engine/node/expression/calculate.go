@@ -37,7 +37,7 @@ func Float(value any) (float64, error) {
 		}
 		return f, nil
 	}
-	return 0, invalid("a list stands where a number is expected")
+	return 0, invalid("found a list, expected a number")
 }
 
 // integer returns booleans and integers as integers.
@@ -95,7 +95,7 @@ func element(list, place any) (any, error) {
 	values, isList := list.([]any)
 	i, isInt := integer(place)
 	if !isList || !isInt || !i.IsInt64() {
-		return nil, invalid("only lists have elements, by whole numbers")
+		return nil, invalid("only lists have elements, and an index must be a whole number")
 	}
 	n := i.Int64()
 	if n < 0 {

@@ -1,7 +1,6 @@
-// Package expression evaluates arithmetic in Python's syntax: numbers, booleans, variables, lists
-// of them, operators, comparisons, conditionals and a fixed set of functions (node graph semantics,
-// section 5.6, ComfyMathExpression). Integers are unbounded up to maxBits, as in Python. There are no
-// attributes, strings, assignments or calls of anything else, so evaluating is safe and ends.
+// Package expression evaluates arithmetic in Python's syntax, for the class ComfyMathExpression: numbers, booleans, variables,
+// lists of these, operators, comparisons, conditionals and a fixed set of functions. Integers have up to maxBits bits. There
+// are no attributes, strings, assignments or other calls, so that every evaluation is safe and ends.
 package expression
 
 import (
@@ -19,12 +18,11 @@ const (
 	maxBits     = 1 << 16 // of an integer
 )
 
-// Eval evaluates source with variables of type bool, int64, float64 or []any of these. The result is a
-// bool, *big.Int, float64 or []any. Everything wrong with the expression is fault.Invalid with code
-// expression.
+// Eval evaluates source with variables of type bool, int64, float64 or []any of these. The result is a bool, *big.Int, float64
+// or []any. Every mistake in the expression is fault.Invalid with code expression.
 func Eval(source string, variables map[string]any) (any, error) {
 	if len(source) > maxSource {
-		return nil, invalid("it is longer than %d bytes", maxSource)
+		return nil, invalid("it has more than %d bytes", maxSource)
 	}
 	tokens, err := scan(source)
 	if err != nil {
@@ -36,7 +34,7 @@ func Eval(source string, variables map[string]any) (any, error) {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != end {
-		return nil, invalid("%q is not expected", t.text)
+		return nil, invalid("unexpected %q", t.text)
 	}
 	env := make(environment, len(variables))
 	for name, value := range variables {
@@ -70,7 +68,7 @@ func known(value any) (any, error) {
 		}
 		return list, nil
 	default:
-		return nil, invalid("a %T is no number", value)
+		return nil, invalid("a value of type %T is not a number", value)
 	}
 }
 

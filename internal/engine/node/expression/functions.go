@@ -146,7 +146,7 @@ func whole(args []any, f func(float64) float64) (any, error) {
 // Integer returns a whole float as an integer. One that is not finite is an error.
 func Integer(f float64) (*big.Int, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil, invalid("%g is no integer", f)
+		return nil, invalid("%g is not an integer", f)
 	}
 	n, _ := new(big.Float).SetFloat64(f).Int(nil)
 	return n, nil

@@ -23,7 +23,7 @@ func (p *parser) accept(texts ...string) (string, bool) {
 
 func (p *parser) expect(text string) error {
 	if _, ok := p.accept(text); !ok {
-		return invalid("%q stands where %q is expected", p.peek().text, text)
+		return invalid("found %q, expected %q", p.peek().text, text)
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func (p *parser) atom() (term, error) {
 		elements, err := p.list("]")
 		return func(env environment) (any, error) { return evaluateAll(env, elements) }, err
 	default:
-		return nil, invalid("%q is not expected", t.text)
+		return nil, invalid("unexpected %q", t.text)
 	}
 }
 
@@ -302,12 +302,12 @@ func (p *parser) named() (term, error) {
 	case "True", "False":
 		return func(environment) (any, error) { return word == "True", nil }, nil
 	case "if", "else", "and", "or", "not":
-		return nil, invalid("%q is not expected", word)
+		return nil, invalid("unexpected %q", word)
 	}
 	if _, ok := p.accept("("); ok {
 		f, known := functions[word]
 		if !known {
-			return nil, invalid("there is no function %.32q", word)
+			return nil, invalid("unknown function %.32q", word)
 		}
 		arguments, err := p.list(")")
 		return func(env environment) (any, error) {
@@ -321,7 +321,7 @@ func (p *parser) named() (term, error) {
 	return func(env environment) (any, error) {
 		value, ok := env[word]
 		if !ok {
-			return nil, invalid("there is no value %.32q", word)
+			return nil, invalid("unknown value %.32q", word)
 		}
 		return value, nil
 	}, nil

@@ -54,7 +54,7 @@ func scan(source string) ([]token, error) {
 			text := symbolAt(rest)
 			if text == "" {
 				r, _ := utf8.DecodeRuneInString(rest)
-				return nil, invalid("%q is not expected", string(r))
+				return nil, invalid("unexpected %q", string(r))
 			}
 			size = len(text)
 			tokens = append(tokens, token{kind: symbol, text: text})
@@ -95,7 +95,7 @@ func numberSize(rest string) int {
 func parseNumber(text string) (any, error) {
 	digits := strings.ReplaceAll(text, "_", "")
 	if strings.Contains(text, "__") || strings.HasSuffix(text, "_") || strings.Contains(text, "_.") || strings.Contains(text, "._") {
-		return nil, invalid("%.32q is no number", text)
+		return nil, invalid("%.32q is not a number", text)
 	}
 	based := len(digits) > 1 && digits[0] == '0' && strings.IndexByte("xXoObB", digits[1]) >= 0
 	if based || !strings.ContainsAny(digits, ".eE") {
@@ -103,7 +103,7 @@ func parseNumber(text string) (any, error) {
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil && !math.IsInf(f, 0) || strings.ContainsAny(digits, "xXpPiInN") {
-		return nil, invalid("%.32q is no number", text)
+		return nil, invalid("%.32q is not a number", text)
 	}
 	return f, nil
 }
@@ -117,7 +117,7 @@ func parseInteger(text, digits string, based bool) (any, error) {
 	}
 	n, ok := new(big.Int).SetString(digits, base)
 	if !ok || n.BitLen() > maxBits {
-		return nil, invalid("%.32q is no number", text)
+		return nil, invalid("%.32q is not a number", text)
 	}
 	return n, nil
 }

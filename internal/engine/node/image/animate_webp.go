@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// SaveAnimatedWEBP writes a batch as one animated file. It keeps every pixel as it is: where less is asked for,
-// the file is larger than it need be, and none of its pixels is worse.
+// SaveAnimatedWEBP writes a batch as one animated file, always without loss. Where a lossy file is asked for, the result is
+// larger than needed, but no pixel is worse.
 func SaveAnimatedWEBP() *node.Class {
 	return &node.Class{
 		Name: "SaveAnimatedWEBP", DisplayName: "Save Animated WEBP", Category: "image/animation", Module: moduleImages,

@@ -1,6 +1,6 @@
-// Package image holds the native node classes that load, save and change images.
-// Their definitions and results follow the node graph semantics; the pixel work is
-// done by package raster. The list of all families is in node/standard.
+// Package image holds the native node classes that load, save and change images. Definitions and results are those of
+// ComfyUI's classes of the same names. Package raster does the work on pixels; package standard lists the classes of all
+// families.
 package image
 
 import (
@@ -13,7 +13,7 @@ import (
 // maxSide is the largest width or height that an input may ask for.
 const maxSide = 16384
 
-// The modules in which the original classes stand; clients group by them.
+// The Python modules of ComfyUI that declare the classes; clients group classes by them.
 const (
 	moduleNodes          = "nodes"
 	moduleImages         = "comfy_extras.nodes_images"
@@ -21,7 +21,7 @@ const (
 	moduleMask           = "comfy_extras.nodes_mask"
 )
 
-// Classes returns the family's classes in the order in which they are listed.
+// Classes returns the classes of the package in the order of listings.
 func Classes() []*node.Class {
 	return []*node.Class{
 		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(), SaveAnimatedWEBP(),
@@ -39,7 +39,7 @@ func engine(call *node.Call) raster.Engine {
 	return raster.Engine{MaxPixels: call.MaxPixels, Progress: progress(call.Live)}
 }
 
-// progressSteps is how often a long operation reports: watchers see percents.
+// progressSteps is the number of progress reports of a long operation: one for each percent.
 const progressSteps = 100
 
 // progress turns row counts into at most progressSteps reports.
@@ -56,8 +56,8 @@ func progress(live node.Live) func(done, total int) {
 	}
 }
 
-// perPixel is a cost of so many nanoseconds a pixel on one slow core. The figures are
-// twice what one core of a shared EPYC took for RGBA (BenchmarkOperations, BenchmarkPNG).
+// perPixel is a cost in nanoseconds for each pixel on one slow core. The figures are twice the times of one core of a shared
+// EPYC for RGBA (BenchmarkOperations, BenchmarkPNG).
 func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
 	return func(_ node.Args, pixels int64) time.Duration {
 		return time.Duration(pixels*nanoseconds) + time.Millisecond
@@ -87,7 +87,7 @@ func number(name string, def, least, most, step float64, tooltip string) node.In
 	return node.Input{Name: name, Type: node.Float, Default: def, Min: least, Max: most, Step: step, Tooltip: tooltip}
 }
 
-// choice declares a required combo; its first option is what clients preselect.
+// choice declares a required combo. Clients preselect its first option.
 func choice(name string, options []string, tooltip string) node.Input {
 	return node.Input{Name: name, Type: node.Combo, Options: options, Tooltip: tooltip}
 }

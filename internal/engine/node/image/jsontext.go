@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// asciiJSON renders JSON as the reference writes it into files: keys in their order,
-// ", " and ": " between parts, everything beyond ASCII escaped, numbers in their shortest form.
+// asciiJSON writes JSON as ComfyUI does in files: keys in their order, ", " and ": " as separators, everything beyond ASCII
+// escaped, numbers in their shortest form.
 func asciiJSON(raw json.RawMessage) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -172,8 +172,8 @@ func (s stitch) fit(ctx context.Context, e raster.Engine, a, b *raster.Image) (*
 	return e.Resize(ctx, b, a.Width(), int(float64(a.Width())/aspect), raster.Lanczos)
 }
 
-// pad centres the smaller image on the other's height (or width). Only white pads
-// white; a colour of the gap pads black, and alpha is padded like the colours.
+// pad centres the smaller image on the other's height (or width). As in ComfyUI, the padding is white only for a white gap and
+// black for every other colour, and alpha is padded like the colours.
 func (s stitch) pad(ctx context.Context, e raster.Engine, a, b *raster.Image) (*raster.Image, *raster.Image, error) {
 	var v float32
 	if s.color == "white" {

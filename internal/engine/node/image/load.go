@@ -15,8 +15,7 @@ import (
 const (
 	// maxFileBytes bounds an image file that is read into memory to be decoded.
 	maxFileBytes = 512 << 20
-	// filePixels stands for a file whose size the planner does not know: the largest
-	// picture that an upload may hold.
+	// filePixels is the assumed size of a file whose size the planner does not know: that of the largest picture of an upload.
 	filePixels = 64 << 20
 	// noAlphaSide is the size of the empty mask of a file without alpha.
 	noAlphaSide = 64
@@ -54,8 +53,8 @@ func loadedPixels(_ node.Args, upstream int64) int64 {
 	return filePixels
 }
 
-// checkImageFile refuses a constant that is no file of the account. An object that is no asset
-// reference, a number or a list names nothing.
+// checkImageFile refuses a constant that does not name a file of the account, such as a number, a list, or an object that is
+// not an asset reference.
 func checkImageFile(ctx context.Context, files node.Files, constants node.Args) error {
 	value, given := constants["image"]
 	if !given {
@@ -72,10 +71,10 @@ func checkImageFile(ctx context.Context, files node.Files, constants node.Args) 
 	return err
 }
 
-// maxShown bounds what an error repeats of a value that should have been a name.
+// maxShown bounds the part of a bad name that an error repeats.
 const maxShown = 256
 
-// shown is a value as errors repeat it.
+// shown is a value in an error.
 func shown(value any) string {
 	text := python.Str(value)
 	if len(text) > maxShown {
@@ -119,7 +118,7 @@ func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
 	}
 	defer file.Close()
 	if size := file.Info().Size; size > maxFileBytes {
-		return nil, fault.New(fault.Exhausted, "file_limit", "%s has %d bytes; at most %d are read", name, size, maxFileBytes)
+		return nil, fault.New(fault.Exhausted, "file_limit", "%s is %d bytes long; image files of at most %d bytes are read", name, size, maxFileBytes)
 	}
 	return codec.Decode(ctx, engine(call), file)
 }

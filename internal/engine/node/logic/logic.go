@@ -1,5 +1,5 @@
-// Package logic holds the native node classes for numbers, booleans and choices. Their
-// definitions and results follow the node graph semantics, section 5.6.
+// Package logic holds the native node classes for numbers, booleans and choices. Definitions and results are those of
+// ComfyUI's classes of the same names, except for MillraceGate and MillraceRepeat, which are additions.
 package logic
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// The modules in which the original classes stand; clients group by them.
+// The Python modules of ComfyUI that declare the classes; clients group classes by them.
 const (
 	modulePrimitive = "comfy_extras.nodes_primitive"
 	moduleLogic     = "comfy_extras.nodes_logic"
 )
 
-// Classes returns the family's classes in the order in which they are listed.
+// Classes returns the classes of the package in the order of listings.
 func Classes() []*node.Class {
 	return []*node.Class{
 		PrimitiveInt(), PrimitiveFloat(), PrimitiveBoolean(), PrimitiveBoundingBox(), Switch(), Not(), And(), Or(),

@@ -1,5 +1,6 @@
-// Package media holds the node classes of sound and video (node graph semantics, section 5.8). They
-// exist where ffmpeg does. Operations on sounds are done by package media above, files by ffmpeg.
+// Package media holds the node classes of sound and video. Definitions and results are those of ComfyUI's classes of the same
+// names. The classes are available if ffmpeg is installed, which reads and writes all files; package engine/media operates on
+// sounds.
 package media
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// The modules in which the original classes stand; clients group by them.
+// The Python modules of ComfyUI that declare the classes; clients group classes by them.
 const (
 	moduleAudio = "comfy_extras.nodes_audio"
 	moduleVideo = "comfy_extras.nodes_video"
@@ -23,7 +24,7 @@ const (
 // family makes the classes over one installation of ffmpeg.
 type family struct{ tool *ffmpeg.Tool }
 
-// Classes returns the family's classes in the order in which they are listed.
+// Classes returns the classes of the package in the order of listings.
 func Classes(tool *ffmpeg.Tool) []*node.Class {
 	f := family{tool}
 	return []*node.Class{
@@ -36,13 +37,13 @@ func Classes(tool *ffmpeg.Tool) []*node.Class {
 // maxSeconds is the largest time that an input may name.
 const maxSeconds = 1e5
 
-// fileCost stands for the work on a file of a length that the planner does not know.
+// fileCost is the assumed cost of a file whose length the planner does not know.
 func fileCost(node.Args, int64) time.Duration { return 5 * time.Second }
 
-// soundCost stands for the work on a sound of a length that the planner does not know.
+// soundCost is the assumed cost of a sound whose length the planner does not know.
 func soundCost(node.Args, int64) time.Duration { return 500 * time.Millisecond }
 
-// videoPixels stands for a video of a length that the planner does not know.
+// videoPixels is the assumed size of a video whose length the planner does not know.
 func videoPixels(node.Args, int64) int64 { return 1 << 28 }
 
 // framesCost is encoding, at a few million pixels a second.
@@ -61,7 +62,7 @@ func prefix(def string) node.Input {
 	}
 }
 
-// most is how many pixels a value of a call may have.
+// most is the bound on the pixels of a value of the call.
 func most(call *node.Call) int64 {
 	if call.MaxPixels > 0 {
 		return call.MaxPixels
@@ -72,10 +73,10 @@ func most(call *node.Call) int64 {
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
-// mostSound is how many bytes a sound of a call may take.
+// mostSound is the bound on the bytes of a sound of the call.
 func mostSound(call *node.Call) int64 { return most(call) * bytesPerPixel }
 
-// checkFile refuses a constant that names no file of the account. What says "audio" or "video".
+// checkFile refuses a constant that does not name a file of the account. what is "audio" or "video".
 func checkFile(input, what string) func(context.Context, node.Files, node.Args) error {
 	return func(ctx context.Context, files node.Files, constants node.Args) error {
 		value, given := constants[input]
@@ -84,7 +85,7 @@ func checkFile(input, what string) func(context.Context, node.Files, node.Args) 
 		}
 		name, ok := value.(string)
 		if !ok {
-			return fault.New(fault.Invalid, "", "Invalid %s file: it is no name", what)
+			return fault.New(fault.Invalid, "", "Invalid %s file: the value is not a file name", what)
 		}
 		_, err := files.Stat(ctx, name)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
@@ -94,7 +95,7 @@ func checkFile(input, what string) func(context.Context, node.Files, node.Args) 
 	}
 }
 
-// fingerprintFile makes the file's content part of the cache signature.
+// fingerprintFile makes the file's content part of the cache key.
 func fingerprintFile(input string) func(context.Context, node.Files, node.Args) (string, error) {
 	return func(ctx context.Context, files node.Files, constants node.Args) (string, error) {
 		name, ok := constants[input].(string)
@@ -106,7 +107,7 @@ func fingerprintFile(input string) func(context.Context, node.Files, node.Args) 
 	}
 }
 
-// tags are the graph that made a file, and the caller's extra keys.
+// tags returns the tags of a saved file: the graph that made it, and the caller's extra keys.
 func tags(call *node.Call) ([]ffmpeg.Tag, error) {
 	texts, err := image.Metadata(call)
 	if err != nil {

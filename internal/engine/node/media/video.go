@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// LoadVideo names a file; it is read by whoever needs what is in it.
+// LoadVideo returns a reference to a file. Nodes that need its content read it.
 func (f family) LoadVideo() *node.Class {
 	return &node.Class{
 		Name: "LoadVideo", DisplayName: "Load Video", Category: "image/video", Module: moduleVideo,
@@ -257,7 +257,7 @@ func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result
 		length = min(length, duration)
 	}
 	if !(length > 0) || strict && length < duration-1e-6 {
-		return node.Result{}, fault.New(fault.Invalid, "video_part", "a video of %.3f s has no %.3f s from %.3f s on", whole, duration, start)
+		return node.Result{}, fault.New(fault.Invalid, "video_part", "the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
 	}
 	part, err := cut(video, start, length)
 	if err != nil {

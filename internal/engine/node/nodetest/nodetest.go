@@ -1,8 +1,6 @@
-// Package nodetest holds every node class to the promises of its port: what it
-// declares is sound, what it returns is what it declared, it does not change its
-// inputs, gives the same result twice, and answers bad arguments with an error of
-// the right kind. Families call Conform with their classes; what a class computes
-// is tested beside it.
+// Package nodetest checks that node classes keep the promises of their port: declarations are sound, results are as declared,
+// inputs do not change, equal calls give equal results, and bad arguments are errors of the right kind. The packages of the
+// classes call Conform; the results of each class are tested there.
 package nodetest
 
 import (

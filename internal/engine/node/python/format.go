@@ -22,9 +22,9 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// Format fills a template as str.format does: {name}, {name!r}, {name:spec}, fields in a spec, and
-// doubled braces. Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices
-// and positions are refused, and so is a result of more than limit bytes.
+// Format fills a template as str.format does: {name}, {name!r}, {name:spec}, fields in a spec, and doubled braces. Values are
+// nil, bool, int64, float64, string, lists and objects. Attributes, indices and positions are errors, and so is a result of
+// more than limit bytes.
 func Format(template string, values map[string]any, limit int) (string, error) {
 	return format(template, values, limit, maxFields)
 }
@@ -54,7 +54,7 @@ func format(template string, values map[string]any, limit, levels int) (string, 
 			b.WriteByte(brace)
 			rest = rest[1:]
 		case brace == '}':
-			return "", bad("a single '}' stands alone")
+			return "", bad("there is a single '}'")
 		default:
 			end := fieldEnd(rest)
 			if end < 0 {
@@ -74,7 +74,7 @@ func format(template string, values map[string]any, limit, levels int) (string, 
 	return b.String(), nil
 }
 
-// fieldEnd returns where the brace stands that closes a field, -1 if there is none.
+// fieldEnd returns the index of the brace that closes a field, or -1.
 func fieldEnd(text string) int {
 	open := 1
 	for i := range len(text) {
@@ -98,7 +98,7 @@ func formatField(field string, values map[string]any, levels int) (string, error
 	}
 	value, ok := values[name]
 	if !ok {
-		return "", bad("there is no value %.64q", name)
+		return "", bad("unknown value %.64q", name)
 	}
 	if converted {
 		switch conversion {
@@ -146,13 +146,13 @@ func formatValue(value any, text string) (string, error) {
 	case float64:
 		return s.formatFloat(v)
 	default:
-		return "", bad("a value of this kind takes no specification")
+		return "", bad("a value of this type takes no format specification")
 	}
 }
 
 func (s spec) formatString(v string) (string, error) {
 	if s.kind != 0 && s.kind != 's' || s.align == '=' || s.group != "" || s.sign != 0 || s.unsigned || s.alternate {
-		return "", bad("text does not take this specification")
+		return "", bad("this format specification does not apply to text")
 	}
 	if s.precision >= 0 {
 		v = firstRunes(v, s.precision)
@@ -179,13 +179,13 @@ func (s spec) formatInt(v int64) (string, error) {
 	switch {
 	case s.kind == 'c':
 		if v < 0 || v > utf8.MaxRune || s.sign != 0 || s.unsigned || s.alternate || s.group != "" || s.precision >= 0 {
-			return "", bad("%d is no character", v)
+			return "", bad("%d is not the code of a character", v)
 		}
 		return s.pad("", string(rune(v)), '<'), nil
 	case !isInt && s.kind != 's':
 		return s.formatFloat(float64(v))
 	case !isInt || s.unsigned || s.precision >= 0 || s.group == "," && b.base != 10 || s.group != "" && s.kind == 'n':
-		return "", bad("an integer does not take this specification")
+		return "", bad("this format specification does not apply to integers")
 	}
 	size := strconv.FormatUint(magnitude(v), b.base)
 	if s.kind == 'X' {
@@ -211,7 +211,7 @@ func magnitude(v int64) uint64 {
 
 func (s spec) formatFloat(v float64) (string, error) {
 	if s.kind == 's' || s.kind == 'd' || s.kind == 'b' || s.kind == 'o' || s.kind == 'x' || s.kind == 'X' || s.kind == 'c' || s.group != "" && s.kind == 'n' {
-		return "", bad("a float does not take this specification")
+		return "", bad("this format specification does not apply to floats")
 	}
 	text := s.float(math.Abs(v))
 	if s.kind == 'E' || s.kind == 'F' || s.kind == 'G' {

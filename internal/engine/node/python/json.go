@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// JSON renders a value as json.dumps does with that many spaces a level. Objects have their keys in
-// alphabetical order; what no JSON has becomes a string as Str renders it.
+// JSON writes a value as json.dumps does with an indentation of that many spaces. Keys are in alphabetical order. A value
+// without a form in JSON becomes the string that Str returns.
 func JSON(value any, indent int) string {
 	var b strings.Builder
 	writeJSON(&b, value, "\n", strings.Repeat(" ", indent))

@@ -5,9 +5,8 @@ import (
 	"unicode"
 )
 
-// Digits prepares the text of a number as int and float read it: blanks around it and single
-// underscores between its digits are dropped, digits of any script become ASCII. What cannot be a
-// number becomes "".
+// Digits prepares the text of a number as Python's int and float read it: spaces around it and single underscores between its
+// digits are dropped, and digits of any script become ASCII. A text that cannot be a number becomes "".
 func Digits(text string) string {
 	text = strings.Map(asciiDigit, strings.TrimSpace(text))
 	for i := range len(text) {

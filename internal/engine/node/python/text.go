@@ -1,6 +1,5 @@
-// Package python renders values as Python's str, repr and json do. Graphs, their
-// error texts and the results of text nodes are defined by these forms (node graph
-// semantics, sections 1.4 and 5.5). Parsing of Python code is not its business.
+// Package python writes values as Python's str, repr, str.format and json.dumps do, character for character. Conversions in
+// graphs, error texts and the results of text nodes are defined by these forms. It does not parse Python code.
 package python
 
 import (
@@ -80,8 +79,8 @@ func number(n json.Number) string {
 	return Float(f)
 }
 
-// Float renders a float with the fewest digits that read back equal: positional between 1e-4 and
-// 1e16, always recognisable as a float.
+// Float writes a float with the fewest digits that read back equal, positional between 1e-4 and 1e16, and always with a
+// decimal point or an exponent.
 func Float(f float64) string {
 	switch {
 	case math.IsNaN(f):

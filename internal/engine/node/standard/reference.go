@@ -1,11 +1,11 @@
 package standard
 
-// Reference says what the results of a class are held against in the tests.
+// Reference is the standard that tests compare the results of a class with.
 type Reference string
 
 // The references, from the strictest on.
 const (
-	Exact       Reference = "exact"       // it moves, counts or makes values; there is nothing to come near to
+	Exact       Reference = "exact"       // the class moves, counts or makes values: results are exact by definition
 	Pillow      Reference = "Pillow"      // equal to golden files that Pillow made, byte for byte
 	Python      Reference = "Python"      // equal to what Python's own functions gave for the same arguments
 	Formula     Reference = "formula"     // within rounding of the documented formula, done in NumPy or in the test
@@ -36,7 +36,7 @@ var references = map[string]Reference{
 	"SaveVideo": Approximate, "SaveWEBM": Approximate,
 }
 
-// ReferenceOf returns what a class is held against.
+// ReferenceOf returns the reference of a class.
 func ReferenceOf(class string) Reference {
 	if r, ok := references[class]; ok {
 		return r
@@ -44,7 +44,7 @@ func ReferenceOf(class string) Reference {
 	return Exact
 }
 
-// Describe tells it to users.
+// Describe returns a text for the documentation.
 func (r Reference) Describe() string {
 	switch r {
 	case Pillow:

@@ -1,4 +1,5 @@
-// Package standard is the one list of the node classes that Millrace runs.
+// Package standard is the list of the native node classes. It promises that a class in the list runs and has a definition. The
+// classes themselves are in the packages of their families.
 package standard
 
 import (
@@ -11,14 +12,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/text"
 )
 
-// Family is a group of classes that stand in one package and on one page of the documentation.
+// Family is a group of classes with one package and one page of documentation.
 type Family struct {
 	Name, Title string
 	Classes     []*node.Class
 }
 
-// Families returns every native class, family by family. Those of sound and video are there with ffmpeg only;
-// tool is nil without it.
+// Families returns every native class, family by family. Without ffmpeg, when tool is nil, there are no classes of sound and
+// video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
 		{"image", "Images", image.Classes()},

@@ -157,7 +157,7 @@ func orUnknown(in *node.Reader, mode string) error {
 	if err := in.Err(); err != nil {
 		return err
 	}
-	return fault.New(fault.Invalid, "input_type", "there is no mode %.64q", mode)
+	return fault.New(fault.Invalid, "input_type", "unknown mode %.64q", mode)
 }
 
 func tooLong() error {

@@ -8,18 +8,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// pattern is a regular expression of Python's syntax in that of the engine. Named groups became
-// plain ones, since the engine would count them after all others.
+// pattern is a regular expression of Python's syntax, translated to the syntax of regexp2. Named groups become plain ones,
+// since regexp2 numbers named groups after all others.
 type pattern struct {
 	text   string
 	groups map[string]int // by name
 	count  int            // of groups
 }
 
-// translate reads a regular expression as Python's re does, refuses what it refuses, and writes it
-// for the engine, which spells some things differently and gives others a meaning they do not have.
-// It differs where the engine does more (expressions of any width behind (?<=) or knows other pairs
-// of upper and lower case beyond ASCII.
+// translate reads a regular expression as Python's re does, refuses what re refuses, and writes it in the syntax of regexp2.
+// Known differences: lookbehind may have any width, and some pairs of upper and lower case beyond ASCII differ.
 func translate(source string) (pattern, error) {
 	if len(source) > maxPattern {
 		return pattern{}, badPattern("it is longer than %d bytes", maxPattern)
@@ -42,7 +40,7 @@ func translate(source string) (pattern, error) {
 	return pattern{text: string(t.out), groups: t.groups, count: len(t.closed) - 1}, nil
 }
 
-// Bounds of a pattern: the engine works on it recursively.
+// Bounds of a pattern, since regexp2 works on it recursively.
 const (
 	maxPattern = 64 << 10 // bytes
 	maxOpen    = 500      // groups within groups
@@ -52,14 +50,14 @@ func badPattern(format string, args ...any) error {
 	return fault.New(fault.Invalid, "regex", "the regular expression is not valid: "+format, args...)
 }
 
-// none says that there is nothing to repeat.
+// none means that there is nothing that a quantifier could repeat.
 const none = -1
 
 type translator struct {
 	source string
 	at     int
 	out    []byte
-	atom   int // where in out that begins which a quantifier would repeat
+	atom   int // index in out of the item that a quantifier would repeat
 	open   []openGroup
 	groups map[string]int
 	closed []bool // by group number
@@ -68,7 +66,7 @@ type translator struct {
 	prefix int    // length of the flags at the beginning of out
 }
 
-// openGroup is a parenthesis that is not closed yet.
+// openGroup is a parenthesis that has not been closed yet.
 type openGroup struct {
 	start  int // in out
 	number int // 0 = captures nothing
@@ -107,7 +105,7 @@ func (t *translator) next() error {
 	return nil
 }
 
-// literal writes a character that stands for itself.
+// literal writes a character without a special meaning.
 func (t *translator) literal(r rune) {
 	t.atom = len(t.out)
 	t.out = appendLiteral(t.out, r)
@@ -127,7 +125,7 @@ func (t *translator) skipPast(mark string) bool {
 	return found
 }
 
-// quantifier translates a repetition, also one that never gives back what it took.
+// quantifier translates a repetition, also a possessive one.
 func (t *translator) quantifier() error {
 	text := t.source[t.at : t.at+1]
 	if text == "{" {
@@ -135,7 +133,7 @@ func (t *translator) quantifier() error {
 		if err != nil {
 			return err
 		}
-		if size == 0 { // no interval: the brace stands for itself
+		if size == 0 { // not an interval: the brace is a literal
 			t.at++
 			t.literal('{')
 			return nil
@@ -163,7 +161,7 @@ func (t *translator) quantifier() error {
 	return nil
 }
 
-// maxRepeat is the largest bound of an interval; the engine has 31 bits.
+// maxRepeat is the largest bound of an interval; regexp2 has 31 bits.
 const maxRepeat = 1 << 30
 
 // readInterval reads {m}, {m,}, {,n} or {m,n}; size is 0 when there is none.
@@ -195,7 +193,7 @@ func readInterval(text string) (interval string, size int, err error) {
 // close ends a group.
 func (t *translator) close() error {
 	if len(t.open) == 0 {
-		return badPattern("a parenthesis is closed that was not opened")
+		return badPattern("there is a ) without a (")
 	}
 	g := t.open[len(t.open)-1]
 	t.open = t.open[:len(t.open)-1]
@@ -205,7 +203,7 @@ func (t *translator) close() error {
 	return nil
 }
 
-// begin opens a group that the engine writes with that prefix.
+// begin opens a group with a prefix in the syntax of regexp2.
 func (t *translator) begin(prefix string, size, number int) {
 	t.open = append(t.open, openGroup{start: len(t.out), number: number, spaced: t.spaced})
 	t.at += size
@@ -220,13 +218,13 @@ func (t *translator) capture(size int) int {
 	return number
 }
 
-// reference refers to what a group matched. It is wrapped, so that digits behind it do not join it.
+// reference writes a back reference, wrapped so that digits after it are not read as part of its number.
 func (t *translator) reference(number int) error {
 	if number >= len(t.closed) {
 		return badPattern("there is no group %d yet", number)
 	}
 	if !t.closed[number] {
-		return badPattern("group %d is not closed where it is referred to", number)
+		return badPattern("the reference to group %d is inside the group", number)
 	}
 	t.atom = len(t.out)
 	t.out = append(t.out, `(?:\`+strconv.Itoa(number)+`)`...)

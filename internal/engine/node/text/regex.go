@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxSearch bounds how long one search may backtrack, and all searches of a call together.
+// maxSearch bounds the time of one search, and of all searches of a call together.
 const maxSearch = 2 * time.Second
 
 // RegexReplace replaces what a pattern matches.
@@ -87,7 +87,7 @@ func regexOptions(in *node.Reader) regexp2.RegexOptions {
 // expression is a compiled pattern with the names of its groups.
 type expression struct {
 	*regexp2.Regexp
-	advancing *regexp2.Regexp // matches the same, but nothing empty where the search begins
+	advancing *regexp2.Regexp // the same pattern, without an empty match at the beginning of the search
 	pattern
 }
 
@@ -106,7 +106,7 @@ func compile(source string, options regexp2.RegexOptions) (*expression, error) {
 	return re, nil
 }
 
-// piece is a part of a replacement: literal text, or a group when text is empty.
+// piece is a part of a replacement: a literal text, or a group if text is empty.
 type piece struct {
 	text  string
 	group int
@@ -148,8 +148,7 @@ func (re *expression) replace(ctx context.Context, s string, parts []piece, coun
 	return b.String(), nil
 }
 
-// after finds the next match. Behind an empty one another may begin at the same place, if it is not
-// empty, too.
+// after finds the next match. After an empty match, a match that is not empty may begin at the same index.
 func (re *expression) after(match *regexp2.Match, runes []rune) (*regexp2.Match, error) {
 	end := match.Index + match.Length
 	if match.Length == 0 {

@@ -17,7 +17,7 @@ const (
 	allGroups  = "All Groups"
 )
 
-// RegexMatch tells whether a pattern matches anywhere in a text. A pattern that is none matches nothing.
+// RegexMatch reports whether a pattern matches anywhere in a text. An invalid pattern matches nothing.
 func RegexMatch() *node.Class {
 	return &node.Class{
 		Name: "RegexMatch", DisplayName: "Regex Match", Category: "utils/string", Module: moduleString,
@@ -43,7 +43,7 @@ func RegexMatch() *node.Class {
 	}
 }
 
-// RegexExtract returns what a pattern matches, or a group of it. A pattern that is none gives nothing.
+// RegexExtract returns the matches of a pattern, or of a group of it. An invalid pattern matches nothing.
 func RegexExtract() *node.Class {
 	inputs := []node.Input{
 		multiline("string", "The text to look into."),

@@ -1,5 +1,6 @@
-// Package text holds the native node classes that make, join and show text. Their
-// definitions and results follow the node graph semantics, section 5.5.
+// Package text holds the native node classes that make, join and show text. Definitions and results are those of ComfyUI's
+// classes of the same names: strings count characters as Python does, and regular expressions are Python's. Every result is
+// bounded in size, every search in time.
 package text
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// The modules in which the original classes stand; clients group by them.
+// The Python modules of ComfyUI that declare the classes; clients group classes by them.
 const (
 	moduleString    = "comfy_extras.nodes_string"
 	modulePrimitive = "comfy_extras.nodes_primitive"
@@ -18,7 +19,7 @@ const (
 // maxLength bounds the bytes of a text that a class makes; more is Exhausted.
 const maxLength = 16 << 20
 
-// Classes returns the family's classes in the order in which they are listed.
+// Classes returns the classes of the package in the order of listings.
 func Classes() []*node.Class {
 	return []*node.Class{
 		PrimitiveString(), PrimitiveStringMultiline(), StringConcatenate(), StringReplace(), StringTrim(),
