@@ -15,9 +15,9 @@ import (
 
 // CallRecords knows the calls in flight and those that are parked.
 type CallRecords interface {
-	// HeldAfter returns up to limit runs in flight for at least age that wait for no intent, by their calls' ids
+	// RunningAfter returns up to limit runs in flight for at least age that wait for no intent, by their calls' ids
 	// from behind after ("" = the first).
-	HeldAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
+	RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
 	// Restart records that a call goes on in a new workflow, and the intent to start it.
 	Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error)
 	// Stray returns runs in flight for at least age whose job's run is over, oldest first.
@@ -67,7 +67,7 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 	return &Reviver[call.Run, call.ID]{
 		Client: s.Client, What: "calls", Age: orElse(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
-		List: s.Calls.HeldAfter,
+		List: s.Calls.RunningAfter,
 		Name: func(r call.Run) (call.ID, string) { return r.Call, r.Call.WorkflowID(r.Run) },
 		Revive: func(ctx context.Context, r call.Run, _ WorkflowState) ([]outbox.Intent, error) {
 			return s.Calls.Restart(ctx, r, "sweeper", "its workflow is gone")

@@ -29,7 +29,7 @@ type callRecords struct {
 	canceled  []call.ID
 }
 
-func (r *callRecords) HeldAfter(_ context.Context, after call.ID, _ time.Duration, limit int) ([]call.Run, error) {
+func (r *callRecords) RunningAfter(_ context.Context, after call.ID, _ time.Duration, limit int) ([]call.Run, error) {
 	held := slices.DeleteFunc(slices.Clone(r.held), func(run call.Run) bool { return run.Call <= after })
 	slices.SortFunc(held, func(a, b call.Run) int { return strings.Compare(string(a.Call), string(b.Call)) })
 	return held[:min(limit, len(held))], nil

@@ -35,7 +35,7 @@ func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
 func TestQueuesThatAreOpenedMove(t *testing.T) {
 	t.Parallel()
 	l := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}
-	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}
+	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}
 	require.NoError(t, sweeper.Open(t.Context(), []string{"c"}))
 	require.Equal(t, map[string]int{"c": 1}, l.given)
 	require.NoError(t, sweeper.Open(t.Context(), []string{gate.All}))
@@ -47,7 +47,7 @@ func TestAWorkerThatStartsMovesQueuesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &lanes{waiting: []string{"a"}, given: map[string]int{}}
-		sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Slots: &slots{}, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+		sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Slots: &slots{}, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
 		go func() { _ = sweeper.Run(t.Context()) }()
 		synctest.Wait()
 		require.Equal(t, map[string]int{"a": 1}, l.given)

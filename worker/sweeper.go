@@ -18,17 +18,17 @@ import (
 
 // Slots knows the jobs that hold a slot, and ends or restarts those that nothing runs any more.
 type Slots interface {
-	// HeldAfter returns up to limit runs that hold a slot and wait for no intent, by their jobs' ids from
+	// RunningAfter returns up to limit runs that hold a slot and wait for no intent, by their jobs' ids from
 	// behind after ("" = the first).
-	HeldAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
+	RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
 	// Requeue records that a run is started again, and the intent to do so.
 	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
 	// ForgetMarks removes what nodes of runs that are over left behind.
 	ForgetMarks(ctx context.Context) error
 }
 
-// Lanes knows the accounts whose jobs wait, and admits them.
-type Lanes interface {
+// Queues knows the accounts whose jobs wait, and admits jobs of them.
+type Queues interface {
 	// Queued returns accounts whose jobs wait, at most limit, in order from the one behind after.
 	Queued(ctx context.Context, after string, limit int) ([]string, error)
 	// Admit gives the slots that an account has free to jobs that wait.
@@ -46,7 +46,7 @@ type Ender interface {
 type Sweeper struct {
 	Client client.Client
 	Slots  Slots
-	Lanes  Lanes
+	Queues Queues
 	Ender  Ender
 	Tiers  job.Tiers
 	Notify func([]outbox.Intent)
@@ -63,7 +63,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		return errors.Join(s.Sweep(ctx), s.Admit(ctx), s.Slots.ForgetMarks(ctx))
 	}
 	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker was there
-		s.Log.Warn("queues not looked at", "error", err)
+		s.Log.Warn("admission of queued jobs failed", "error", err)
 	}
 	return repeat(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", round)
 }
@@ -73,7 +73,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if s.reviver == nil {
 		s.reviver = &Reviver[job.RunRef, job.ID]{
 			Client: s.Client, What: "jobs", Age: orElse(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
-			List:   s.Slots.HeldAfter,
+			List:   s.Slots.RunningAfter,
 			Name:   func(ref job.RunRef) (job.ID, string) { return ref.Job, ref.Job.WorkflowID(ref.Run) },
 			Revive: s.revive,
 		}
@@ -85,7 +85,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 func (s *Sweeper) Admit(ctx context.Context) error {
 	var failed []error
 	for after := ""; ; {
-		accounts, err := s.Lanes.Queued(ctx, after, sweepLimit)
+		accounts, err := s.Queues.Queued(ctx, after, sweepLimit)
 		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
@@ -123,7 +123,7 @@ func (s *Sweeper) admit(ctx context.Context, account string) error {
 	if err != nil {
 		return fmt.Errorf("slots of account %s: %w", account, err)
 	}
-	intents, err := s.Lanes.Admit(ctx, account, bounds)
+	intents, err := s.Queues.Admit(ctx, account, bounds)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type slots struct {
 	requeued []job.ID
 }
 
-func (s *slots) HeldAfter(_ context.Context, after job.ID, _ time.Duration, limit int) ([]job.RunRef, error) {
+func (s *slots) RunningAfter(_ context.Context, after job.ID, _ time.Duration, limit int) ([]job.RunRef, error) {
 	at := 0
 	for after != "" && s.held[at].Job != after {
 		at++
@@ -65,7 +65,7 @@ func (l *lanes) Admit(_ context.Context, account string, b job.Bounds) ([]outbox
 func TestSlotsThatNoEndingHandsOnAreGivenToJobsThatWait(t *testing.T) {
 	t.Parallel()
 	l, kicked := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
-	sweeper := worker.Sweeper{Lanes: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { kicked += len(in) }}
+	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { kicked += len(in) }}
 	require.NoError(t, sweeper.Admit(t.Context()))
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, l.given)
 	require.Equal(t, 2, kicked)
@@ -132,7 +132,7 @@ func TestARunThatLosesItsWorkflowAgainAndAgainIsStartedLessAndLessOften(t *testi
 		id := job.NewID()
 		s := &slots{held: []job.RunRef{{Job: id, Account: "a", Run: 1}}}
 		sweeper := worker.Sweeper{
-			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Lanes: &lanes{}, Ender: s, Tiers: s,
+			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Queues: &lanes{}, Ender: s, Tiers: s,
 			Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)

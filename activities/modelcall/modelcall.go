@@ -109,7 +109,7 @@ func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 	conv, sink, err := m.open(ctx, r)
 	if err != nil {
 		m.exchanges.drop(r.Call)
-		return m.unsendable(ctx, r, err)
+		return m.endUnsent(ctx, r, err)
 	}
 	mine, err = m.announce(ctx, r)
 	if err != nil || !mine {
@@ -161,8 +161,9 @@ func closeConversation(conv call.Conversation, sink blob.Writer) {
 	}
 }
 
-// unsendable ends a call whose request we lost or cannot take the answer of; what is away for now is tried again.
-func (m *Activities) unsendable(ctx context.Context, r call.Run, cause error) (Step, error) {
+// endUnsent ends a call that cannot be sent: its request is lost, or there is nowhere to put its answer. An outage is
+// returned instead, to be tried again.
+func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (Step, error) {
 	if attempt.IsOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
 		return Step{}, cause
 	}

@@ -60,7 +60,7 @@ func (in *Instance) tokens() (edge.Authenticator, error) {
 type onlyLocal struct{}
 
 // AccountOf implements webtoken.Accounts.
-func (onlyLocal) AccountOf(_ context.Context, n account.Named) (account.Account, error) {
+func (onlyLocal) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
 	if n.Text != account.LocalID {
 		return account.Account{}, fault.New(fault.NotFound, "", "there is only the local account")
 	}
@@ -74,5 +74,5 @@ func (in *Instance) keysOrTokens() (edge.Authenticator, error) {
 	if err != nil || tokens == nil {
 		return keys, err
 	}
-	return account.Either{Keys: keys, Tokens: tokens, Shaped: webtoken.Shaped}, nil
+	return account.KeysOrTokens{Keys: keys, Tokens: tokens, Shaped: webtoken.Shaped}, nil
 }

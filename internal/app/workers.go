@@ -23,7 +23,7 @@ import (
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := worker.Sweeper{
-		Client: in.client, Slots: in.jobs, Lanes: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Kick, Log: in.log,
+		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Kick, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.See(events) }) })

@@ -58,7 +58,7 @@ func (f Frame) Validate() error {
 	switch f.Kind {
 	case FrameProgress:
 		if f.Max <= 0 || f.Value < 0 || f.Value > f.Max {
-			return fault.New(fault.Invalid, "", "progress %d of %d is none", f.Value, f.Max)
+			return fault.New(fault.Invalid, "", "progress %d of %d is out of range", f.Value, f.Max)
 		}
 	case FramePreview:
 		if f.ContentType != "image/jpeg" && f.ContentType != "image/png" {

@@ -67,7 +67,7 @@ func (w witness) Authenticate(context.Context, string) (account.Identity, error)
 
 func TestACredentialIsAKeyOrAToken(t *testing.T) {
 	t.Parallel()
-	either := account.Either{
+	either := account.KeysOrTokens{
 		Keys: witness("keys"), Tokens: witness("tokens"), Shaped: func(s string) bool { return strings.Count(s, ".") == 2 },
 	}
 	for secret, want := range map[string]string{

@@ -276,7 +276,7 @@ func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (
 	}
 }
 
-// noteWithin bounds the recording of a let-go connection.
+// noteWithin bounds recording that the client of a call disconnected.
 const noteWithin = 10 * time.Second
 
 // letGo records that nobody waits on the original connection any more: from here on a retry with
@@ -286,7 +286,7 @@ func (s *Service) letGo(ctx context.Context, c Call, eventType string, fact any,
 	defer cancel()
 	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: fact})
 	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
-		s.Log.Warn("a let-go call is not recorded as such", "call_id", c.ID, "error", err)
+		s.Log.Warn("the disconnection of a client was not recorded", "call_id", c.ID, "error", err)
 	}
 	now, err := s.Store.Load(ctx, c.Account, c.ID)
 	if err != nil {

@@ -60,7 +60,7 @@ func withoutWorkflow(what, state string) string {
 func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := call.ID(""); ; {
-		page, err := r.Calls.HeldAfter(ctx, after, 0, reconcilePage)
+		page, err := r.Calls.RunningAfter(ctx, after, 0, reconcilePage)
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func (r Reconciler) forgotten(ctx context.Context) ([]Repair, error) {
 func (r Reconciler) unstarted(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := job.ID(""); ; {
-		page, err := r.Ops.Jobs.HeldAfter(ctx, after, 0, reconcilePage)
+		page, err := r.Ops.Jobs.RunningAfter(ctx, after, 0, reconcilePage)
 		if err != nil {
 			return nil, err
 		}

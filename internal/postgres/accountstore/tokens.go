@@ -29,7 +29,7 @@ func NewTokenAccounts(pool *pgxpool.Pool, events *eventstore.Store, newTier acco
 // AccountOf returns the account that a token names by its id or else its name; an id is never taken for
 // another's name. Where the token says a tier, the account has it from now on, unless a token that was
 // issued later has said another. Absent is NotFound, suspended is Denied.
-func (s *TokenAccounts) AccountOf(ctx context.Context, n account.Named) (account.Account, error) {
+func (s *TokenAccounts) AccountOf(ctx context.Context, n account.TokenClaims) (account.Account, error) {
 	if n.Text == account.LocalID { // it is nobody's: the modes without accounts work on it
 		return account.Account{}, fault.New(fault.NotFound, "not_found", "no such account")
 	}
@@ -45,7 +45,7 @@ func (s *TokenAccounts) AccountOf(ctx context.Context, n account.Named) (account
 	return s.retier(ctx, a, n)
 }
 
-func (s *TokenAccounts) find(ctx context.Context, n account.Named) (account.Account, error) {
+func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (account.Account, error) {
 	if strings.ContainsRune(n.Text, 0) { // PostgreSQL takes no such text, so nothing is called so
 		return account.Account{}, fault.New(fault.NotFound, "not_found", "no such account")
 	}
@@ -71,7 +71,7 @@ func (s *TokenAccounts) find(ctx context.Context, n account.Named) (account.Acco
 
 // retier gives an account the tier that a token says. The time of the token's issue is claimed first, so
 // that tokens of before are without effect and no two of them can take turns.
-func (s *TokenAccounts) retier(ctx context.Context, a account.Account, n account.Named) (account.Account, error) {
+func (s *TokenAccounts) retier(ctx context.Context, a account.Account, n account.TokenClaims) (account.Account, error) {
 	tag, err := s.accounts.pool.Exec(ctx, `update accounts set tier_token_at = $2
 		where id = $1 and (tier_token_at is null or tier_token_at < $2)`, a.ID, n.IssuedAt.UTC().Truncate(time.Second))
 	if err != nil {

@@ -29,27 +29,27 @@ func TestTokensNameAccounts(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, text := range []string{"acme", acme.ID} {
-		a, err := known.AccountOf(t.Context(), account.Named{Text: text})
+		a, err := known.AccountOf(t.Context(), account.TokenClaims{Text: text})
 		require.NoError(t, err)
 		require.Equal(t, acme, a)
 	}
-	a, err := known.AccountOf(t.Context(), account.Named{Text: usurper.ID})
+	a, err := known.AccountOf(t.Context(), account.TokenClaims{Text: usurper.ID})
 	require.NoError(t, err)
 	require.Equal(t, usurper.ID, a.ID)
 	for _, finder := range []*accountstore.TokenAccounts{known, creating} {
-		_, err = finder.AccountOf(t.Context(), account.Named{Text: account.LocalID})
+		_, err = finder.AccountOf(t.Context(), account.TokenClaims{Text: account.LocalID})
 		require.Equal(t, fault.NotFound, fault.KindOf(err), "the local account is nobody's")
-		_, err = finder.AccountOf(t.Context(), account.Named{Text: "ac\x00me"})
+		_, err = finder.AccountOf(t.Context(), account.TokenClaims{Text: "ac\x00me"})
 		require.Equal(t, fault.NotFound, fault.KindOf(err), "a name that cannot be")
 	}
-	_, err = known.AccountOf(t.Context(), account.Named{Text: "new"})
+	_, err = known.AccountOf(t.Context(), account.TokenClaims{Text: "new"})
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 
 	var all sync.WaitGroup
 	ids := make([]string, 8)
 	for i := range ids {
 		all.Go(func() {
-			a, err := creating.AccountOf(t.Context(), account.Named{Text: "new", Tier: account.TierCreator})
+			a, err := creating.AccountOf(t.Context(), account.TokenClaims{Text: "new", Tier: account.TierCreator})
 			if err != nil || a.Tier != account.TierCreator {
 				t.Errorf("made at first sight: %v, %v", a, err)
 			}
@@ -60,20 +60,20 @@ func TestTokensNameAccounts(t *testing.T) {
 	for _, id := range ids {
 		require.Equal(t, ids[0], id, "one account, however many see it first")
 	}
-	plain, err := creating.AccountOf(t.Context(), account.Named{Text: "plain"})
+	plain, err := creating.AccountOf(t.Context(), account.TokenClaims{Text: "plain"})
 	require.NoError(t, err)
 	require.Equal(t, account.TierStandard, plain.Tier)
-	_, err = creating.AccountOf(t.Context(), account.Named{Text: "bad\nname"})
+	_, err = creating.AccountOf(t.Context(), account.TokenClaims{Text: "bad\nname"})
 	require.Equal(t, fault.Denied, fault.KindOf(err))
 
 	yes, no := true, false
 	_, err = subscriptions.Change(t.Context(), account.Change{Account: acme.ID, Suspend: &yes, Actor: "ops", Reason: "abuse"})
 	require.NoError(t, err)
-	_, err = known.AccountOf(t.Context(), account.Named{Text: "acme"})
+	_, err = known.AccountOf(t.Context(), account.TokenClaims{Text: "acme"})
 	require.Equal(t, fault.Denied, fault.KindOf(err))
 	_, err = subscriptions.Change(t.Context(), account.Change{Account: acme.ID, Suspend: &no, Actor: "ops", Reason: "talked"})
 	require.NoError(t, err)
-	_, err = known.AccountOf(t.Context(), account.Named{Text: "acme"})
+	_, err = known.AccountOf(t.Context(), account.TokenClaims{Text: "acme"})
 	require.NoError(t, err)
 }
 
@@ -100,7 +100,7 @@ func TestTheTierOfTheLatestTokenCounts(t *testing.T) {
 		{account.TierCreator, morning, account.TierCreator},
 	} {
 		for range 3 {
-			a, err := tokens.AccountOf(t.Context(), account.Named{Text: "acme", Tier: c.says, IssuedAt: c.issued})
+			a, err := tokens.AccountOf(t.Context(), account.TokenClaims{Text: "acme", Tier: c.says, IssuedAt: c.issued})
 			require.NoError(t, err)
 			require.Equal(t, c.want, a.Tier, "%+v", c)
 		}

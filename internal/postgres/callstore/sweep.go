@@ -19,9 +19,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// HeldAfter returns up to limit runs of calls that have been in flight for at least age and wait for no intent, in
+// RunningAfter returns up to limit runs of calls that have been in flight for at least age and wait for no intent, in
 // the order of the calls' ids from behind after ("" = the first): paging sees every one, however many there are.
-func (s *Store) HeldAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
+func (s *Store) RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
 	rows, err := s.pool.Query(ctx, `select payload from call_slots s
 		where call_id > $1 and admitted_at <= now() - $2::interval
 		  and not exists (select 1 from outbox o where o.workflow_id = 'call-' || s.call_id || '-' || s.run)

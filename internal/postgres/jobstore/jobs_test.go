@@ -43,7 +43,7 @@ func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
 			return err
 		},
 		"waiting": func(ctx context.Context) error { _, err := jobs.Waiting(ctx, "a"); return err },
-		"held":    func(ctx context.Context) error { _, err := jobs.HeldAfter(ctx, "", 0, 1); return err },
+		"held":    func(ctx context.Context) error { _, err := jobs.RunningAfter(ctx, "", 0, 1); return err },
 		"bounds":  func(ctx context.Context) error { _, err := accounts.Account(ctx, "a"); return err },
 		"queued":  func(ctx context.Context) error { _, err := jobs.Queued(ctx, "", 1); return err },
 		"admit":   func(ctx context.Context) error { _, err := jobs.Admit(ctx, "a", job.Bounds{Slots: 1}); return err },

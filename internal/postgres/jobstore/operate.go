@@ -88,9 +88,9 @@ func (s *Store) Requeued(ctx context.Context, id job.ID) (times int, err error) 
 	return times, postgres.Classify(err, "count the restarts of job "+string(id))
 }
 
-// HeldAfter returns up to limit runs that have held a slot for at least age and wait for no intent, in the
+// RunningAfter returns up to limit runs that have held a slot for at least age and wait for no intent, in the
 // order of their jobs' ids from behind after ("" = the first): paging sees every one, however many there are.
-func (s *Store) HeldAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
+func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
 	rows, err := s.pool.Query(ctx, `select job_id::text, account, run from job_slots s
 		where job_id > $1 and admitted_at <= now() - $3::interval and not exists (select 1 from outbox o where o.workflow_id = 'job-' || s.job_id || '-' || s.run)
 		order by job_id limit $2`, afterID(after), limit, age)

@@ -55,7 +55,7 @@ type Options struct {
 // Accounts finds accounts by what tokens call them.
 type Accounts interface {
 	// AccountOf returns the account that a token names. Absent is NotFound, suspended is Denied.
-	AccountOf(ctx context.Context, n account.Named) (account.Account, error)
+	AccountOf(ctx context.Context, n account.TokenClaims) (account.Account, error)
 }
 
 // Verifier checks tokens. Its methods are safe for concurrent use.
@@ -169,12 +169,12 @@ func (v *Verifier) identity(ctx context.Context, claims jwt.MapClaims) (account.
 	return account.Identity{Account: a.ID, Tier: a.Tier, Active: a.Active, Access: a.Access, Scopes: v.scopes(claims)}, nil
 }
 
-func (v *Verifier) named(claims jwt.MapClaims) (account.Named, error) {
+func (v *Verifier) named(claims jwt.MapClaims) (account.TokenClaims, error) {
 	text, ok := member(claims, v.opts.Claim).(string)
 	if !ok || text == "" {
-		return account.Named{}, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
+		return account.TokenClaims{}, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
 	}
-	n := account.Named{Text: text}
+	n := account.TokenClaims{Text: text}
 	if issued, err := claims.GetIssuedAt(); err == nil && issued != nil {
 		n.IssuedAt = issued.Time
 	}
@@ -186,10 +186,10 @@ func (v *Verifier) named(claims jwt.MapClaims) (account.Named, error) {
 	case string:
 		var err error
 		if n.Tier, err = account.ParseTier(tier); err != nil {
-			return account.Named{}, err
+			return account.TokenClaims{}, err
 		}
 	default:
-		return account.Named{}, fmt.Errorf("the claim %s of the token is no text", v.opts.Tier)
+		return account.TokenClaims{}, fmt.Errorf("the claim %s of the token is no text", v.opts.Tier)
 	}
 	return n, nil
 }

@@ -41,10 +41,10 @@ var then = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // book knows some accounts and what it was asked for.
 type book struct {
 	mu    sync.Mutex
-	asked []account.Named
+	asked []account.TokenClaims
 }
 
-func (b *book) AccountOf(_ context.Context, n account.Named) (account.Account, error) {
+func (b *book) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, n)

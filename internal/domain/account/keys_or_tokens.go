@@ -11,24 +11,23 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, secret string) (Identity, error)
 }
 
-// Either accepts keys and tokens. A credential is one or the other by its form and is checked as that
-// alone: what is refused as a token is never tried as a key.
-type Either struct {
+// KeysOrTokens accepts API keys and tokens. The form of a credential decides which of the two it is, and it is checked
+// as that alone: a refused token is never tried as a key.
+type KeysOrTokens struct {
 	Keys   Authenticator
 	Tokens Authenticator
 	Shaped func(secret string) bool // has the form of a token
 }
 
 // Authenticate implements Authenticator.
-func (e Either) Authenticate(ctx context.Context, secret string) (Identity, error) {
+func (e KeysOrTokens) Authenticate(ctx context.Context, secret string) (Identity, error) {
 	if !IsKey(secret) && e.Shaped(secret) {
 		return e.Tokens.Authenticate(ctx, secret)
 	}
 	return e.Keys.Authenticate(ctx, secret)
 }
 
-// foreignLead begins the keys of the hosted service. Its SDKs may send one here; it is a key, and not one
-// of ours (router facts, section 5).
+// foreignLead begins the keys of the hosted service. Its SDKs may send one here: it is checked as a key, and refused.
 const foreignLead = "comfyui-"
 
 // IsKey reports whether a credential is an API key by its beginning.

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Named is an account in the words of a token that an issuer has signed.
-type Named struct {
+// TokenClaims are what a signed token says of an account.
+type TokenClaims struct {
 	Text     string    // id or name of the account
 	Tier     Tier      // that the issuer says; "" = nothing
 	IssuedAt time.Time // zero = the token does not say
