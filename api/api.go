@@ -73,10 +73,11 @@ func New(deps Deps, opts Options) (http.Handler, error) {
 
 // service is the assembly of all surfaces.
 type service struct {
-	edge   *edge.Edge
-	router *router.Surface
-	editor *console.Editor // nil without an editor
-	routes []edge.Route
+	edge      *edge.Edge
+	router    *router.Surface
+	editor    *console.Editor // nil without an editor
+	catalogue *editor.Surface
+	routes    []edge.Route
 }
 
 // assemble builds every surface that has its parts.
@@ -94,7 +95,8 @@ func assemble(deps Deps, opts Options) (*service, error) {
 		Edge: e, Source: deps.Live, Reader: deps.Reader, Steps: deps.Steps, Links: deps.Links, Features: c.Features,
 	}, opts.live()))
 	s.addFiles(deps, opts)
-	s.add(editor.New(editor.Deps{Edge: e, Classes: deps.Classes, NodeFiles: deps.NodeFiles, Userdata: deps.Userdata}))
+	s.catalogue = editor.New(editor.Deps{Edge: e, Classes: deps.Classes, NodeFiles: deps.NodeFiles, Userdata: deps.Userdata, Servers: deps.Servers})
+	s.add(s.catalogue)
 	s.addPages(deps)
 	s.addRouter(deps.Router, opts)
 	if deps.Webhooks != nil {
@@ -110,7 +112,7 @@ type surface interface{ Routes() []edge.Route }
 func (s *service) add(part surface) { s.routes = append(s.routes, part.Routes()...) }
 
 func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
-	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, History: deps.History}, cloud.Options{
+	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, History: deps.History, Devices: deps.Devices}, cloud.Options{
 		MaxPrompt: opts.MaxPrompt, MaxUpload: opts.MaxUpload, Assets: deps.Assets != nil,
 		RuntimeNames: opts.RuntimeNames, RawStatus: opts.RawStatus, Version: opts.Version,
 	})
@@ -161,11 +163,13 @@ func (s *service) addRouter(parts *ModelRouter, opts Options) {
 	s.add(s.router)
 }
 
-// unknownPath answers where no route is: in the words of the router, or with a file of the editor.
+// unknownPath answers where no route is: in the words of the router, or with a file of a custom node or of the editor.
 func (s *service) unknownPath(c *gin.Context) error {
 	switch {
 	case s.router.Speaks(c.Request.URL.Path):
 		return s.router.Unrouted(c)
+	case s.catalogue.HasWebFile(c.Request.URL.Path):
+		return s.catalogue.WebFile(c)
 	case s.editor != nil:
 		return s.editor.File(c)
 	}

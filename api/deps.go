@@ -43,6 +43,8 @@ type Deps struct {
 	Logs      jobs.Logs        // nil = jobs have no logs
 	History   cloud.History    // nil = nothing is ever hidden
 	Userdata  editor.Userdata  // nil = no routes for the files of editors
+	Servers   editor.Servers   // nil = there are no ComfyUI servers
+	Devices   cloud.Devices    // nil = no devices but this machine
 	Console   *Console         // nil = no pages for people
 	Editor    *Editor          // nil = no web editor, and no cookie counts as a credential
 	Router    *ModelRouter     // nil = no routes of the model router

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,6 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
 // put stores a file of an editor.
@@ -124,6 +129,60 @@ func TestMaskLayers(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, layers("..%2Fx", "key-a").status)
 }
 
+func TestEditorsSeeWhatServersHave(t *testing.T) {
+	t.Parallel()
+	machine, err := sim.Start("127.0.0.1:0", sim.Options{Checkpoints: []string{"remote.safetensors"}})
+	require.NoError(t, err)
+	t.Cleanup(machine.Close)
+	client, err := comfyui.New(machine.URL(), comfyui.Options{})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	servers := catalogue.New(func() []catalogue.Member {
+		return []catalogue.Member{{Address: client.Address(), Server: client}}
+	}, catalogue.Options{Web: client.Address()})
+	servers.Refresh(t.Context())
+	h := startWith(t, api.Options{Mode: "keys"}, func(d *api.Deps) {
+		in := &inputs{names: map[string][]string{}}
+		in.add("a", "models/checkpoints/m.safetensors")
+		d.NodeFiles, d.Servers = in, servers
+		d.Devices = func() []server.Device { return []server.Device{{Name: "cuda:0", Type: "cuda", Total: 24, Free: 12}} }
+	})
+	for path, want := range map[string]string{
+		"/models": `["checkpoints","loras","vae"]`, "/models/loras": `[]`, "/embeddings": `[]`,
+		"/models/checkpoints": `["m.safetensors","remote.safetensors"]`, "/extensions": `["/extensions/sim-pack/sim.js"]`,
+	} {
+		require.JSONEq(t, want, h.do(t, "GET", path, "", "Authorization", "Bearer key-a").body, path)
+	}
+	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/extensions/other/sim.js", "").status)
+	require.Contains(t, h.do(t, "GET", "/system_stats", "").body, `{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12}`)
+}
+
+func TestScriptsOfCustomNodesAreServed(t *testing.T) {
+	t.Parallel()
+	machine, err := sim.Start("127.0.0.1:0", sim.Options{})
+	require.NoError(t, err)
+	t.Cleanup(machine.Close)
+	client, err := comfyui.New(machine.URL(), comfyui.Options{})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	deps := undocumented(t, &memoryJobs{})
+	servers := catalogue.New(func() []catalogue.Member {
+		return []catalogue.Member{{Address: client.Address(), Server: client}}
+	}, catalogue.Options{Web: client.Address()})
+	servers.Refresh(t.Context())
+	deps.Servers = servers
+	handler, err := api.New(deps, api.Options{})
+	require.NoError(t, err)
+	served := httptest.NewServer(handler)
+	t.Cleanup(served.Close)
+	h := &harness{url: served.URL}
+	script := h.do(t, "GET", "/extensions/sim-pack/sim.js", "")
+	require.Equal(t, http.StatusOK, script.status, script.body)
+	require.Contains(t, script.header.Get("Content-Type"), "javascript")
+	require.NotEmpty(t, script.body)
+	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/extensions/sim-pack/absent.js", "").status)
+}
+
 func TestWhatEditorsAskForWhenTheyOpen(t *testing.T) {
 	t.Parallel()
 	h := startWith(t, api.Options{Mode: "keys"}, func(d *api.Deps) {
@@ -140,12 +199,12 @@ func TestWhatEditorsAskForWhenTheyOpen(t *testing.T) {
 		"/experiment/models/checkpoints": `[{"name":"m.safetensors","pathIndex":0}]`,
 		"/experiment/models":             `[{"name":"checkpoints","folders":["models/checkpoints"]},{"name":"embeddings","folders":["models/embeddings"]}]`,
 	} {
-		got := h.do(t, "GET", "/api"+path, "", "X-API-Key", "key-a")
+		got := h.do(t, "GET", "/api"+path, "", "Authorization", "Bearer key-a")
 		require.Equal(t, http.StatusOK, got.status, path)
 		require.JSONEq(t, want, got.body, path)
 	}
 	for _, path := range []string{"/models/loras", "/experiment/models/loras", "/experiment/models/preview/checkpoints/0/m.safetensors", "/global_subgraphs/x"} {
-		require.Equal(t, http.StatusNotFound, h.do(t, "GET", path, "", "X-API-Key", "key-a").status, path)
+		require.Equal(t, http.StatusNotFound, h.do(t, "GET", path, "", "Authorization", "Bearer key-a").status, path)
 	}
 	for _, key := range []string{"", "key-b", "wrong"} { // public, and what is another's is not shown
 		got := h.do(t, "GET", "/models", "", "X-API-Key", key)

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	hidden "github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
@@ -63,7 +64,11 @@ type Deps struct {
 	Reader  Reader
 	Sources Sources
 	History History // nil = nothing is ever hidden
+	Devices Devices // nil = there are no ComfyUI servers
 }
+
+// Devices returns the devices of all ComfyUI servers that answer.
+type Devices func() []server.Device
 
 // Options are the tunables of the surface.
 type Options struct {

@@ -91,9 +91,21 @@ func (s *Surface) getSystemStats(c *gin.Context) error {
 			Templates: "none", CloudVersion: s.opts.Version, PyTorchVersion: "none", Argv: []string{"millrace"},
 			RAMTotal: total, RAMFree: free,
 		},
-		Devices: []deviceInfo{{Name: "cpu", Type: "cpu", VRAMTotal: total, VRAMFree: free}},
+		Devices: s.devices(deviceInfo{Name: "cpu", Type: "cpu", VRAMTotal: total, VRAMFree: free}),
 	})
 	return nil
+}
+
+// devices returns this machine's device, followed by those of the servers.
+func (s *Surface) devices(own deviceInfo) []deviceInfo {
+	all := []deviceInfo{own}
+	if s.Devices == nil {
+		return all
+	}
+	for i, d := range s.Devices() {
+		all = append(all, deviceInfo{Name: d.Name, Type: d.Type, Index: i + 1, VRAMTotal: uint64(max(0, d.Total)), VRAMFree: uint64(max(0, d.Free))})
+	}
+	return all
 }
 
 // getUser says whether the caller may use the service: GET /user.

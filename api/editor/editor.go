@@ -4,9 +4,11 @@
 package editor
 
 import (
+	"context"
 	"slices"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
@@ -21,6 +23,15 @@ type Deps struct {
 	Classes   *node.Registry // nil = no object_info
 	NodeFiles NodeFiles      // nil = accounts have no models; required with Classes
 	Userdata  Userdata       // nil = no routes for the files of editors
+	Servers   Servers        // nil = there are no ComfyUI servers
+}
+
+// Servers tells what the ComfyUI servers offer; catalogue.Catalogue is it.
+type Servers interface {
+	Models() comfyui.Models
+	Extensions() []string
+	HasWebFile(path string) bool
+	WebFile(ctx context.Context, path string) (*comfyui.Download, error)
 }
 
 // Surface serves the routes of this package.

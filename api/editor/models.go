@@ -29,7 +29,7 @@ func (s *Surface) modelRoutes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/i18n", Access: edge.Public, Handle: always(struct{}{})},
 		edge.Route{Method: http.MethodGet, Path: "/internal/files/:folder", Handle: s.getFolderFiles},
 		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: s.getFolderPaths},
-		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: always([]string{})},
+		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: s.getExtensions},
 		edge.Route{Method: http.MethodGet, Path: "/workflow_templates", Access: edge.Public, Handle: always(struct{}{})},
 		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs", Access: edge.Public, Handle: always(struct{}{})},
 		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs/:id", Access: edge.Public, Handle: noSubgraph},
@@ -65,8 +65,25 @@ const modelsPrefix = "models/"
 // maxModels bounds the files that are looked through for models.
 const maxModels = 10_000
 
-// models returns the caller's model files by folder; none without a credential that is good.
+// models returns the model files by folder: those of the servers, and the caller's own.
 func (s *Surface) models(c *gin.Context) (map[string][]string, error) {
+	folders, err := s.ownModels(c)
+	if err != nil || s.Servers == nil {
+		return folders, err
+	}
+	remote := s.Servers.Models()
+	for _, folder := range remote.Folders {
+		own := folders[folder]
+		if own == nil {
+			own = []string{} // an editor shows folders that are empty too
+		}
+		folders[folder] = append(own, remote.Files[folder]...)
+	}
+	return folders, nil
+}
+
+// ownModels returns the caller's model files by folder; none without a credential that is good.
+func (s *Surface) ownModels(c *gin.Context) (map[string][]string, error) {
 	folders := map[string][]string{}
 	if s.NodeFiles == nil {
 		return folders, nil
@@ -220,6 +237,11 @@ func (s *Surface) getEmbeddings(c *gin.Context) error {
 	names := []string{}
 	for _, file := range models["embeddings"] {
 		names = append(names, strings.TrimSuffix(file, path.Ext(file)))
+	}
+	if s.Servers != nil {
+		names = append(names, s.Servers.Models().Embeddings...)
+		slices.Sort(names)
+		names = slices.Compact(names)
 	}
 	c.PureJSON(http.StatusOK, names)
 	return nil

@@ -54,7 +54,7 @@ func TestRealServers(t *testing.T) {
 	}
 	for _, address := range addresses {
 		t.Run(strings.TrimPrefix(address, "http://"), func(t *testing.T) {
-			c := dial(t, address, comfyui.Options{})
+			c := dial(t, address, comfyui.Options{Timeout: time.Minute}) // a CPU has little time left for answers
 			comfyuitest.Run(t, func(testing.TB) comfyui.Server { return c }, comfyuitest.Options{Shared: true, Steps: 20})
 		})
 	}

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
 // Servers is the configuration of ComfyUI servers.
 type Servers struct {
 	Fixed     []string      // MILLRACE_COMFYUI, separated by spaces: URL[,label=x]… of servers that are registered at the start
 	Silence   time.Duration // MILLRACE_COMFYUI_SILENCE, without a sign of life, after which a server counts as lost
+	Web       string        // MILLRACE_COMFYUI_WEB, address of the server whose web files of custom nodes an editor loads; "" = none
 	MaxOutput int64         // MILLRACE_MAX_OUTPUT, bytes of one file that is taken from a server
 }
 
@@ -20,6 +22,11 @@ var serverSettings = []setting{
 	{"MILLRACE_COMFYUI", func(c *Config, v string) error {
 		c.Servers.Fixed = strings.Fields(v)
 		return nil
+	}},
+	{"MILLRACE_COMFYUI_WEB", func(c *Config, v string) error {
+		address, err := server.ParseURL(v)
+		c.Servers.Web = address
+		return err
 	}},
 	duration("MILLRACE_COMFYUI_SILENCE", func(c *Config) *time.Duration { return &c.Servers.Silence }),
 	{"MILLRACE_MAX_OUTPUT", func(c *Config, v string) (err error) {

@@ -33,6 +33,7 @@ var cancelling = map[string]func(*testing.T, *bench){
 			_, err := b.Submit(b.ctx, p)
 			require.NoError(t, err)
 		}
+		b.await(t, running.ID, is(comfyui.Running))
 		state, err := b.Find(b.ctx, waiting.ID)
 		require.NoError(t, err)
 		require.Equal(t, comfyui.State{Status: comfyui.Pending}, state)
@@ -63,8 +64,11 @@ var cancelling = map[string]func(*testing.T, *bench){
 	},
 	"PromptThatIsThereTwice": func(t *testing.T, b *bench) {
 		before, p := prompt(t, b.long(t)), prompt(t, b.picture(10))
-		for _, one := range []comfyui.Prompt{before, p, p} {
-			_, err := b.Submit(b.ctx, one)
+		_, err := b.Submit(b.ctx, before)
+		require.NoError(t, err)
+		b.await(t, before.ID, is(comfyui.Running))
+		for range 2 {
+			_, err := b.Submit(b.ctx, p)
 			require.NoError(t, err)
 		}
 		cancelled, err := b.Cancel(b.ctx, p.ID)

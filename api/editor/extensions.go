@@ -1,0 +1,53 @@
+package editor
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// webFileWithin bounds how long a web file of a server may take.
+const webFileWithin = 30 * time.Second
+
+// getExtensions lists the scripts that an editor loads: GET /extensions.
+func (s *Surface) getExtensions(c *gin.Context) error {
+	scripts := []string{}
+	if s.Servers != nil {
+		scripts = append(scripts, s.Servers.Extensions()...)
+	}
+	c.PureJSON(http.StatusOK, scripts)
+	return nil
+}
+
+// HasWebFile reports whether a path is that of a custom node's web file.
+func (s *Surface) HasWebFile(path string) bool {
+	return s.Servers != nil && s.Servers.HasWebFile(path)
+}
+
+// WebFile serves a custom node's web file from the server that the operator chose: GET /extensions/{name}/{file}.
+func (s *Surface) WebFile(c *gin.Context) error {
+	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
+		return fault.New(fault.NotFound, "not_found", "web files are read with GET")
+	}
+	file, err := s.Servers.WebFile(c.Request.Context(), c.Request.URL.EscapedPath())
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // read only
+	h := c.Writer.Header()
+	h.Set("Content-Type", file.MediaType)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err := http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(webFileWithin)); err != nil {
+		return err
+	}
+	c.Status(http.StatusOK)
+	if c.Request.Method == http.MethodGet {
+		_, err = io.Copy(c.Writer, file)
+	}
+	return err
+}

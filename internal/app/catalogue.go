@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+)
+
+// catalogue keeps, for editors, what the ComfyUI servers offer besides their classes.
+func (in *Instance) catalogue(ctx context.Context, group *errgroup.Group) *catalogue.Catalogue {
+	c := catalogue.New(in.members, catalogue.Options{Web: in.cfg.Servers.Web, Log: in.log})
+	group.Go(func() error { return c.Run(ctx) })
+	return c
+}
+
+// members returns the servers that can be driven.
+func (in *Instance) members() []catalogue.Member {
+	var members []catalogue.Member
+	for _, s := range in.servers.Servers() {
+		if s.Health == server.Unusable {
+			continue
+		}
+		client, _, err := in.servers.Server(s.ID)
+		if err != nil { // removed in between, or its headers cannot be opened, which the look at it tells
+			continue
+		}
+		members = append(members, catalogue.Member{Address: s.URL, Server: client})
+	}
+	return members
+}
+
+// devices returns the devices of the servers that answer.
+func (in *Instance) devices() []server.Device {
+	var devices []server.Device
+	for _, s := range in.servers.Servers() {
+		if s.Health == server.Answers {
+			devices = append(devices, s.Devices...)
+		}
+	}
+	return devices
+}

@@ -1,0 +1,218 @@
+// Package catalogue keeps in memory what the ComfyUI servers offer to an editor besides their node
+// classes: model files, embeddings, and the web files of custom nodes. It promises that an answer
+// never waits for a server: what is told is what was read last, and a server that is away keeps
+// what it had until it is removed. Classes are not its business, nor is the health of servers.
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Member is one registered server.
+type Member struct {
+	Address string
+	Server  comfyui.Inspector
+}
+
+// Options are the tunables of a Catalogue. The zero value works.
+type Options struct {
+	// Web is the address of the server whose web files of custom nodes are served; "" = none. They run
+	// in the browsers of everybody who opens the editor, so that the operator has to choose.
+	Web   string
+	Every time.Duration // between two looks; default 15 s
+	Log   *slog.Logger  // default none
+}
+
+// Numbers of the catalogue.
+const (
+	defaultEvery = 15 * time.Second
+	memberTick   = time.Second      // between two looks for new members
+	readWithin   = 20 * time.Second // a server may take to answer
+)
+
+// Catalogue is what the servers offer. It is safe for concurrent use.
+type Catalogue struct {
+	members func() []Member
+	opts    Options
+
+	mu         sync.Mutex // guards the fields below
+	byAddress  map[string]*listing
+	models     comfyui.Models // of all
+	extensions []string
+}
+
+// listing is what one server had at the last look.
+type listing struct {
+	models     comfyui.Models
+	extensions []string
+	at         time.Time
+}
+
+// New returns an empty catalogue of the servers that members names. Run fills it.
+func New(members func() []Member, opts Options) *Catalogue {
+	if opts.Every == 0 {
+		opts.Every = defaultEvery
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Catalogue{members: members, opts: opts, byAddress: map[string]*listing{}}
+}
+
+// Run keeps the catalogue until ctx ends.
+func (c *Catalogue) Run(ctx context.Context) error {
+	tick := time.NewTicker(min(memberTick, c.opts.Every))
+	defer tick.Stop()
+	for {
+		c.Refresh(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Refresh forgets the servers that are no members any more, and reads those that are due.
+func (c *Catalogue) Refresh(ctx context.Context) {
+	members := c.members()
+	due := c.due(members)
+	var reads sync.WaitGroup
+	for _, m := range due {
+		reads.Go(func() { c.read(ctx, m) })
+	}
+	reads.Wait()
+	c.merge(members)
+}
+
+// due returns the members whose listing is old. Each is taken at once, so that one that does not
+// answer is asked again only after a time.
+func (c *Catalogue) due(members []Member) []Member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for address := range c.byAddress {
+		if !slices.ContainsFunc(members, func(m Member) bool { return m.Address == address }) {
+			delete(c.byAddress, address)
+		}
+	}
+	var due []Member
+	for _, m := range members {
+		l := c.byAddress[m.Address]
+		if l == nil {
+			l = &listing{}
+			c.byAddress[m.Address] = l
+		}
+		if time.Since(l.at) >= c.opts.Every {
+			l.at = time.Now()
+			due = append(due, m)
+		}
+	}
+	return due
+}
+
+// read asks one server.
+func (c *Catalogue) read(ctx context.Context, m Member) {
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
+	models, err := m.Server.Models(ctx)
+	var extensions []string
+	if m.Address == c.opts.Web {
+		var webErr error
+		extensions, webErr = m.Server.Extensions(ctx)
+		err = errors.Join(err, webErr)
+	}
+	if err != nil {
+		c.opts.Log.Debug("a server's models were not read", "server", m.Address, "error", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.byAddress[m.Address]; l != nil {
+		l.models, l.extensions = models, slices.DeleteFunc(extensions, ofTheEditor)
+	}
+}
+
+// ofTheEditor reports whether a web file belongs to the editor that a server brings.
+func ofTheEditor(path string) bool { return strings.HasPrefix(path, "/extensions/core/") }
+
+// merge makes the union of all listings, in the order of the members.
+func (c *Catalogue) merge(members []Member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := comfyui.Models{Files: map[string][]string{}}
+	c.extensions = nil
+	for _, m := range members {
+		l := c.byAddress[m.Address]
+		for _, folder := range l.models.Folders {
+			if !slices.Contains(all.Folders, folder) {
+				all.Folders = append(all.Folders, folder)
+			}
+			all.Files[folder] = append(all.Files[folder], l.models.Files[folder]...)
+		}
+		all.Embeddings = append(all.Embeddings, l.models.Embeddings...)
+		c.extensions = append(c.extensions, l.extensions...)
+	}
+	for folder, files := range all.Files {
+		all.Files[folder] = distinct(files)
+	}
+	all.Embeddings = distinct(all.Embeddings)
+	c.models = all
+}
+
+// distinct returns names in order, each once.
+func distinct(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// Models returns the files that any server has, by folder and in order, and the embeddings. The
+// caller changes nothing in it.
+func (c *Catalogue) Models() comfyui.Models {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.models
+}
+
+// Extensions returns the paths of the scripts of custom nodes that an editor loads.
+func (c *Catalogue) Extensions() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.extensions)
+}
+
+// HasWebFile reports whether a path may name a web file: it stands in the folder of a custom node
+// that has scripts.
+func (c *Catalogue) HasWebFile(path string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pack, ok := packOf(path)
+	return ok && slices.ContainsFunc(c.extensions, func(script string) bool { return strings.HasPrefix(script, pack) })
+}
+
+// packOf returns the folder of a custom node that a path lies in: "/extensions/name/".
+func packOf(path string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, "/extensions/")
+	name, file, deep := strings.Cut(rest, "/")
+	return "/extensions/" + name + "/", ok && deep && name != "" && file != ""
+}
+
+// WebFile opens a web file of a custom node. The caller closes it. A path for which HasWebFile is
+// false is NotFound.
+func (c *Catalogue) WebFile(ctx context.Context, path string) (*comfyui.Download, error) {
+	if c.HasWebFile(path) {
+		for _, m := range c.members() {
+			if m.Address == c.opts.Web {
+				return m.Server.WebFile(ctx, path)
+			}
+		}
+	}
+	return nil, fault.New(fault.NotFound, comfyui.CodeNotFound, "there is no such web file")
+}
