@@ -26,7 +26,7 @@ func convert(t node.Type, value any) (node.Value, error) {
 	case node.Boolean:
 		return truth(value), nil
 	default:
-		return plain(value), nil
+		return node.PlainJSON(value), nil
 	}
 }
 

@@ -137,35 +137,6 @@ func asReference(value any) (ref reference, isList, good bool) {
 	return reference{node: id, slot: int(slot)}, true, true
 }
 
-// plain converts decoded JSON to a node.Value: whole numbers become int64.
-func plain(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String()
-		}
-		return f
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = plain(v[i])
-		}
-		return list
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, member := range v {
-			object[key] = plain(member)
-		}
-		return object
-	default:
-		return v
-	}
-}
-
 // Accepted is a validated graph: at least one of its outputs can run.
 type Accepted struct {
 	Graph      *Graph

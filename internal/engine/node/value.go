@@ -323,7 +323,7 @@ func (d *decoder) json() (Value, error) {
 	if err := dec.Decode(&value); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "a stored value is not JSON")
 	}
-	return numbers(value), nil
+	return PlainJSON(value), nil
 }
 
 func (d *decoder) video(level int) (Value, error) {
@@ -373,8 +373,9 @@ func (d *decoder) list(level int) (Value, error) {
 	return list, nil
 }
 
-// numbers turns json.Number into int64 and float64.
-func numbers(value any) any {
+// PlainJSON returns decoded JSON as a Value: each json.Number becomes an int64 if it is whole and fits, otherwise a float64.
+// A number beyond the range of floats becomes its text. value does not change.
+func PlainJSON(value any) any {
 	switch v := value.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
@@ -386,15 +387,20 @@ func numbers(value any) any {
 		}
 		return f
 	case []any:
+		list := make([]any, len(v))
 		for i := range v {
-			v[i] = numbers(v[i])
+			list[i] = PlainJSON(v[i])
 		}
+		return list
 	case map[string]any:
-		for key := range v {
-			v[key] = numbers(v[key])
+		object := make(map[string]any, len(v))
+		for key, member := range v {
+			object[key] = PlainJSON(member)
 		}
+		return object
+	default:
+		return v
 	}
-	return value
 }
 
 // maxShown is the number of elements of a list that Describe writes.

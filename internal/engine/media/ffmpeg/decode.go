@@ -114,9 +114,9 @@ func (t *Tool) describe(ctx context.Context, dir string) (description, error) {
 	return d, nil
 }
 
-// Length returns the length of a file in seconds.
-func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err error) {
-	err = within(func(dir string) error {
+// inspect runs f with a working directory whose input file is r, and with the description of that file.
+func (t *Tool) inspect(ctx context.Context, r io.Reader, f func(dir string, d description) error) error {
+	return within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
 			return err
 		}
@@ -124,6 +124,13 @@ func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err err
 		if err != nil {
 			return err
 		}
+		return f(dir, d)
+	})
+}
+
+// Length returns the length of a file in seconds.
+func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err error) {
+	err = t.inspect(ctx, r, func(dir string, d description) (err error) {
 		if length, err = strconv.ParseFloat(d.Format.Duration, 64); err != nil {
 			return fault.Wrap(err, fault.Invalid, "no_length", "the file does not contain its length")
 		}
@@ -134,14 +141,7 @@ func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err err
 
 // Sound reads the first sound of a file. maxBytes bounds the decoded sound.
 func (t *Tool) Sound(ctx context.Context, r io.Reader, part Part, maxBytes int64) (s *media.Sound, err error) {
-	err = within(func(dir string) error {
-		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
-			return err
-		}
-		d, err := t.describe(ctx, dir)
-		if err != nil {
-			return err
-		}
+	err = t.inspect(ctx, r, func(dir string, d description) (err error) {
 		s, err = t.sound(ctx, dir, d, part, maxBytes)
 		if err == nil && s == nil {
 			return fault.New(fault.Invalid, "no_sound", "the file has no sound")
@@ -194,14 +194,7 @@ func planes(channels [][]float32) func([]byte) {
 // Video reads the frames and the sound of a file. Together they may have maxPixels pixels; sixteen bytes of sound count as
 // one pixel.
 func (t *Tool) Video(ctx context.Context, r io.Reader, part Part, maxPixels int64) (v *media.Video, err error) {
-	err = within(func(dir string) error {
-		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
-			return err
-		}
-		d, err := t.describe(ctx, dir)
-		if err != nil {
-			return err
-		}
+	err = t.inspect(ctx, r, func(dir string, d description) (err error) {
 		v, err = t.video(ctx, dir, d, part, maxPixels)
 		return err
 	})

@@ -1,5 +1,5 @@
 // Package mask holds the native node classes that make and change masks. Their
-// definitions and results follow the node graph semantics; the pixel work is done
+// definitions and results are those of ComfyUI's classes of the same names; the pixel work is done
 // by package raster.
 package mask
 
