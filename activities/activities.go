@@ -28,7 +28,7 @@ type NodeFiles interface {
 	Saved() []job.OutputFile
 }
 
-// Jobs ends runs and tells what an account's tier allows.
+// Jobs ends runs.
 type Jobs interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }

@@ -50,7 +50,7 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 		return slices.Contains(p.anew, id) || began && !slices.Contains(state.Cached, id)
 	})
 	if err != nil {
-		g.Log.Warn("the node cache could not be asked; everything runs", "job_id", state.ID, "error", err)
+		g.Log.Warn("node cache lookup failed; every node runs", "job_id", state.ID, "error", err)
 		return nodecache.Answer{}
 	}
 	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
@@ -131,7 +131,7 @@ func (c *chain) keepEntries(ctx context.Context) {
 		return
 	}
 	if err := c.g.Cache.Save(ctx, c.params.Account, c.entries); err != nil {
-		c.g.Log.Warn("results of nodes are not kept for later jobs", "job_id", c.params.Job, "error", err)
+		c.g.Log.Warn("node cache save failed; later jobs run these nodes again", "job_id", c.params.Job, "error", err)
 	}
 	c.entries = nil
 }

@@ -20,7 +20,7 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 	keys := c.g.keysOf(ctx, c.params.RunRef, c.plan, &expanded.Plan)
 	hits, err := c.g.Cache.Lookup(ctx, c.params.Account, keys, func(u int) bool { return expanded.Nodes[u].Given != "" })
 	if err != nil {
-		c.g.Log.Warn("the node cache could not be asked; all of an expansion runs", "job_id", c.params.Job, "error", err)
+		c.g.Log.Warn("node cache lookup failed; every node of the expansion runs", "job_id", c.params.Job, "error", err)
 		return nil
 	}
 	maps.DeleteFunc(hits, func(_ int, e nodecache.Entry) bool { return e.Job == string(c.params.Job) })

@@ -61,8 +61,8 @@ func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder
 	return c
 }
 
-// spentBehind tells by place in a batch which values nobody reads behind it. A chain of large pictures would
-// otherwise hold all of them until its end.
+// spentBehind returns, by index in a batch, the units whose values no later node of the batch reads. A chain of large
+// pictures would otherwise keep all of them in memory until its end.
 func spentBehind(plan *planned, units []int) map[int][]int {
 	last := make(map[int]int, len(units))
 	for i, unit := range units {
@@ -243,7 +243,7 @@ func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 }
 
 // saveTexts makes files of the texts that a node shows and does not save, where the job came in by
-// the v2 surface: outputs there are files, and none is silently dropped. The cloud surface tells the
+// the v2 surface: outputs there are files, and none is silently dropped. The cloud surface returns the
 // texts as they are.
 func (c *chain) saveTexts(ctx context.Context, ui map[string][]any, files NodeFiles) error {
 	if c.plan.surface != job.SurfaceV2 || len(files.Saved()) > 0 {
@@ -325,7 +325,7 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 	}
 }
 
-// executed records a finished node, with its values where somebody outside the batch reads them.
+// executed records a finished node, with its values if a node outside the batch reads them.
 func (c *chain) executed(ctx context.Context, unit int, res node.Result, fact job.NodeExecutedV1, took time.Duration) error {
 	out := graph.UnitResult{Unit: unit, Status: graph.Done}
 	c.values[unit] = res.Outputs

@@ -53,7 +53,7 @@ func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
 	}
 	state, err := g.foldJob(ctx, p.RunRef)
 	if err == nil && state.Run != p.Run {
-		g.Log.Error("a run is over that the log has not admitted; its job waits again", "job_id", p.Job, "run", p.Run)
+		g.Log.Error("the log has lost the admission of a run: its job is queued again", "job_id", p.Job, "run", p.Run)
 		return false, nil
 	}
 	return err == nil, err
@@ -85,7 +85,7 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 		g.Partners.StopJob(ctx, p.RunRef)
 	}
 	if err := g.Values.Forget(ctx, p.Values); err != nil {
-		g.Log.Warn("values of a finished job stay until the next sweep", "job_id", p.Job, "error", err)
+		g.Log.Warn("values of a finished job not deleted; the next sweep will", "job_id", p.Job, "error", err)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) 
 	return e, nil
 }
 
-// interruptedAt is where a canceled run stood: as an activity told, else the first node that the log
+// interruptedAt is the node that a canceled run was interrupted at: the one that an activity named, else the first that the log
 // says is running; nil when there is none.
 func (g *Graph) interruptedAt(ctx context.Context, p FinishParams) (*job.NodeRef, error) {
 	if p.At != nil {

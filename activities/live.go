@@ -44,7 +44,7 @@ func (l *live) Text(text string) {
 	l.publish(stream.Frame{Kind: stream.FrameText, Data: []byte(text)})
 }
 
-// publish sends a frame; watchers are shown frames of nodes only that the log says are running.
+// publish sends a frame. Watchers see only frames of nodes that the log says are running.
 func (l *live) publish(f stream.Frame) {
 	c := l.chain
 	f.Account, f.Job, f.Run, f.Node, f.Attempt = c.params.Account, c.params.Job, c.params.Run, l.node, c.attempt
@@ -64,7 +64,7 @@ const (
 )
 
 // previews returns what shows the pictures of a node that takes its time, each call's as it comes; nil
-// where nothing is to be shown. What an output node makes is told when it has ended.
+// for a node without previews. An output node shows its pictures when it has ended.
 func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok || class.OutputNode || pn.Cost < previewedNode || !c.plan.source.Previews() {

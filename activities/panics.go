@@ -24,7 +24,7 @@ type work struct {
 	unit int // planning = -1
 }
 
-// planning is the unit that stands for the planning of a run.
+// planning is the unit of panics in the planning of a run.
 const planning = -1
 
 // panics counts the panics of this process. A worker that is started anew counts from none.

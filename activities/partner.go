@@ -24,7 +24,7 @@ type NodeCalls interface {
 	StopJob(ctx context.Context, account string, of call.JobRun, requestID string) error
 }
 
-// NodeAccess tells what the credential that came with a job allows.
+// NodeAccess knows what the credential that came with a job allows.
 type NodeAccess interface {
 	// Access returns it, or Unauthenticated when the job has no credential or it is not good any more.
 	Access(ctx context.Context, ref job.RunRef) (account.Access, error)
@@ -57,7 +57,7 @@ type partnerRun struct {
 	index int // of the next call
 }
 
-// maxNodeInKey bounds the part of an idempotency key that is a node's id; longer ids stand there as their hash.
+// maxNodeInKey bounds the part of an idempotency key that is a node's id; a longer id is replaced by its hash.
 const maxNodeInKey = 64
 
 // key names a call of the node; it is the same on every attempt of the same run, and no other's.
@@ -174,9 +174,9 @@ func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
 
 func (r *partnerRun) run() *call.JobRun { return &call.JobRun{Job: string(r.ref.Job), Run: r.ref.Run} }
 
-// StopJob stops the calls that nodes of an ended run left behind: an interrupted attempt tells its own
-// call, but one whose worker died, or whose sibling failed, tells none. A call that cannot be told now is
-// found by the sweep of calls.
+// StopJob stops the calls that the nodes of an ended run still have under way. An interrupted attempt stops its own
+// call; an attempt whose worker died, or whose sibling failed, does not. The sweep of calls finds those that cannot be
+// stopped now.
 func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
 	of := call.JobRun{Job: string(ref.Job), Run: ref.Run}
 	if err := p.Calls.StopJob(ctx, ref.Account, of, string(call.NewID())); err != nil {

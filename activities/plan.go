@@ -37,7 +37,7 @@ type planned struct {
 }
 
 // plan returns the plan of a job: from memory, or made again from the submission. Making it is
-// deterministic for one version of this program; the hash tells when another version made it.
+// deterministic for one version of this program; another version of the program gives another hash.
 func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil

@@ -17,7 +17,7 @@ import (
 // expandedNode is a node that expanded.
 type expandedNode struct{ doc *expansionDoc }
 
-// placed says where a node of an expansion stands.
+// placed is the position of a node within nested expansions.
 type placed struct {
 	job.Expansion
 	unit  int    // that expanded to it
@@ -103,7 +103,7 @@ func (g *Graph) expandOne(ctx context.Context, plan *planned, expansion Expansio
 	return plan.with(expansion.Unit, doc, expanded, keys), nil
 }
 
-// with returns the plan with a unit expanded: the nodes of its graph stand behind all others.
+// with returns the plan with a unit expanded: the nodes of its graph follow all others.
 func (p *planned) with(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, keys []nodecache.Key) *planned {
 	first := len(p.Nodes)
 	out := *p
@@ -140,7 +140,7 @@ func shiftedLinks(links map[string]graph.Link, first int) map[string]graph.Link 
 	return out
 }
 
-// place says where a node stands that a unit expanded to.
+// place returns the position of a node that a unit expanded to.
 func (p *planned) place(unit int, doc *expansionDoc, id string) *placed {
 	root := p.rootOf(unit)
 	_, display, _ := p.within[unit].expansion().Places(p.Nodes[unit].ID)

@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// flushAfter is how long facts of nodes may wait to be appended together. Watchers see a node at
+// flushAfter is how long events of nodes may wait to be appended together. Watchers see a node at
 // most that much late; a chain of a dozen one-millisecond nodes costs one append instead of twenty-four.
 const flushAfter = 50 * time.Millisecond
 
-// recorder appends the facts of the nodes of one activity, several at a time.
+// recorder appends the events of the nodes of one activity, several at a time.
 type recorder struct {
 	g       *Graph
 	ref     job.RunRef
@@ -48,7 +48,7 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 
 // flush appends what waits. Facts that are recorded already stay as they are: another attempt of the
 // chain recorded a beginning of what waits, and then the store answers with that; a node whose values
-// were lost runs again in another chain, so its facts may also stand behind new ones.
+// were lost runs again in another chain, so its events may also follow new ones.
 func (r *recorder) flush(ctx context.Context) error {
 	for len(r.pending) > 0 {
 		recorded, err := r.append(ctx, r.pending)
@@ -88,7 +88,7 @@ func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error 
 		return fmt.Errorf("look for the facts of job %s: %w", ref.Job, err)
 	}
 	if len(facts) == 0 {
-		g.Log.Error("facts of a run are no longer in the log; it is run anew", "job_id", ref.Job, "version", seen)
+		g.Log.Error("the log has lost events of a run: the run is planned anew", "job_id", ref.Job, "version", seen)
 		return planChanged("the log has lost facts of the run")
 	}
 	return nil

@@ -130,7 +130,7 @@ func (g *Graph) interrupted(ctx context.Context, c *chain) error {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := c.facts.flush(flush); err != nil {
-		g.Log.Warn("nodes of an interrupted batch are not recorded; they run again", "job_id", c.params.Job, "error", err)
+		g.Log.Warn("recording the nodes of an interrupted batch failed; they run again", "job_id", c.params.Job, "error", err)
 	}
 	return context.Cause(ctx)
 }

@@ -11,7 +11,7 @@ import (
 // reportWithin bounds saying why a job waits.
 const reportWithin = 5 * time.Second
 
-// reportWaiting tells those who poll the job why its node waits: the attempt met an outage and another one follows.
+// reportWaiting publishes why a node waits, for those who poll its job: the attempt met an outage and another follows.
 // It is best effort, since what is away may be what would keep the report.
 func (c *chain) reportWaiting(ctx context.Context, cause error) {
 	if c.current == nil || fault.Is(cause, fault.Canceled) {
@@ -21,7 +21,7 @@ func (c *chain) reportWaiting(ctx context.Context, cause error) {
 	defer cancel()
 	c.g.Log.Warn("node waits for an outage to end", "job_id", c.params.Job, "node_id", c.current.Node, "error", cause)
 	if err := c.facts.flush(ctx); err != nil {
-		c.g.Log.Warn("nodes of a waiting batch are not recorded; they run again", "job_id", c.params.Job, "error", err)
+		c.g.Log.Warn("recording the nodes of a waiting batch failed; they run again", "job_id", c.params.Job, "error", err)
 		return
 	}
 	frame := stream.Frame{

@@ -76,7 +76,7 @@ func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 }
 
 // stopStray asks calls to stop whose nodes nobody waits for any more: their job was ended from outside,
-// or the process that ended it died before it could tell them.
+// or the process that ended it died before it could stop them.
 func (s *CallSweeper) stopStray(ctx context.Context) error {
 	stray, err := s.Calls.Stray(ctx, s.Age, sweepLimit)
 	if err != nil {

@@ -30,8 +30,8 @@ func packing(bytes int64) workflow.ActivityOptions {
 	}
 }
 
-// ExportAssets packs files of an account into an archive. One that cannot be packed ends with a reason: whoever
-// waits for it is told in any case.
+// ExportAssets packs files of an account into an archive. One that cannot be packed ends with a reason, so
+// that every export ends.
 func ExportAssets(ctx workflow.Context, p ExportAssetsParams) error {
 	var a *upkeep.Exports
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, packing(p.Bytes)), a.PackExport, p.Ref).Get(ctx, nil)

@@ -212,7 +212,7 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		var res activities.RunResult
 		err := f.Get(ctx, &res)
 		if b.Local && r.outgrown(ctx, err) {
-			workflow.GetLogger(ctx).Warn("a batch that was taken for cheap runs as a long one", "job_id", r.ref.Job, "units", len(b.Units))
+			workflow.GetLogger(ctx).Warn("cheap batch ran out of time; it runs as a long one", "job_id", r.ref.Job, "units", len(b.Units))
 			b.Local = false
 			r.dispatch(ctx, selector, b)
 			return

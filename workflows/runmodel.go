@@ -79,7 +79,7 @@ type modelRun struct {
 	ctx     workflow.Context // goes on when the caller gave up
 	asked   workflow.Context // canceled when the caller gave up
 	gone    bool             // the same, as the log says: a run behind a lost one is not canceled itself
-	stopped bool             // and the provider was told so
+	stopped bool             // and the provider has been asked to stop
 }
 
 // mustStop reports whether the caller gave up and the provider does not know yet.

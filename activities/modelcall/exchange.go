@@ -148,7 +148,7 @@ func (m *Activities) speak(ctx context.Context, conv call.Conversation, sink io.
 	return m.Provider.Dispatch(ctx, conv, sink)
 }
 
-// concluding returns what records the end of an exchange, or where it stands.
+// concluding returns a function that records the outcome of an exchange: its end, or that the provider works on it.
 func (m *Activities) concluding(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	if err != nil {
 		return func() (Step, error) { return m.unanswered(ctx, r, err) }
@@ -164,7 +164,7 @@ func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func(
 		if err == nil {
 			return step, nil
 		}
-		m.Log.Error("the outcome of a call is not recorded yet", "call_id", r.Call, "error", err)
+		m.Log.Error("recording the outcome of a call failed; trying again", "call_id", r.Call, "error", err)
 		timer := time.NewTimer(pause.NextBackOff())
 		select {
 		case <-timer.C:
@@ -177,7 +177,7 @@ func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func(
 
 // unanswered ends a call whose dispatch gave no answer at all.
 func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (Step, error) {
-	m.Log.Warn("a provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
+	m.Log.Warn("provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
 	if errors.Is(cause, call.ErrNotSent) {
 		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Fact: call.FailedV1{
 			Model: r.Model, Unsent: true,
@@ -231,7 +231,7 @@ func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) e
 func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	stored, failed := sink.Commit(ctx)
 	if failed != nil { // the bytes are gone with the sink
-		m.Log.Error("an answer could not be stored", "call_id", r.Call, "error", failed)
+		m.Log.Error("storing an answer failed", "call_id", r.Call, "error", failed)
 		return func() (Step, error) {
 			return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))
 		}

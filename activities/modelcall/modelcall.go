@@ -92,7 +92,7 @@ var stepDone = Step{Next: NextNothing}
 const waitElsewhere = 2 * time.Second
 
 // Dispatch sends the call to its provider, at most once in the call's life, and records what came
-// of it. The fact call.dispatching precedes the wire; whoever did not write it sends nothing.
+// of it. The event call.dispatching is recorded before anything is sent, and only the process that recorded it sends.
 func (m *Activities) Dispatch(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.dispatch(ctx, r)
 	return step, attempt.Error(err)
@@ -167,7 +167,7 @@ func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (St
 	if attempt.IsOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
 		return Step{}, cause
 	}
-	m.Log.Error("a call cannot be sent", "call_id", r.Call, "error", cause)
+	m.Log.Error("call cannot be sent: it ends unsent", "call_id", r.Call, "error", cause)
 	return m.unsent(ctx, r)
 }
 
@@ -217,7 +217,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 	return false, fault.New(fault.Unavailable, "", "call %s changes all the time", r.Call)
 }
 
-// isOurs tells our announcement from one that was recorded before.
+// isOurs reports whether the recorded announcement is ours, and not an earlier one.
 func (m *Activities) isOurs(recorded []eventlog.Recorded, token string) (bool, error) {
 	data, err := m.Types.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {
@@ -257,7 +257,8 @@ func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 	return Step{}, fmt.Errorf("call %s is in state %q", r.Call, c.State)
 }
 
-// onTheWire waits for whoever sends the call, here or elsewhere, or gives the call up when that died.
+// onTheWire waits for the process that sends the call, this one or another. When that process has died, the call
+// ends with an unknown outcome.
 func (m *Activities) onTheWire(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if x, here := m.exchanges.find(r.Call); here {
 		return x.wait(ctx)
@@ -272,7 +273,7 @@ func (m *Activities) onTheWire(ctx context.Context, r call.Run, c call.Call) (St
 	if now, err := m.Calls.Load(ctx, r.Account, r.Call); err != nil || now.State != call.Dispatching {
 		return Step{Next: NextWait}, err
 	}
-	m.Log.Error("the outcome of a call is unknown: its process died on the wire", "call_id", r.Call, "worker", c.Worker)
+	m.Log.Error("outcome of a call unknown: the process that sent it died", "call_id", r.Call, "worker", c.Worker)
 	return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request; it is not sent again"))
 }
 

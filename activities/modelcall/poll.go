@@ -36,7 +36,7 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 	r.Server = c.Server
 	step, err := m.ask(ctx, r, c)
 	if err != nil {
-		m.Log.Warn("a poll failed", "call_id", r.Call, "model", r.Model, "error", err)
+		m.Log.Warn("poll failed; trying again", "call_id", r.Call, "model", r.Model, "error", err)
 		step = Step{Next: NextPoll, After: pollAgain}
 	}
 	if step.Next == NextPoll && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
@@ -103,7 +103,7 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 	case err != nil && again:
 		return Step{}, fault.Wrap(err, fault.Unavailable, "", "the provider does not cancel call %s yet", r.Call)
 	case err != nil:
-		m.Log.Warn("a provider did not cancel", "call_id", r.Call, "model", r.Model, "error", err)
+		m.Log.Warn("provider did not cancel; polling goes on", "call_id", r.Call, "model", r.Model, "error", err)
 		return Step{Next: NextPoll}, nil
 	}
 	step, err := m.lastLook(ctx, r, c)

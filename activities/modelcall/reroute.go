@@ -14,7 +14,7 @@ const (
 	declined    = "refused"
 )
 
-// untouched tells why a dispatch certainly did nothing at its server; "" when it may have.
+// untouched returns why a dispatch certainly had no effect at its server, or "" if it may have had one.
 func untouched(out call.Exchange, err error) string {
 	switch {
 	case errors.Is(err, call.ErrNotSent):
@@ -44,7 +44,7 @@ func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conc
 	r.Route = call.Route{Server: r.Fallback}
 	conv, sink, err := m.open(ctx, r)
 	if err != nil {
-		m.Log.Error("a call cannot be sent to the server that takes over", "call_id", r.Call, "server", r.Server, "error", err)
+		m.Log.Error("sending a call to its fallback server failed", "call_id", r.Call, "server", r.Server, "error", err)
 		return m.untilRecorded(ctx, r, conclude)
 	}
 	defer closeConversation(conv, sink)
@@ -63,7 +63,7 @@ func (m *Activities) rerouted(ctx context.Context, r call.Run, cause string) (bo
 	if err != nil || c.State != call.Dispatching || c.Canceling {
 		return false, err
 	}
-	m.Log.Info("another server takes a call over", "call_id", r.Call, "model", r.Model, "server", r.Fallback, "cause", cause)
+	m.Log.Info("call sent to its fallback server", "call_id", r.Call, "model", r.Model, "server", r.Fallback, "cause", cause)
 	return true, m.append(ctx, r, eventlog.Event{
 		ID: call.FactID(r.Call, 0, call.TypeRerouted), Type: call.TypeRerouted, Data: call.ReroutedV1{Server: r.Fallback, Cause: cause},
 	})

@@ -100,7 +100,7 @@ func (d *prepared) settled(ctx context.Context) {
 	}
 }
 
-// recall ends a call that is recorded as ours to send. Of any other the log is asked again by whoever runs it:
+// recall ends a call that is recorded as this process's to send. The workflow of any other call asks the log again:
 // nothing is known of it here.
 func (d *prepared) recall(ctx context.Context) (Step, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)

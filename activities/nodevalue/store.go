@@ -62,7 +62,7 @@ func New(blobs blob.Store, budget, maxBytes int64) *Store {
 	return s
 }
 
-// ownerBytes stand before each stored value and tell its job: equal values of two jobs are two blobs,
+// ownerBytes precede each stored value and name its job: equal values of two jobs are two blobs,
 // so that the one that ends first does not take the other's away.
 const ownerBytes = 16
 

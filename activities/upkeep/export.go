@@ -49,7 +49,7 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 		err = x.pack(ctx, ref, state)
 	}
 	if refused(err) {
-		x.Log.Info("an export failed", "export", ref.Export, "account", ref.Account, "error", err)
+		x.Log.Info("export failed", "export", ref.Export, "account", ref.Account, "error", err)
 		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: fault.CodeOf(err), Message: publicly(err), Files: state.Files})
 	}
 	return attempt.Error(err)
@@ -95,7 +95,7 @@ func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export)
 		if !errors.As(err, &damaged) {
 			return err
 		}
-		x.Log.Error("an export leaves out a damaged asset", "export", ref.Export, "asset", damaged.Asset, "error", err)
+		x.Log.Error("damaged asset left out of an export", "export", ref.Export, "asset", damaged.Asset, "error", err)
 		without[damaged.Asset] = true
 	}
 }

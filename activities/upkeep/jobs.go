@@ -146,7 +146,7 @@ func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kin
 		return err
 	}
 	done.Failed++
-	r.Log.Error("retention passes over what it cannot end", kind, id, "error", err)
+	r.Log.Error("retention failed for one; skipped", kind, id, "error", err)
 	return nil
 }
 

@@ -41,7 +41,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 		n, failed, err := r.Assets.Expire(ctx, expireBatch, pass)
 		total += n
 		for _, id := range failed {
-			r.Log.Error("an asset could not expire and is passed over; its stream disagrees with its row", "asset", id)
+			r.Log.Error("asset cannot expire: its stream disagrees with its row; skipped", "asset", id)
 		}
 		pass = append(pass, failed...)
 		if err != nil {

@@ -92,7 +92,7 @@ func (d *Dispatcher) claim(ctx, sending context.Context) {
 	claimed, err := d.Queue.Claim(ctx, free, share, d.policy.lease())
 	if err != nil {
 		if ctx.Err() == nil {
-			d.Log.Warn("the queue of webhooks cannot be read", "error", err)
+			d.Log.Warn("reading the queue of webhooks failed", "error", err)
 		}
 		return
 	}
@@ -115,7 +115,7 @@ func (d *Dispatcher) prune(ctx context.Context) {
 	for {
 		more, err := d.Queue.Prune(ctx, d.policy.Retention)
 		if err != nil && ctx.Err() == nil {
-			d.Log.Warn("old deliveries of webhooks stay for now", "error", err)
+			d.Log.Warn("removing old deliveries failed", "error", err)
 		}
 		if err != nil || !more {
 			return
@@ -130,7 +130,7 @@ func (d *Dispatcher) attempt(ctx context.Context, c Claimed) {
 	defer cancel()
 	if ctx.Err() != nil && a.Error != "" { // broken off by us: no fault of the endpoint
 		if err := d.Queue.GiveBack(books, c); err != nil {
-			d.Log.Warn("a delivery stays with its lease", "webhook", c.Webhook, "delivery", c.ID, "error", err)
+			d.Log.Warn("returning a delivery failed; its lease runs out", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		}
 		return
 	}
@@ -152,7 +152,7 @@ func (d *Dispatcher) try(ctx context.Context, c Claimed) answer {
 		a, err = send(ctx, d.Wire, d.Allow, p, c.Delivery, d.policy.Timeout)
 	}
 	if err != nil { // before anything was sent
-		d.Log.Error("a webhook cannot be sent", "webhook", c.Webhook, "delivery", c.ID, "error", err)
+		d.Log.Error("webhook cannot be sent", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		return answer{Try: Try{At: now, Error: Unreadable}}
 	}
 	return a
@@ -162,7 +162,7 @@ func (d *Dispatcher) record(ctx context.Context, c Claimed, a answer) {
 	o := d.outcome(c, a)
 	failing, err := d.Queue.Finish(ctx, c, o)
 	if err != nil {
-		d.Log.Warn("the outcome of a delivery is not recorded; it is made again", "webhook", c.Webhook, "delivery", c.ID, "error", err)
+		d.Log.Warn("recording a delivery failed; it is made again", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		return
 	}
 	d.Counts.add(o)
@@ -176,7 +176,7 @@ func (d *Dispatcher) record(ctx context.Context, c Claimed, a answer) {
 	}
 	err = d.Disabler.Disable(ctx, c.Account, c.Webhook, cause, By{Actor: "webhooks", Reason: string(cause)})
 	if err != nil && !fault.Is(err, fault.NotFound) { // removed meanwhile
-		d.Log.Warn("a webhook is not disabled yet; its next failure will", "webhook", c.Webhook, "cause", cause, "error", err)
+		d.Log.Warn("disabling a webhook failed; its next failure tries again", "webhook", c.Webhook, "cause", cause, "error", err)
 		return
 	}
 	d.Log.Info("webhook disabled", "webhook", c.Webhook, "cause", cause)

@@ -30,7 +30,7 @@ func (b *Bus) Run(ctx context.Context) error {
 	}
 	for {
 		if err := b.refresh(ctx, links); err != nil && ctx.Err() == nil {
-			b.opts.Log.Warn("peers cannot be looked up", "error", err)
+			b.opts.Log.Warn("peer lookup failed", "error", err)
 		}
 		for again := false; !again; {
 			select {
@@ -52,7 +52,7 @@ func (b *Bus) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := b.directory.Leave(ctx, b.opts.Self); err != nil {
-		b.opts.Log.Warn("this process cannot take itself off the list of peers", "error", err)
+		b.opts.Log.Warn("removing this process from the list of peers failed", "error", err)
 	}
 }
 
