@@ -66,8 +66,8 @@ func previewID(text string) (asset.ID, error) {
 	return id, nil
 }
 
-// wish is what a client says about a file that it brings, in any of the three ways.
-type wish struct {
+// createRequest is what a client says about a file that it adds, in any of the three ways.
+type createRequest struct {
 	id, name, filename, mimeType, preview string
 	tags                                  []string
 	metadata                              []byte
@@ -97,11 +97,17 @@ func (s *library) postFile(c *gin.Context) error {
 	}
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	var in *asset.Incoming
+	var expected *blob.Ref
+	var refused error
 	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: libraryFields}
-	fr.Open = func(fields map[string][]string) (io.Writer, error) {
-		expected, err := fieldHash(fields)
-		if err != nil {
-			return io.Discard, nil //nolint:nilerr // told when the request is read
+	fr.Take = func(name, value string) {
+		if name == "hash" {
+			expected, refused = fieldHash(value)
+		}
+	}
+	fr.Open = func(map[string][]string) (_ io.Writer, err error) {
+		if refused != nil {
+			return io.Discard, nil
 		}
 		in, err = s.Assets.Receive(ctx, account, expected)
 		return in, err
@@ -110,67 +116,62 @@ func (s *library) postFile(c *gin.Context) error {
 	if in != nil {
 		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
 	}
+	if err == nil {
+		err = refused
+	}
 	if err != nil {
 		return err
 	}
-	w, err := wishOf(f)
-	if err != nil {
-		return err
-	}
-	expected, err := fieldHash(f.Fields)
+	r, err := formRequest(f)
 	if err != nil {
 		return err
 	}
 	switch {
 	case f.HasFile:
-		return s.keepFile(c, in, expected, w)
+		return s.keepFile(c, in, expected, r)
 	case expected != nil:
-		return s.reference(c, *expected, w)
+		return s.reference(c, *expected, r)
 	default:
 		return httperr.Invalidf("the part file is required")
 	}
 }
 
-// fieldHash reads what the bytes are to hash to. By a sha256 nothing can be compared.
-func fieldHash(fields map[string][]string) (*blob.Ref, error) {
-	v, ok := fields["hash"]
-	if !ok {
-		return nil, nil
-	}
-	ref, known, err := libraryHash(v[0])
+// fieldHash reads the hash that the bytes must have. By a sha256 nothing can be compared.
+func fieldHash(text string) (*blob.Ref, error) {
+	ref, known, err := libraryHash(text)
 	if err == nil && !known {
-		err = httperr.Invalidf("bytes are checked against a blake3 hash only")
+		err = httperr.Invalidf("hash must be a blake3 hash: bytes are not checked against sha256")
 	}
 	return &ref, err
 }
 
-// wishOf reads the fields of a form.
-func wishOf(f *request.Form) (wish, error) {
-	w := wish{filename: f.Filename, metadata: []byte(`{}`)}
-	w.id, _ = f.Get("id")
-	w.name, _ = f.Get("name")
-	w.mimeType, _ = f.Get("mime_type")
-	w.preview, _ = f.Get("preview_id")
+// formRequest reads the fields of a form.
+func formRequest(f *request.Form) (createRequest, error) {
+	r := createRequest{filename: f.Filename, metadata: []byte(`{}`)}
+	r.id, _ = f.Get("id")
+	r.name, _ = f.Get("name")
+	r.mimeType, _ = f.Get("mime_type")
+	r.preview, _ = f.Get("preview_id")
 	if text, ok := f.Get("user_metadata"); ok && strings.TrimSpace(text) != "" {
-		w.metadata = []byte(text)
+		r.metadata = []byte(text)
 	}
 	for _, text := range f.Fields["tags"] {
 		var list []string
 		if strings.HasPrefix(strings.TrimSpace(text), "[") {
 			if err := json.Unmarshal([]byte(text), &list); err != nil {
-				return w, httperr.Invalidf("tags must be a JSON list of texts, a comma list, or one part each")
+				return r, httperr.Invalidf("tags must be a JSON list of texts, a comma list, or one part each")
 			}
 		} else {
 			list = strings.Split(text, ",")
 		}
-		w.tags = append(w.tags, trimmed(list)...)
+		r.tags = append(r.tags, trimmed(list)...)
 	}
-	return w, nil
+	return r, nil
 }
 
 // keepFile makes received bytes an asset, or finds the one that says all of this already.
-func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Ref, w wish) error {
-	spec, done, err := s.spec(c, w)
+func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Ref, r createRequest) error {
+	spec, done, err := s.spec(c, r)
 	if err != nil || done {
 		return err
 	}
@@ -197,9 +198,9 @@ func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Re
 }
 
 // reference makes an asset over bytes the caller holds.
-func (s *library) reference(c *gin.Context, ref blob.Ref, w wish) error {
-	typed := w.mimeType != ""
-	spec, done, err := s.spec(c, w)
+func (s *library) reference(c *gin.Context, ref blob.Ref, r createRequest) error {
+	typed := r.mimeType != ""
+	spec, done, err := s.spec(c, r)
 	if err != nil || done {
 		return err
 	}
@@ -240,31 +241,31 @@ func (s *library) postFromHash(c *gin.Context) error {
 	if !known {
 		return notHeld()
 	}
-	w := wish{name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: tags, metadata: req.UserMetadata}
-	return s.reference(c, ref, w)
+	r := createRequest{name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: tags, metadata: req.UserMetadata}
+	return s.reference(c, ref, r)
 }
 
 // spec is what is to be recorded. An asset of the caller's with the id that is asked for answers the request
 // instead; then done is true.
-func (s *library) spec(c *gin.Context, w wish) (spec asset.Spec, done bool, err error) {
+func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done bool, err error) {
 	spec = asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c), About: asset.About{Strict: true}}
-	if w.id != "" {
-		if done, err = s.again(c, w.id, &spec); err != nil || done {
+	if r.id != "" {
+		if done, err = s.again(c, r.id, &spec); err != nil || done {
 			return spec, done, err
 		}
 	}
-	if err := w.place(&spec); err != nil {
+	if err := r.place(&spec); err != nil {
 		return spec, false, err
 	}
-	if spec.ContentType, err = w.contentType(); err != nil {
+	if spec.ContentType, err = r.contentType(); err != nil {
 		return spec, false, err
 	}
-	if len(w.metadata) > 0 {
-		if spec.Metadata, err = asset.ParseMetadata(w.metadata); err != nil {
+	if len(r.metadata) > 0 {
+		if spec.Metadata, err = asset.ParseMetadata(r.metadata); err != nil {
 			return spec, false, err
 		}
 	}
-	if spec.Preview, err = previewID(w.preview); err == nil && spec.Preview != "" {
+	if spec.Preview, err = previewID(r.preview); err == nil && spec.Preview != "" {
 		if _, err = s.View.Asset(c.Request.Context(), spec.Account, spec.Preview); fault.Is(err, fault.NotFound) {
 			err = fault.New(fault.Invalid, "invalid_preview", "preview_id names no file of this account")
 		}
@@ -292,19 +293,19 @@ func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done boo
 
 // place reads from the tags where a file belongs and gives it the path by which graphs find it: inputs by their
 // names, models below their category. What is an output or temporary has no path, since only nodes name those.
-func (w wish) place(spec *asset.Spec) error {
-	named := w.name
+func (r createRequest) place(spec *asset.Spec) error {
+	named := r.name
 	if named != "" {
 		var err error
 		if named, err = libraryName(named); err != nil {
 			return err
 		}
 	}
-	file := path.Base(strings.ReplaceAll(w.filename, `\`, "/"))
-	if w.filename == "" || file == "/" || file == "." {
+	file := path.Base(strings.ReplaceAll(r.filename, `\`, "/"))
+	if r.filename == "" || file == "/" || file == "." {
 		file = path.Base(strings.ReplaceAll(named, `\`, "/"))
 	}
-	words, own := split(w.tags)
+	words, own := split(r.tags)
 	category := ""
 	if slices.Contains(words, asset.LabelModels) {
 		if len(own) == 0 || strings.ContainsAny(own[0], `/\`) {
@@ -360,14 +361,14 @@ func split(tags []string) (words, own []string) {
 }
 
 // contentType is what the client declares, else what the name's ending stands for.
-func (w wish) contentType() (string, error) {
-	if w.mimeType != "" {
-		if checkContentType(w.mimeType) != nil {
+func (r createRequest) contentType() (string, error) {
+	if r.mimeType != "" {
+		if checkContentType(r.mimeType) != nil {
 			return "", httperr.Invalidf("mime_type must be a media type of the form type/subtype")
 		}
-		return w.mimeType, nil
+		return r.mimeType, nil
 	}
-	for _, name := range []string{w.filename, w.name} {
+	for _, name := range []string{r.filename, r.name} {
 		if kind, ok := node.MediaType(name); ok {
 			return kind, nil
 		}

@@ -76,14 +76,14 @@ func (s *library) postURL(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	w := wish{id: req.ID, name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
-	if w.name == "" {
-		w.name = path.Base(u.Path)
-		if w.name == "/" || w.name == "." {
-			w.name = u.Hostname()
+	r := createRequest{id: req.ID, name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
+	if r.name == "" {
+		r.name = path.Base(u.Path)
+		if r.name == "/" || r.name == "." {
+			r.name = u.Hostname()
 		}
 	}
-	if _, done, err := s.spec(c, w); err != nil || done { // what is wrong is told before a byte is fetched
+	if _, done, err := s.spec(c, r); err != nil || done { // what is wrong is told before a byte is fetched
 		return err
 	}
 	release, err := s.remotes.Acquire(c.Request.Context(), edge.Caller(c).Account)
@@ -91,13 +91,13 @@ func (s *library) postURL(c *gin.Context) error {
 		return err
 	}
 	defer release()
-	return s.fetch(c, req.URL, w)
+	return s.fetch(c, req.URL, r)
 }
 
 // remote checks an address before anything is sent to it.
 func (s *library) remote(address string) (*url.URL, error) {
 	if s.Internet == nil {
-		return nil, fault.New(fault.Invalid, codeSource, "this service fetches no files")
+		return nil, fault.New(fault.Invalid, codeSource, "this service does not fetch files from addresses")
 	}
 	if address == "" {
 		return nil, fault.New(fault.Invalid, codeNoURL, "a url is required")
@@ -110,7 +110,7 @@ func (s *library) remote(address string) (*url.URL, error) {
 }
 
 // fetch streams what the address holds into an asset.
-func (s *library) fetch(c *gin.Context, address string, w wish) error {
+func (s *library) fetch(c *gin.Context, address string, r createRequest) error {
 	ctx := c.Request.Context()
 	source, err := s.Internet.Fetch(ctx, address, outbound.Bounds{Bytes: s.opts.MaxUpload, Total: fetchTotal, Stall: fetchStall}, nil)
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *library) fetch(c *gin.Context, address string, w wish) error {
 			return err
 		}
 	}
-	if kind, _, err := mime.ParseMediaType(source.ContentType); err == nil && w.mimeType == "" && kind != content.OctetStream && checkContentType(kind) == nil {
-		w.mimeType = kind
+	if kind, _, err := mime.ParseMediaType(source.ContentType); err == nil && r.mimeType == "" && kind != content.OctetStream && checkContentType(kind) == nil {
+		r.mimeType = kind
 	}
 	in, err := s.Assets.Receive(ctx, edge.Caller(c).Account, nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *library) fetch(c *gin.Context, address string, w wish) error {
 		}
 		return err
 	}
-	return s.keepFile(c, in, nil, w)
+	return s.keepFile(c, in, nil, r)
 }
 
 // sourceReader tells failures of the source from those of the store.

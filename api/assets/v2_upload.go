@@ -94,18 +94,17 @@ var assetFields = map[string]request.Occurrence{
 	"content_type": request.Once, "file_path": request.Once, "expected_hash": request.Once, "expires_in": request.Once, "tags": request.Repeated,
 }
 
-// receive streams the request into an asset. What comes before the file is checked before a byte
-// of it is stored; a refused upload is read to its end, so that the client reads the answer.
+// receive streams the request into an asset. Every field is read once, when it arrives; a field that is refused before
+// the file begins keeps every byte of it from being stored. A refused upload is read to its end, so that the client
+// reads the answer.
 func (s *v2) receive(c *gin.Context) (asset.Made, error) {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
+	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
 	var in *asset.Incoming
-	var early error
-	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields}
-	fr.Open = func(fields map[string][]string) (io.Writer, error) {
-		var u uploadSpec
-		early = u.read(fields)
-		if early != nil {
-			return io.Discard, nil //nolint:nilerr // told when the request is read
+	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields, Take: u.take}
+	fr.Open = func(map[string][]string) (io.Writer, error) {
+		if u.refused != nil {
+			return io.Discard, nil
 		}
 		var err error
 		in, err = s.Assets.Receive(ctx, account, u.expected)
@@ -115,20 +114,11 @@ func (s *v2) receive(c *gin.Context) (asset.Made, error) {
 	if in != nil {
 		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
 	}
-	if err == nil {
-		err = early
-	}
 	if err != nil {
 		return asset.Made{}, err
 	}
-	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
-	if err := u.complete(f); err != nil {
+	if err := u.finish(f); err != nil {
 		return asset.Made{}, err
-	}
-	if _, size := in.Sum(); size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
-		if err := s.Edge.CheckQuota(c, size); err != nil {
-			return asset.Made{}, err
-		}
 	}
 	// Every byte is here: the asset is made also when the client leaves now, since its key would otherwise count as used
 	// without an asset.
@@ -144,10 +134,45 @@ const createTime = time.Minute
 type uploadSpec struct {
 	spec     asset.Spec
 	expected *blob.Ref // nil where the client names none
+	refused  error     // the first field that was refused
 }
 
-// complete reads the fields of a whole request, of which some are required.
-func (u *uploadSpec) complete(f *request.Form) error {
+// take reads a field.
+func (u *uploadSpec) take(name, value string) {
+	if u.refused == nil {
+		u.refused = u.read(name, value)
+	}
+}
+
+func (u *uploadSpec) read(name, value string) error {
+	switch name {
+	case "content_type":
+		u.spec.ContentType = value
+		return checkContentType(value)
+	case "expected_hash":
+		ref, err := blob.ParseRef(value)
+		u.expected = &ref
+		return err
+	case "file_path":
+		return setPath(&u.spec, value)
+	case "expires_in":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return httperr.Invalidf("expires_in must be a whole number of seconds")
+		}
+		return setExpiry(&u.spec, n)
+	case "tags":
+		u.spec.Tags = append(u.spec.Tags, value)
+		return checkTag(value)
+	}
+	return nil
+}
+
+// finish checks what is required of a whole request.
+func (u *uploadSpec) finish(f *request.Form) (err error) {
+	if u.refused != nil {
+		return u.refused
+	}
 	if !f.HasFile {
 		return fault.New(fault.Invalid, "invalid_body", "the part file is required")
 	}
@@ -156,37 +181,8 @@ func (u *uploadSpec) complete(f *request.Form) error {
 			return fault.New(fault.Invalid, "invalid_body", "the part %s is required", name)
 		}
 	}
-	return u.read(f.Fields)
-}
-
-// read checks the fields that are there.
-func (u *uploadSpec) read(fields map[string][]string) error {
-	if v, ok := fields["content_type"]; ok {
-		if err := checkContentType(v[0]); err != nil {
-			return err
-		}
-		u.spec.ContentType = v[0]
-	}
-	if v, ok := fields["expected_hash"]; ok {
-		ref, err := blob.ParseRef(v[0])
-		if err != nil {
-			return err
-		}
-		u.expected = &ref
-	}
-	var path *string
-	if v, ok := fields["file_path"]; ok {
-		path = &v[0]
-	}
-	var seconds *int64
-	if v, ok := fields["expires_in"]; ok {
-		n, err := strconv.ParseInt(v[0], 10, 64)
-		if err != nil {
-			return httperr.Invalidf("expires_in must be a whole number of seconds")
-		}
-		seconds = &n
-	}
-	return fillSpec(&u.spec, path, fields["tags"], seconds)
+	u.spec.Tags, err = cleanTags(u.spec.Tags)
+	return err
 }
 
 func checkContentType(v string) error {
@@ -199,26 +195,34 @@ func checkContentType(v string) error {
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// fillSpec checks path, tags and retention, which uploads and references share.
-func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) error {
+// fillSpec checks path, tags and retention of a reference.
+func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) (err error) {
 	if path != nil {
-		place, err := files.NewPlace(node.FolderInput, *path)
-		if err != nil {
-			return err
-		}
-		spec.FilePath, spec.Place = path, &place
+		err = setPath(spec, *path)
 	}
-	clean, err := cleanTags(tags)
+	if err == nil {
+		spec.Tags, err = cleanTags(tags)
+	}
+	if err == nil && expiresIn != nil {
+		err = setExpiry(spec, *expiresIn)
+	}
+	return err
+}
+
+func setPath(spec *asset.Spec, path string) error {
+	place, err := files.NewPlace(node.FolderInput, path)
 	if err != nil {
 		return err
 	}
-	spec.Tags = clean
-	if expiresIn != nil {
-		if *expiresIn < minExpiresIn || *expiresIn > maxExpiresIn {
-			return httperr.Invalidf("expires_in must lie between %d and %d seconds", minExpiresIn, maxExpiresIn)
-		}
-		spec.ExpiresIn = time.Duration(*expiresIn) * time.Second
+	spec.FilePath, spec.Place = &path, &place
+	return nil
+}
+
+func setExpiry(spec *asset.Spec, seconds int64) error {
+	if seconds < minExpiresIn || seconds > maxExpiresIn {
+		return httperr.Invalidf("expires_in must lie between %d and %d seconds", minExpiresIn, maxExpiresIn)
 	}
+	spec.ExpiresIn = time.Duration(seconds) * time.Second
 	return nil
 }
 
@@ -228,11 +232,18 @@ func cleanTags(tags []string) ([]string, error) {
 		return nil, httperr.Invalidf("at most %d tags are allowed", maxTags)
 	}
 	for _, tag := range tags {
-		if tag == "" || len(tag) > maxTagLength || !utf8.ValidString(tag) || strings.ContainsFunc(tag, isControl) {
-			return nil, httperr.Invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+		if err := checkTag(tag); err != nil {
+			return nil, err
 		}
 	}
 	clean := slices.Clone(tags)
 	slices.Sort(clean)
 	return slices.Compact(clean), nil
+}
+
+func checkTag(tag string) error {
+	if tag == "" || len(tag) > maxTagLength || !utf8.ValidString(tag) || strings.ContainsFunc(tag, isControl) {
+		return httperr.Invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+	}
+	return nil
 }

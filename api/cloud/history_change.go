@@ -26,7 +26,7 @@ func (s *Surface) postHistory(c *gin.Context) error {
 		return err
 	}
 	if len(req.Delete) > maxHistoryDelete {
-		return httperr.Invalidf("delete lists more than %d jobs", maxHistoryDelete)
+		return httperr.Invalidf("delete must list at most %d jobs", maxHistoryDelete)
 	}
 	account, ctx := edge.Caller(c).Account, c.Request.Context()
 	var ids []string

@@ -95,7 +95,7 @@ func friendlyStates(list string) ([]job.State, error) {
 			}
 		}
 		if !known {
-			return nil, httperr.Invalidf("status %q is none of pending, in_progress, completed, failed, cancelled", word)
+			return nil, httperr.Invalidf("status %q is not one of pending, in_progress, completed, failed, cancelled", word)
 		}
 	}
 	return states, nil

@@ -181,7 +181,7 @@ func (s *Surface) postQueue(c *gin.Context) error {
 		return err
 	}
 	if len(req.Delete) > maxQueueDelete {
-		return httperr.Invalidf("delete lists more than %d jobs", maxQueueDelete)
+		return httperr.Invalidf("delete must list at most %d jobs", maxQueueDelete)
 	}
 	body := queueDeleted{Deleted: []job.ID{}, Cleared: req.Clear}
 	canceled, err := s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, parseIDs(req.Delete), edge.RequestID(c))

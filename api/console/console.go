@@ -160,7 +160,7 @@ func (s *Surface) identity(c *gin.Context) (account.Identity, error) {
 	}
 	key := edge.KeptKey(c.Request, consoleCookie, consoleOwner, s.Sealer)
 	if key == "" {
-		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of ours")
+		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of this service")
 	}
 	return s.Edge.Auth.Authenticate(c.Request.Context(), key)
 }

@@ -79,7 +79,7 @@ func Classify(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body ended early")
 	case errors.As(err, &broken):
-		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body is not framed as its headers announce")
+		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body does not match its headers Content-Length and Transfer-Encoding")
 	default:
 		return err
 	}

@@ -60,7 +60,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 		return err
 	}
 	if !jobio.IsNull(req.Webhook) || !jobio.IsNull(req.Inputs) {
-		return fault.New(fault.Invalid, "invalid_workflow", "webhook_url and inputs are reserved names")
+		return fault.New(fault.Invalid, "invalid_workflow", "webhook_url and inputs are reserved names: leave them out")
 	}
 	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
 		return err
@@ -73,8 +73,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 }
 
 func (r jobRequest) submission() (job.Submission, error) {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(r.Workflow, &object) != nil || object == nil {
+	if len(r.Workflow) == 0 || r.Workflow[0] != '{' { // its members are read when the graph is parsed
 		return job.Submission{}, httperr.Invalidf("workflow must be an object")
 	}
 	extra, err := r.extraData()
@@ -117,7 +116,7 @@ func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 				return nil, httperr.Invalidf("extra_data.extra_pnginfo must be an object")
 			}
 		default:
-			return nil, httperr.Invalidf("extra_data does not take %q", name)
+			return nil, httperr.Invalidf("extra_data has no field %q", name)
 		}
 	}
 	return extra, nil

@@ -70,7 +70,7 @@ func v2Query(c *gin.Context) (q jobs.Query, err error) {
 	for _, word := range request.CommaList(c.Query("status")) {
 		state := job.State(word)
 		if !slices.Contains(jobio.AllStates(), state) {
-			return q, httperr.Invalidf("status %q is none of a job", word)
+			return q, httperr.Invalidf("status %q is not a state of a job", word)
 		}
 		q.States = append(q.States, state)
 	}
@@ -86,7 +86,7 @@ func metadataFilters(query map[string][]string) (map[string]string, error) {
 			continue
 		}
 		if key == "" || len(values) != 1 {
-			return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "each metadata filter names a label, once")
+			return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "give each metadata filter once, as metadata.<label>=<value>")
 		}
 		filters[key] = values[0]
 	}

@@ -37,7 +37,7 @@ func (s *Surface) socketRoutes() []edge.Route {
 // checked, so that a wrong one is a plain 401 (W-02).
 func (s *Surface) getSocket(c *gin.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request) {
-		return httperr.Invalidf("this path speaks WebSocket")
+		return httperr.Invalidf("this path is a WebSocket: send an upgrade request")
 	}
 	secret, err := s.Edge.Presented(c)
 	if err != nil {

@@ -119,7 +119,7 @@ func Strict(c *gin.Context, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fault.Wrap(err, fault.Invalid, httperr.CodeInvalid, "the body has a field that is not offered here")
+		return fault.Wrap(err, fault.Invalid, httperr.CodeInvalid, "the body has an unknown field")
 	}
 	return nil
 }

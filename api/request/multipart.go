@@ -36,6 +36,8 @@ type FormReader struct {
 	Limit  int64         // bytes of the file
 	Idle   time.Duration // how long the client may send nothing
 	Fields map[string]Occurrence
+	// Take, if not nil, is called with each field of Fields as it arrives.
+	Take func(name, value string)
 	// Open is called once, when the file part begins, with the fields that came before it.
 	Open func(fields map[string][]string) (io.Writer, error)
 }
@@ -209,6 +211,9 @@ func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error
 		return twice(name)
 	}
 	f.Fields[name] = append(f.Fields[name], string(value))
+	if fr.Take != nil {
+		fr.Take(name, string(value))
+	}
 	return nil
 }
 

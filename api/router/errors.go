@@ -111,7 +111,7 @@ func nowhere(path string) *call.Refusal {
 	if isRequests(path) {
 		return call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is nothing at this path")
 	}
-	return call.Refuse(http.StatusNotFound, call.ModelNotFound, "there is no model and nothing else at this path")
+	return call.Refuse(http.StatusNotFound, call.ModelNotFound, "there is no model at this path")
 }
 
 func setRefusalHeaders(c *gin.Context, r call.Refusal) {

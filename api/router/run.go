@@ -85,7 +85,7 @@ func callKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if key := keys[0]; len(keys) > 1 || key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) || utf8.RuneCountInString(key) > 255 {
-		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "an Idempotency-Key has 1 to 255 characters")
+		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "Idempotency-Key must have 1 to 255 characters")
 	}
 	return keys[0], nil
 }
@@ -115,7 +115,7 @@ func boolean(c *gin.Context, name string) (bool, error) {
 	case text == "true":
 		return true, nil
 	}
-	return false, call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s is true or false", name)
+	return false, call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s must be true or false", name)
 }
 
 // modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.

@@ -123,7 +123,7 @@ func (s *Surface) postWebhook(c *gin.Context) error {
 		return err
 	}
 	if req.Enabled != nil {
-		return httperr.Invalidf("a webhook is enabled when it is made")
+		return httperr.Invalidf("leave enabled out: a new webhook is always enabled")
 	}
 	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.wish(), by(c))
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Surface) rotateWebhook(c *gin.Context) error {
 	overlap := webhook.DefaultOverlap
 	if req.OldGoodFor != nil {
 		if *req.OldGoodFor < 0 || *req.OldGoodFor > int64(webhook.MaxOverlap/time.Second) {
-			return httperr.Invalidf("old_good_for is a number of seconds up to %d", int64(webhook.MaxOverlap/time.Second))
+			return httperr.Invalidf("old_good_for must be a number of seconds from 0 to %d", int64(webhook.MaxOverlap/time.Second))
 		}
 		overlap = time.Duration(*req.OldGoodFor) * time.Second
 	}

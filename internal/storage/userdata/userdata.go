@@ -87,7 +87,7 @@ type Store interface {
 }
 
 // ErrChanged says that a file is not what it was when it was read.
-var ErrChanged = fault.New(fault.Conflict, "changed", "the file was changed in between")
+var ErrChanged = fault.New(fault.Conflict, "changed", "the file was changed by another request; read it again")
 
 // Service keeps files of accounts: records in a Store, bytes as blobs.
 type Service struct {

@@ -118,7 +118,7 @@ func (s *keySet) find(ctx context.Context, id, algorithm string) (any, error) {
 }
 
 func away(cause error) error {
-	return fault.Wrap(cause, fault.Unavailable, "", "the issuer's keys cannot be had now")
+	return fault.Wrap(cause, fault.Unavailable, "", "the keys of the token's issuer cannot be fetched now; try again later")
 }
 
 // standing is what is known about one key.
