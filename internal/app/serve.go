@@ -106,7 +106,7 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace 
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- srv.Serve(l) }()
+	go func() { stopped <- srv.Serve(request.RefuseAmbiguous(l)) }()
 	select {
 	case err := <-stopped:
 		return fmt.Errorf("serve HTTP: %w", err)

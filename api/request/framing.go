@@ -1,0 +1,166 @@
+package request
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strconv"
+)
+
+// RefuseAmbiguous returns a listener whose connections refuse a request that has both Content-Length and
+// Transfer-Encoding. net/http reads such a request by the latter and forgets the former, while a proxy before it may
+// have read it by the former: the two disagree on where the next request begins, and a client can hide one in a body.
+// RFC 9112, section 6.3, lets a server refuse it. The refusal is net/http's own answer to a malformed header: 400, and
+// the connection ends.
+func RefuseAmbiguous(l net.Listener) net.Listener { return framedListener{l} }
+
+type framedListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l framedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &framedConn{Conn: conn}, nil
+}
+
+// framedConn follows the requests of a connection. What a client sends behind an upgrade is no request; it is followed
+// all the same, and passes unless the client makes it look like an ambiguous one.
+type framedConn struct {
+	net.Conn
+	requests framing
+}
+
+// Read implements net.Conn.
+func (c *framedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.requests.follow(p[:n])
+	return n, err
+}
+
+// ReadFrom implements io.ReaderFrom, so that the kernel sends files.
+func (c *framedConn) ReadFrom(r io.Reader) (int64, error) {
+	if to, ok := c.Conn.(io.ReaderFrom); ok {
+		return to.ReadFrom(r)
+	}
+	return io.Copy(struct{ io.Writer }{c.Conn}, r)
+}
+
+// CloseWrite ends what is written, so that a client reads a refusal before the connection ends.
+func (c *framedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// part is a part of a request.
+type part uint8
+
+const (
+	startLine part = iota
+	headers
+	body
+	chunkSize
+	chunk
+	trailers
+)
+
+// framing is how far the requests of a connection have come.
+type framing struct {
+	part    part
+	line    []byte // of the line that has not ended yet, its first bytes
+	named   bool   // the name of a framing header in this line was counted
+	skip    int64  // bytes of a body or a chunk that are still to come
+	length  int64
+	sized   bool // the request has a Content-Length
+	chunked bool // the request has a Transfer-Encoding
+}
+
+// maxLine bounds what is kept of a line: the names and values that matter are shorter.
+const maxLine = 64
+
+// follow reads what has arrived, and makes the second framing header of a request malformed.
+func (f *framing) follow(p []byte) {
+	for len(p) > 0 {
+		if f.part == body || f.part == chunk {
+			n := min(f.skip, int64(len(p)))
+			if f.skip -= n; f.skip == 0 {
+				f.end()
+			}
+			p = p[n:]
+			continue
+		}
+		b := p[0]
+		if b == ':' && f.part == headers && f.isAmbiguous() {
+			p[0] = ' ' // a header without a colon is malformed
+		}
+		p = p[1:]
+		if b == '\n' {
+			f.endLine(bytes.TrimSuffix(f.line, []byte("\r")))
+			f.line, f.named = f.line[:0], false
+		} else if len(f.line) < maxLine {
+			f.line = append(f.line, b)
+		}
+	}
+}
+
+// isAmbiguous counts the header whose name ends here, and reports whether it is the second that frames the body.
+func (f *framing) isAmbiguous() bool {
+	if f.named {
+		return false
+	}
+	f.named = true
+	name := bytes.TrimSpace(f.line)
+	f.sized = f.sized || bytes.EqualFold(name, []byte("Content-Length"))
+	f.chunked = f.chunked || bytes.EqualFold(name, []byte("Transfer-Encoding"))
+	return f.sized && f.chunked
+}
+
+func (f *framing) endLine(line []byte) {
+	switch f.part {
+	case startLine:
+		if len(line) > 0 { // net/http skips none, other servers skip empty lines before a request
+			f.part = headers
+		}
+	case headers:
+		f.endHeader(line)
+	case chunkSize:
+		digits, _, _ := bytes.Cut(line, []byte(";"))
+		size, err := strconv.ParseInt(string(bytes.TrimSpace(digits)), 16, 62)
+		if f.part = trailers; err == nil && size > 0 {
+			f.part, f.skip = chunk, size+2 // and the end of its line
+		}
+	case trailers:
+		if len(line) == 0 {
+			*f = framing{line: f.line}
+		}
+	case body, chunk:
+	}
+}
+
+func (f *framing) endHeader(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch {
+	case len(line) > 0:
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte("Content-Length")) {
+			f.length, _ = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 63) // net/http refuses what is no number
+		}
+	case f.chunked:
+		f.part = chunkSize
+	case f.length > 0:
+		f.part, f.skip = body, f.length
+	default:
+		*f = framing{line: f.line}
+	}
+}
+
+// end goes on behind a body or a chunk.
+func (f *framing) end() {
+	if f.part == chunk {
+		f.part = chunkSize
+		return
+	}
+	*f = framing{line: f.line}
+}
