@@ -1,0 +1,191 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+)
+
+var now = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+
+func healthy(id string, change ...func(*server.Server)) *server.Server {
+	s := &server.Server{ID: server.ID(id), URL: "http://" + id, Slots: 1, Health: server.Answers, Devices: []server.Device{{Total: 8 << 30, Free: 4 << 30}}}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func loaded(models ...string) func(*server.Server) {
+	return func(s *server.Server) { s.Models = models }
+}
+
+func busy(models ...string) func(*server.Server) {
+	return func(s *server.Server) { s.Leases = []server.Lease{{Account: "other", Models: models}} }
+}
+
+func waits(id string, change ...func(*server.Wait)) *server.Wait {
+	w := &server.Wait{Key: server.Key{Job: job.ID(id), Run: 1}, Account: "a", Since: now, Attempt: 1}
+	for _, c := range change {
+		c(w)
+	}
+	return w
+}
+
+func needs(models ...string) func(*server.Wait) { return func(w *server.Wait) { w.Models = models } }
+
+func pool(servers ...*server.Server) *server.Pool {
+	return &server.Pool{
+		Servers: servers, Now: now, Load: func(string) time.Duration { return 0 },
+		Lack: func(s *server.Server, needs []server.Need) string {
+			for _, n := range needs {
+				if n.Class == "only on "+string(s.ID) || n.Class == "" {
+					continue
+				}
+				return "class " + n.Class
+			}
+			return ""
+		},
+	}
+}
+
+// placed renders a decision: "job→server", in order.
+func placed(list []server.Placement) []string {
+	out := []string{}
+	for _, p := range list {
+		out = append(out, fmt.Sprintf("%s→%s", p.Wait.Job, p.Server.ID))
+	}
+	return out
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		servers []*server.Server
+		waiting []*server.Wait
+		want    []string
+	}{
+		"one segment a server": {
+			[]*server.Server{healthy("s1"), healthy("s2")}, []*server.Wait{waits("1"), waits("2"), waits("3")}, []string{"1→s1", "2→s2"},
+		},
+		"one that is away, drained or refused gets nothing": {
+			[]*server.Server{
+				healthy("s1", func(s *server.Server) { s.Health = server.Absent }), healthy("s2", func(s *server.Server) { s.Drained = true }),
+				healthy("s3", func(s *server.Server) { s.Health = server.Unusable }),
+			},
+			[]*server.Wait{waits("1")}, []string{},
+		},
+		"the server with the model goes before an empty one": {
+			[]*server.Server{healthy("s1"), healthy("s2", loaded("m"))}, []*server.Wait{waits("1", needs("m"))}, []string{"1→s2"},
+		},
+		"an empty server goes before one that would have to unload": {
+			[]*server.Server{healthy("s1", loaded("x")), healthy("s2")}, []*server.Wait{waits("1", needs("m"))}, []string{"1→s2"},
+		},
+		"a busy server with the model is waited for": {
+			[]*server.Server{healthy("s1"), healthy("s2", busy("m"))}, []*server.Wait{waits("1", needs("m"))}, []string{},
+		},
+		"but no longer than loading takes": {
+			[]*server.Server{healthy("s1"), healthy("s2", busy("m"))},
+			[]*server.Wait{waits("1", needs("m"), func(w *server.Wait) { w.Since = now.Add(-11 * time.Second) })}, []string{"1→s1"},
+		},
+		"prompts of others count as waiting": {
+			[]*server.Server{healthy("s1", func(s *server.Server) { s.Foreign = 1 }), healthy("s2")}, []*server.Wait{waits("1")}, []string{"1→s2"},
+		},
+		"more memory goes first, all else equal": {
+			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Devices[0].Free = 7 << 30 })}, []*server.Wait{waits("1")}, []string{"1→s2"},
+		},
+		"classes decide who can": {
+			[]*server.Server{healthy("s1"), healthy("s2")},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Needs = []server.Need{{Class: "only on s2"}} })}, []string{"1→s2"},
+		},
+		"labels decide who may": {
+			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Labels = []string{"big"} })},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Labels = []string{"big"} })}, []string{"1→s2"},
+		},
+		"the account with the fewest running goes first": {
+			[]*server.Server{healthy("s1", func(s *server.Server) { s.Leases = []server.Lease{{Account: "a"}} }), healthy("s2")},
+			[]*server.Wait{waits("1"), waits("2", func(w *server.Wait) { w.Account = "b" })}, []string{"2→s2"},
+		},
+		"within an account the queue's order counts": {
+			[]*server.Server{healthy("s1")},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Number = 2 }), waits("2", func(w *server.Wait) { w.Number = -1 })}, []string{"2→s1"},
+		},
+		"a server that failed it is taken again when no other is left": {
+			[]*server.Server{healthy("s1")}, []*server.Wait{waits("1", func(w *server.Wait) { w.Avoid = []server.ID{"s1"} })}, []string{"1→s1"},
+		},
+		"more memory was asked for": {
+			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Devices[0].Total = 24 << 30 })},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Memory = 8 << 30 })}, []string{"1→s2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, held := pool(c.servers...).Decide(c.waiting)
+			require.Equal(t, c.want, placed(got))
+			require.Len(t, held, len(c.waiting)-len(got), "whoever gets no server is told why")
+			for _, h := range held {
+				require.NotEmpty(t, h.Reason)
+			}
+			for _, p := range got {
+				require.NotEmpty(t, p.Reason)
+			}
+		})
+	}
+}
+
+// Ten graphs of two checkpoints, in turns, on two servers: each checkpoint is loaded once.
+func TestAlternatingCheckpointsStayOnTheirServers(t *testing.T) {
+	t.Parallel()
+	servers := []*server.Server{healthy("s1"), healthy("s2")}
+	var waiting []*server.Wait
+	for i := range 10 {
+		waiting = append(waiting, waits(fmt.Sprint(i), needs([]string{"a", "b"}[i%2]), func(w *server.Wait) { w.Number = float64(i) }))
+	}
+	loads := map[string][]server.ID{}
+	for len(waiting) > 0 {
+		got, _ := pool(servers...).Decide(waiting)
+		require.NotEmpty(t, got)
+		for _, p := range got {
+			if !slices.Contains(loads[p.Wait.Models[0]], p.Server.ID) {
+				loads[p.Wait.Models[0]] = append(loads[p.Wait.Models[0]], p.Server.ID)
+			}
+			p.Server.Models = p.Wait.Models
+			waiting = slices.DeleteFunc(waiting, func(w *server.Wait) bool { return w == p.Wait })
+		}
+	}
+	require.Len(t, loads["a"], 1)
+	require.Len(t, loads["b"], 1)
+}
+
+func TestPromptsAreNamedByJobRunSegmentAndAttempt(t *testing.T) {
+	t.Parallel()
+	k := server.Key{Job: "j", Run: 1, Unit: 2}
+	require.Equal(t, k.Prompt(1), server.Key{Job: "j", Run: 1, Unit: 2}.Prompt(1))
+	for _, other := range []server.Key{{Job: "k", Run: 1, Unit: 2}, {Job: "j", Run: 2, Unit: 2}, {Job: "j", Run: 1, Unit: 3}} {
+		require.NotEqual(t, k.Prompt(1), other.Prompt(1))
+	}
+	require.NotEqual(t, k.Prompt(1), k.Prompt(2))
+}
+
+func TestParseURL(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"http://HOST:8188/": "http://host:8188", "http://host:80": "http://host", "https://host:443/comfy/": "https://host/comfy",
+		" http://10.0.0.7:8188 ": "http://10.0.0.7:8188",
+	} {
+		got, err := server.ParseURL(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, bad := range []string{"", "host:8188", "ftp://host", "http://", "http://user:pass@host", "http://host/?q=1"} {
+		_, err := server.ParseURL(bad)
+		require.Error(t, err, bad)
+	}
+	require.Equal(t, "http://host", server.Unnamed("http://user:secret@host,label=x"))
+}

@@ -1,0 +1,197 @@
+// Package servers_test runs graphs on simulated ComfyUI servers through the whole service: a private PostgreSQL, a real
+// Temporal server and all roles in one process, as `millrace dev --comfyui …` starts them. Servers are killed, run out
+// of memory and are cancelled while jobs run; what counts is what clients of the public API see.
+package servers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+// patience is how long anything may take; far more than it does.
+const patience = 3 * time.Minute
+
+const adminToken = "operators-only"
+
+// service is a running service with its simulated servers.
+type service struct {
+	t        *testing.T
+	base     string
+	data     string
+	machines []*comfyui.Machine
+}
+
+// start runs a service with so many servers.
+func start(t *testing.T, options ...comfyui.Options) *service {
+	t.Helper()
+	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))) // the same for every test
+	dir, err := scratch.New("mr-servers")
+	require.NoError(t, err)
+	addr, err := ports.Address()
+	require.NoError(t, err)
+	s := &service{t: t, base: "http://" + addr, data: filepath.Join(dir.Path, "data")}
+	require.NoError(t, ports.ForServers(s.data))
+	args := []string{"dev", "--data", s.data, "--addr", addr, "--log", "warn", "--slots", "32", "--admin-token", adminToken}
+	for _, o := range options {
+		m, err := comfyui.Start("127.0.0.1:0", o)
+		require.NoError(t, err)
+		t.Cleanup(m.Close)
+		s.machines = append(s.machines, m)
+		args = append(args, "--comfyui", m.URL())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		cmd := cli.Command(io.Discard, os.Stderr, os.LookupEnv)
+		cmd.SetArgs(args)
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		dir.Remove() //nolint:errcheck // the next run removes it
+	})
+	require.NoError(t, served.AwaitReady(s.base, 2*patience, ended))
+	s.await("the classes of the servers", func() bool {
+		return strings.Contains(s.get("/api/object_info/KSampler"), "sampler_name")
+	})
+	return s
+}
+
+// await waits for a condition.
+func (s *service) await(what string, condition func() bool) {
+	s.t.Helper()
+	require.Eventually(s.t, condition, patience, 50*time.Millisecond, what)
+}
+
+func (s *service) get(path string) string {
+	s.t.Helper()
+	_, body := s.do(http.MethodGet, path, nil)
+	return body
+}
+
+func (s *service) do(method, path string, body any) (int, string) {
+	s.t.Helper()
+	var b bytes.Buffer
+	if body != nil {
+		require.NoError(s.t, json.NewEncoder(&b).Encode(body))
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, &b)
+	require.NoError(s.t, err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasPrefix(path, "/admin/") {
+		req.Header.Set("Authorization", "Bearer "+adminToken)
+	}
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(s.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(s.t, err)
+	return res.StatusCode, string(raw)
+}
+
+// graph is a node graph in API format.
+type graph map[string]any
+
+func node(class string, inputs map[string]any) map[string]any {
+	return map[string]any{"class_type": class, "inputs": inputs}
+}
+
+// text2img is the usual graph.
+func text2img(seed, steps int) graph {
+	return graph{
+		"1": node("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"}),
+		"2": node("CLIPTextEncode", map[string]any{"text": "a photo of a cat", "clip": []any{"1", 1}}),
+		"3": node("CLIPTextEncode", map[string]any{"text": "", "clip": []any{"1", 1}}),
+		"4": node("EmptyLatentImage", map[string]any{"width": 64, "height": 64, "batch_size": 1}),
+		"5": node("KSampler", map[string]any{
+			"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"4", 0},
+			"seed": seed, "steps": steps, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+		}),
+		"6": node("VAEDecode", map[string]any{"samples": []any{"5", 0}, "vae": []any{"1", 2}}),
+		"7": node("SaveImage", map[string]any{"images": []any{"6", 0}, "filename_prefix": "gpu"}),
+	}
+}
+
+// submit queues a graph and returns its job.
+func (s *service) submit(g graph) string {
+	s.t.Helper()
+	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g})
+	require.Equal(s.t, http.StatusOK, status, body)
+	var answer struct {
+		ID string `json:"prompt_id"`
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(body), &answer))
+	return answer.ID
+}
+
+func (s *service) status(id string) string {
+	s.t.Helper()
+	var answer struct {
+		Status string `json:"status"`
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/job/"+id+"/status")), &answer))
+	return answer.Status
+}
+
+// ended waits for the end of a job and returns its status.
+func (s *service) ended(id string) (status string) {
+	s.t.Helper()
+	s.await("the end of job "+id, func() bool {
+		status = s.status(id)
+		return status == "completed" || status == "failed" || status == "error" || status == "cancelled"
+	})
+	return status
+}
+
+// images returns the files that a job put out, by their names.
+func (s *service) images(id string) []string {
+	s.t.Helper()
+	var history map[string]struct {
+		Outputs map[string]struct {
+			Images []struct {
+				Filename, Subfolder, Type string
+			}
+		}
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/history/"+id)), &history))
+	var names []string
+	for _, out := range history[id].Outputs {
+		for _, im := range out.Images {
+			status, body := s.do(http.MethodGet, fmt.Sprintf("/api/view?filename=%s&subfolder=%s&type=%s", im.Filename, im.Subfolder, im.Type), nil)
+			require.Equal(s.t, http.StatusOK, status)
+			require.True(s.t, strings.HasPrefix(body, "\x89PNG"), "the file of job %s is a picture", id)
+			names = append(names, im.Subfolder+"/"+im.Filename)
+		}
+	}
+	return names
+}
+
+// command runs a command of the command line and returns what it prints.
+func (s *service) command(args ...string) string {
+	s.t.Helper()
+	out, err := served.Command(s.t.Context(), os.LookupEnv, append(args, "--data", s.data)...)
+	require.NoError(s.t, err, out)
+	return out
+}
