@@ -2,6 +2,3 @@
 // roles until it is stopped or fails for good. It is the only package that knows every implementation; commands and
 // operators' services are handed what they need from here.
 package app
-
-// Version is the release, set at link time; a build from source says so.
-var Version = "dev"

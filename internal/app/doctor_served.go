@@ -6,6 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/version"
 )
 
 var _ admin.Doctor = servedDoctor{}
@@ -14,8 +15,8 @@ var _ admin.Doctor = servedDoctor{}
 func (d servedDoctor) Examine(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedDoctorTimeout)
 	defer cancel()
-	findings := []doctor.Finding{doctor.ThisVersion(Version)}
-	for _, checks := range [][]doctor.Check{doctor.DatabaseChecks(d.in.pool, d.in.teller().Blobs), doctor.DiskChecks(d.in.cfg), doctor.TemporalChecks(d.in.cfg, d.in.client)} {
+	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
+	for _, checks := range [][]doctor.Check{doctor.DatabaseChecks(d.in.pool, d.in.histories().Blobs), doctor.DiskChecks(d.in.cfg), doctor.TemporalChecks(d.in.cfg, d.in.client)} {
 		findings = append(findings, doctor.RunChecks(ctx, checks)...)
 	}
 	return operate.Redacted(doctor.Examined{Checks: findings}, nil)

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 
 	"github.com/millrace-dev/millrace/internal/telemetry"
+	"github.com/millrace-dev/millrace/internal/version"
 )
 
 // openTraces exports traces if a collector is configured, and returns what the engine's client needs for
@@ -17,7 +18,7 @@ func (in *Instance) openTraces(ctx context.Context) ([]interceptor.ClientInterce
 	if in.cfg.TracesTo == "" {
 		return nil, nil
 	}
-	traces, err := telemetry.Start(ctx, in.cfg.TracesTo, Version, in.name)
+	traces, err := telemetry.Start(ctx, in.cfg.TracesTo, version.Version, in.name)
 	if err != nil {
 		return nil, err
 	}

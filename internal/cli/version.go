@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/version"
 )
 
 func versionCommand(s *shell.Shell) *cobra.Command {
@@ -23,7 +23,7 @@ func versionCommand(s *shell.Shell) *cobra.Command {
 					}
 				}
 			}
-			_, err := fmt.Fprintf(s.Out, "millrace %s (%s, %s/%s, revision %s)\n", app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision)
+			_, err := fmt.Fprintf(s.Out, "millrace %s (%s, %s/%s, revision %s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision)
 			return err
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/version"
 )
 
 //go:embed migrations/*.sql
@@ -46,15 +48,15 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, int64(migrationLock)); err != nil {
 		return classify(err, "take the migration lock")
 	}
-	applied, err := appliedMigrations(ctx, conn)
+	found, err := appliedMigrations(ctx, conn)
 	if err != nil {
 		return err
 	}
-	if err := checkApplied(all, applied); err != nil {
+	if err := checkApplied(all, found); err != nil {
 		return err
 	}
 	for _, m := range all {
-		if _, done := applied[m.version]; done {
+		if _, done := found[m.version]; done {
 			continue
 		}
 		if err := m.apply(ctx, conn); err != nil {
@@ -72,48 +74,74 @@ func (m migration) apply(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := tx.Conn().PgConn().Exec(ctx, m.sql).ReadAll(); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `insert into schema_migrations (version, name, checksum) values ($1, $2, $3)`,
-			m.version, m.name, m.checksum)
+		_, err := tx.Exec(ctx, `insert into schema_migrations (version, name, checksum, program) values ($1, $2, $3, $4)`,
+			m.version, m.name, m.checksum, version.Version)
 		return err
 	})
 	return classify(err, "apply migration "+m.name)
 }
 
-// appliedMigrations returns version → checksum of what the database has.
-func appliedMigrations(ctx context.Context, conn *pgx.Conn) (map[int]string, error) {
+// applied is a migration that the database has.
+type applied struct {
+	checksum string
+	program  string // release of the program that applied it; "" = one that did not say so yet
+}
+
+// appliedMigrations returns what the database has, by version.
+func appliedMigrations(ctx context.Context, conn *pgx.Conn) (map[int]applied, error) {
 	_, err := conn.Exec(ctx, `create table if not exists schema_migrations (
 		version integer primary key, name text not null, checksum text not null,
-		applied_at timestamptz not null default now())`)
+		applied_at timestamptz not null default now());
+		alter table schema_migrations add column if not exists program text not null default ''`)
 	if err != nil {
 		return nil, classify(err, "prepare the table of migrations")
 	}
-	rows, err := conn.Query(ctx, `select version, checksum from schema_migrations`)
+	return readApplied(ctx, conn)
+}
+
+// readApplied reads the table of migrations, also one that an older program has made.
+func readApplied(ctx context.Context, db querier) (map[int]applied, error) {
+	rows, err := db.Query(ctx, `select version, checksum, coalesce(to_jsonb(m) ->> 'program', '') from schema_migrations m`)
 	if err != nil {
 		return nil, classify(err, "read the applied migrations")
 	}
-	applied := map[int]string{}
-	var version int
-	var checksum string
-	_, err = pgx.ForEachRow(rows, []any{&version, &checksum}, func() error {
-		applied[version] = checksum
+	found := map[int]applied{}
+	var number int
+	var a applied
+	_, err = pgx.ForEachRow(rows, []any{&number, &a.checksum, &a.program}, func() error {
+		found[number] = a
 		return nil
 	})
-	return applied, classify(err, "read the applied migrations")
+	return found, classify(err, "read the applied migrations")
 }
 
-func checkApplied(all []migration, applied map[int]string) error {
-	for version, checksum := range applied {
-		i := slices.IndexFunc(all, func(m migration) bool { return m.version == version })
+// querier is a connection or a pool.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func checkApplied(all []migration, found map[int]applied) error {
+	newest := slices.Max(append(slices.Collect(maps.Keys(found)), 0))
+	for number, a := range found {
+		i := slices.IndexFunc(all, func(m migration) bool { return m.version == number })
 		if i < 0 {
 			return fault.New(fault.Conflict, "database_newer",
-				"the database has migration %04d, which this program does not know: run a newer millrace", version)
+				"the database has migration %04d, which this program (%s) does not know: run %s", newest, version.Version, neededFor(found[newest]))
 		}
-		if all[i].checksum != checksum {
+		if all[i].checksum != a.checksum {
 			return fault.New(fault.Conflict, "migration_changed",
 				"migration %s was applied with other contents than this program has", all[i].name)
 		}
 	}
 	return nil
+}
+
+// neededFor names the program that knows a migration.
+func neededFor(a applied) string {
+	if a.program == "" {
+		return "a newer millrace"
+	}
+	return "millrace " + a.program + " or newer"
 }
 
 // migrations reads NNNN_name.sql files in order of their numbers.
@@ -127,8 +155,8 @@ func migrations(files fs.FS) ([]migration, error) {
 	for _, path := range names {
 		name := strings.TrimPrefix(path, "migrations/")
 		number, _, _ := strings.Cut(name, "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || (len(all) > 0 && all[len(all)-1].version == version) {
+		n, err := strconv.Atoi(number)
+		if err != nil || (len(all) > 0 && all[len(all)-1].version == n) {
 			return nil, fmt.Errorf("migration %s has no number of its own", name)
 		}
 		sql, err := fs.ReadFile(files, path)
@@ -136,7 +164,7 @@ func migrations(files fs.FS) ([]migration, error) {
 			return nil, err
 		}
 		sum := sha256.Sum256(sql)
-		all = append(all, migration{version: version, name: name, sql: string(sql), checksum: hex.EncodeToString(sum[:])})
+		all = append(all, migration{version: n, name: name, sql: string(sql), checksum: hex.EncodeToString(sum[:])})
 	}
 	return all, nil
 }

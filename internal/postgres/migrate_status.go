@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -18,28 +17,18 @@ func Pending(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	if err := pool.QueryRow(ctx, `select to_regclass('schema_migrations') is not null`).Scan(&migrated); err != nil {
 		return nil, classify(err, "look for applied migrations")
 	}
-	applied := map[int]string{}
+	found := map[int]applied{}
 	if migrated {
-		rows, err := pool.Query(ctx, `select version, checksum from schema_migrations`)
-		if err != nil {
-			return nil, classify(err, "read the applied migrations")
-		}
-		var version int
-		var checksum string
-		_, err = pgx.ForEachRow(rows, []any{&version, &checksum}, func() error {
-			applied[version] = checksum
-			return nil
-		})
-		if err != nil {
-			return nil, classify(err, "read the applied migrations")
+		if found, err = readApplied(ctx, pool); err != nil {
+			return nil, err
 		}
 	}
-	if err := checkApplied(all, applied); err != nil {
+	if err := checkApplied(all, found); err != nil {
 		return nil, err
 	}
 	var pending []string
 	for _, m := range all {
-		if _, done := applied[m.version]; !done {
+		if _, done := found[m.version]; !done {
 			pending = append(pending, m.name)
 		}
 	}

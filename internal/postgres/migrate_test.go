@@ -53,6 +53,28 @@ func TestMigrateRefusesADatabaseItDoesNotKnow(t *testing.T) {
 	}
 }
 
+func TestAnOldProgramSaysWhichVersionItNeeds(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	pool := storetest.OpenPool(t, dsn)
+	for _, sql := range []string{
+		`insert into schema_migrations (version, name, checksum, program) values (9998, '9998_future.sql', 'x', 'v9.0.0')`,
+		`insert into schema_migrations (version, name, checksum, program) values (9999, '9999_future.sql', 'x', 'v9.1.0')`,
+	} {
+		_, err := pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	const says = "the database has migration 9999, which this program (dev) does not know: run millrace v9.1.0 or newer"
+	require.ErrorContains(t, postgres.Migrate(t.Context(), dsn, nil), says)
+	_, err := postgres.Pending(t.Context(), pool)
+	require.ErrorContains(t, err, says)
+
+	_, err = pool.Exec(t.Context(), `alter table schema_migrations drop column program`)
+	require.NoError(t, err)
+	_, err = postgres.Pending(t.Context(), pool)
+	require.ErrorContains(t, err, "run a newer millrace", "programs before this one did not name themselves")
+}
+
 func TestSchemasOfOneDatabaseAreSeparate(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/version"
 )
 
+// Command returns the command that examines a deployment.
 func Command(s *shell.Shell) *cobra.Command {
 	var asJSON, compare, sure bool
 	cmd := &cobra.Command{
@@ -77,13 +78,13 @@ func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
 
 // examine runs every check whose ground holds: without a database there is nothing in it to look at.
 func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
-	findings := []doctor.Finding{doctor.ThisVersion(app.Version)}
+	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
 	pool, dbErr := s.Database(ctx) // also finds the servers of a running dev
 	if dbErr != nil {
 		findings = append(findings, doctor.Finding{Check: "database", Status: doctor.Failing, Detail: operate.OneLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
 	} else {
 		defer pool.Close()
-		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Teller(pool).Blobs))...)
+		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Histories(pool).Blobs))...)
 	}
 	findings = append(findings, doctor.RunChecks(ctx, doctor.DiskChecks(s.Config))...)
 	c, err := s.Temporal()
