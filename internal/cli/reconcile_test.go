@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -92,6 +93,21 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	require.Equal(t, "forgotten", all[1].Result)
 	_, err = s.run(t, "jobs", "replay", string(bad))
 	require.ErrorContains(t, err, "no history to replay")
+
+	// Before an upgrade the database has the tables of the old version: neither the views of this one nor its columns.
+	for _, sql := range []string{`drop table ` + jobs.Name + ` cascade`, `drop table checkpoints cascade`, `alter table accounts drop column active`} {
+		_, err := s.pool.Exec(t.Context(), sql)
+		require.NoError(t, err, sql)
+	}
+	for _, filter := range [][]string{{"--since", "1h"}, {"--status", "running", "--account", "local"}, {"--status", "running,failed", "--limit", "10"}} {
+		out, err = s.run(t, append([]string{"jobs", "replay", "--json"}, filter...)...)
+		require.ErrorContains(t, err, "histories diverge", "%s: %s", filter, out)
+		require.Contains(t, out, string(good), filter)
+	}
+	_, err = s.run(t, "jobs", "replay", "--failed")
+	require.ErrorContains(t, err, "no history to replay", "the failed one has none")
+	_, err = s.run(t, "jobs", "replay", "--account", "nobody")
+	require.ErrorContains(t, err, `there is no account "nobody"`)
 
 	const id call.ID = "cccccccc-0000-4000-8000-000000000001"
 	require.NoError(t, call.Register(s.types))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -54,16 +55,29 @@ func (sel *selection) by() operate.Attribution {
 	return operate.Attribution{Actor: shell.Operator(), Reason: sel.reason}
 }
 
+// errNotOneSelection says that jobs are meant by their ids or by a filter.
+var errNotOneSelection = errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
+
+func errNoMatch() error {
+	return fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+}
+
+// resolved is the filter with what --failed is short for.
+func (sel *selection) resolved() operatejobs.Filter {
+	f := sel.filter
+	if sel.failed {
+		f.States = append(slices.Clone(f.States), string(job.Failed))
+	}
+	return f
+}
+
 // pick returns the jobs, in order of their submission, oldest first.
 func (sel *selection) pick(ctx context.Context, pool *postgres.Pool, args []string) ([]job.ID, error) {
 	if len(args) > 0 == sel.filtered() {
-		return nil, errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
+		return nil, errNotOneSelection
 	}
 	if len(args) > 0 {
 		return operatejobs.FindJobs(ctx, pool, args)
-	}
-	if sel.failed {
-		sel.filter.States = append(sel.filter.States, string(job.Failed))
 	}
 	now, err := operate.Now(ctx, pool)
 	if err != nil {
@@ -73,12 +87,12 @@ func (sel *selection) pick(ctx context.Context, pool *postgres.Pool, args []stri
 	if err != nil {
 		return nil, err
 	}
-	found, err := operatejobs.Search(ctx, pool, names, now, sel.filter)
+	found, err := operatejobs.Search(ctx, pool, names, now, sel.resolved())
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+		return nil, errNoMatch()
 	}
 	ids := make([]job.ID, len(found))
 	for i, j := range found {

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
+// Command returns the commands on jobs.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
@@ -42,7 +43,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
   millrace jobs show 62e89ef5 --workflow`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			h, whole, err := s.Teller(pool).At(ctx, args[0], at)
+			h, whole, err := s.Histories(pool).At(ctx, args[0], at)
 			if err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ func jobEvents(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events ID", Short: "List every fact of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			h, err := s.Teller(pool).History(ctx, args[0])
+			h, err := s.Histories(pool).History(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -90,7 +91,7 @@ func jobTimeline(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "timeline ID", Short: "Show where the time of a job went: waits, nodes, attempts, workers", Args: cobra.ExactArgs(1),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			t, err := s.Teller(pool).Measure(ctx, args[0])
+			t, err := s.Histories(pool).Measure(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ func diffJobs(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff ID ID", Short: "Show how two jobs differ: graph, course, results, times", Args: cobra.ExactArgs(2),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			c, err := s.Teller(pool).Compare(ctx, args[0], args[1])
+			c, err := s.Histories(pool).Compare(ctx, args[0], args[1])
 			if err != nil {
 				return err
 			}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
-	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -25,11 +25,11 @@ pipeline does not pass for want of histories. Nothing is changed.`,
 		Example: `  millrace jobs replay --since 24h --limit 500
   millrace jobs replay 62e89ef5 --json`,
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			ids, err := sel.pick(ctx, pool, args)
+			found, err := sel.recorded(ctx, pool, args)
 			if err != nil {
 				return err
 			}
-			return replayHistories(ctx, s, pool, ids, sel.asJSON)
+			return replayHistories(ctx, s, found, sel.asJSON)
 		}),
 	}
 	f := cmd.Flags()
@@ -45,7 +45,23 @@ pipeline does not pass for want of histories. Nothing is changed.`,
 	return cmd
 }
 
-func replayHistories(ctx context.Context, s *shell.Shell, pool *postgres.Pool, ids []job.ID, asJSON bool) error {
+// recorded returns the histories of the jobs that are meant, in order of their submission, oldest first. Unlike pick it reads
+// the log alone, so that a new version replays what an old one recorded before the database is migrated.
+func (sel *selection) recorded(ctx context.Context, pool *postgres.Pool, args []string) ([]inspect.History, error) {
+	if len(args) > 0 == sel.filtered() {
+		return nil, errNotOneSelection
+	}
+	if len(args) > 0 {
+		return jobs.RecordedByID(ctx, pool, args)
+	}
+	found, err := jobs.Recorded(ctx, pool, sel.resolved())
+	if err == nil && len(found) == 0 {
+		err = errNoMatch()
+	}
+	return found, err
+}
+
+func replayHistories(ctx context.Context, s *shell.Shell, meant []inspect.History, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err
@@ -57,18 +73,14 @@ func replayHistories(ctx context.Context, s *shell.Shell, pool *postgres.Pool, i
 	}
 	var all []engine.Replayed
 	step := shell.Progress(s.Err, "replay", "jobs")
-	for i, id := range ids {
-		h, err := jobs.History(ctx, pool, string(id))
-		if err != nil {
-			return err
-		}
+	for i, h := range meant {
 		found, err := engine.ReplayRuns(ctx, c, sdklog.NewStructuredLogger(log), h)
 		if err != nil {
 			return err
 		}
 		all = append(all, found...)
 		if step != nil {
-			step(int64(i+1), int64(len(ids)))
+			step(int64(i+1), int64(len(meant)))
 		}
 	}
 	return show.PrintReplayed(s, all, asJSON)

@@ -1,0 +1,62 @@
+package operatestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// Submitted selects jobs by what the log says of them.
+type Submitted struct {
+	Account string    // id; "" = all
+	Class   string    // of a node that ran or failed; "" = any
+	From    int64     // the lowest position of a submission
+	Since   time.Time // the earliest time of a submission
+	Before  int64     // only submissions below this position; 0 = all
+	Limit   int
+}
+
+// Submission is where the log has the submission of a job.
+type Submission struct {
+	Stream   string
+	Position int64
+}
+
+// submittedSQL reads the log backwards by its primary key. It names no column and no table but those of the first schema.
+const submittedSQL = `select stream, position from events s
+	where version = 1 and type like 'job.submitted.%' and position >= $1 and recorded_at >= $2
+		and ($3 = '' or account = $3) and ($4 = 0 or position < $4)
+		and ($5 = '' or exists (select from events e where e.stream = s.stream and (e.data ->> 'class' = $5 or e.data -> 'failure' ->> 'class' = $5)))
+	order by position desc limit $6`
+
+// Submitted returns submissions of jobs, the newest first. It reads the log alone: neither a view nor a table that a
+// migration may still have to change.
+func (s *Store) Submitted(ctx context.Context, q Submitted) ([]Submission, error) {
+	rows, err := s.pool.Query(ctx, submittedSQL, q.From, q.Since, q.Account, q.Before, q.Class, q.Limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for submissions")
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Submission])
+	return found, postgres.Classify(err, "look for submissions")
+}
+
+// AccountIDs maps names of accounts to their ids, and each id to itself.
+func (s *Store) AccountIDs(ctx context.Context) (map[string]string, error) {
+	rows, err := s.pool.Query(ctx, `select id, name from accounts`)
+	if err != nil {
+		return nil, postgres.Classify(err, "list accounts")
+	}
+	ids := map[string]string{}
+	var id, name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		ids[name] = id
+		return nil
+	})
+	for _, id := range ids {
+		ids[id] = id
+	}
+	return ids, postgres.Classify(err, "list accounts")
+}
