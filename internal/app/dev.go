@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
@@ -28,9 +29,13 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := probe.Close(); err != nil {
 		return err
 	}
+	password, open := uiPassword(cfg)
+	if !open {
+		log.Warn("Temporal's Web UI is off: it shows the workflows of all accounts, and in mode keys it needs an operator's password; set MILLRACE_ADMIN_TOKEN")
+	}
 	stack, err := localstack.Start(ctx, localstack.Options{
 		DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, TemporalAddress: cfg.TemporalAddress,
-		Namespace: cfg.TemporalNamespace, Log: log,
+		Namespace: cfg.TemporalNamespace, Log: log, NoUI: !open, UIPassword: password, UIWrites: cfg.UIWrites,
 	})
 	if err != nil {
 		return err
@@ -63,13 +68,29 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	return stopped(asked, group.Wait(), log)
 }
 
+// uiPassword is what Temporal's Web UI asks for: it shows the workflows of all accounts, so it is the operator's. Without
+// authentication none is asked for; in mode keys, where no credential is the operator's but the admin token, the UI is
+// closed without one.
+func uiPassword(cfg config.Config) (password string, open bool) {
+	switch {
+	case cfg.Auth == account.ModeNone:
+		return "", true
+	case cfg.AdminToken != "":
+		return cfg.AdminToken, true
+	case cfg.Auth == account.ModeToken:
+		return cfg.Token, true
+	}
+	return "", false
+}
+
 // banner tells a new user where everything is, with a request to paste.
 func banner(out io.Writer, cfg config.Config, base, ui string) {
 	credential := ""
-	switch cfg.Auth {
-	case "none":
-	default:
+	if cfg.Auth != account.ModeNone {
 		credential = ` -H "X-API-Key: $KEY"`
+		if ui != "" {
+			ui += " (any user name; the password is the admin token, or else the token)"
+		}
 	}
 	page := ""
 	if cfg.Editor != "" {

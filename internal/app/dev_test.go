@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
 // The lines to paste are complete requests.
@@ -33,4 +34,28 @@ func TestTheBannerCanBePasted(t *testing.T) {
 	app.Banner(&out, cfg, "http://127.0.0.1:8188", "")
 	require.Contains(t, out.String(), "Editor       http://127.0.0.1:8188/\n")
 	require.Contains(t, out.String(), `curl -s -H "X-API-Key: $KEY"`)
+}
+
+// Temporal's Web UI shows the workflows of all accounts: no account's own key opens it.
+func TestTheWebUIAsksForAnOperatorsCredential(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		auth                   account.Mode
+		token, admin, password string
+		open                   bool
+	}{
+		"none":                 {auth: account.ModeNone, open: true},
+		"none with admin":      {auth: account.ModeNone, admin: "a", open: true},
+		"token":                {auth: account.ModeToken, token: "t", password: "t", open: true},
+		"token with admin":     {auth: account.ModeToken, token: "t", admin: "a", password: "a", open: true},
+		"keys":                 {auth: account.ModeKeys},
+		"keys with admin":      {auth: account.ModeKeys, admin: "a", password: "a", open: true},
+		"keys, token left set": {auth: account.ModeKeys, token: "t"},
+	} {
+		cfg := config.Default()
+		cfg.Auth, cfg.Token, cfg.AdminToken = c.auth, c.token, c.admin
+		password, open := app.UIPassword(cfg)
+		require.Equal(t, c.open, open, name)
+		require.Equal(t, c.password, password, name)
+	}
 }

@@ -33,3 +33,6 @@ var Migrate = migrate
 
 // AwaitTemporal waits until Temporal has a namespace.
 var AwaitTemporal = awaitTemporal
+
+// UIPassword is what Temporal's Web UI asks for, and whether it is served.
+var UIPassword = uiPassword

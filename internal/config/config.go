@@ -87,6 +87,7 @@ type Config struct {
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
 
+	UIWrites        bool // of `dev`: Temporal's Web UI may change workflows
 	NoWorkflowCache bool // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
 }
 

@@ -37,6 +37,12 @@ type Options struct {
 	PostgresBin string
 	// UIAddress is where Temporal's Web UI is served when that address is free; "" = 127.0.0.1:8233.
 	UIAddress string
+	// NoUI leaves the Web UI out.
+	NoUI bool
+	// UIPassword is what a browser must give to see the Web UI, under any user name; "" = none is asked for.
+	UIPassword string
+	// UIWrites lets the Web UI change workflows; otherwise it only shows them.
+	UIWrites bool
 	// Log takes the state changes; nil = slog.Default().
 	Log *slog.Logger
 }
@@ -51,6 +57,7 @@ type Stack struct {
 	lock   *child.Lock
 	state  state
 	failed chan error
+	ui     *ui                // nil without one
 	cancel context.CancelFunc // ends supervision
 	group  sync.WaitGroup     // of supervision
 
@@ -152,7 +159,10 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 		if err := s.state.save(s.opts.DataDir); err != nil {
 			return err
 		}
-		s.TemporalAddress, s.UIURL = s.state.Temporal, "http://"+s.state.UI
+		if err := s.openUI(); err != nil {
+			return err
+		}
+		s.TemporalAddress = s.state.Temporal
 		err := s.launchTemporal(ctx)
 		var ended *exec.ExitError
 		if attempt == 3 || !errors.As(err, &ended) {
@@ -161,11 +171,21 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 	}
 }
 
+// openUI serves the Web UI, once, at the address that was chosen first.
+func (s *Stack) openUI() (err error) {
+	if s.opts.NoUI || s.ui != nil {
+		return nil
+	}
+	s.ui, err = openUI(s.state.UI, s.opts)
+	s.UIURL = "http://" + s.state.UI
+	return err
+}
+
 func (s *Stack) launchTemporal(ctx context.Context) error {
 	host, port, user := s.postgres().Socket()
 	server, err := temporal.Start(ctx, temporal.Options{
 		Binary: s.opts.TemporalBinary, Postgres: temporal.Postgres{Host: host, Port: port, User: user},
-		Address: s.state.Temporal, UIAddress: s.state.UI, Namespace: s.opts.Namespace, LogFile: s.logFile("temporal"),
+		Address: s.state.Temporal, UIAddress: s.ui.address(), UIWrites: s.opts.UIWrites, Namespace: s.opts.Namespace, LogFile: s.logFile("temporal"),
 	})
 	if err != nil {
 		return err
@@ -207,7 +227,7 @@ func (s *Stack) PIDs() (postgres, temporal int) {
 func (s *Stack) Close(ctx context.Context) error {
 	s.cancel()
 	s.group.Wait()
-	var errs []error
+	errs := []error{s.ui.close()}
 	if s.temporal != nil {
 		errs = append(errs, s.temporal.Stop(ctx))
 	}

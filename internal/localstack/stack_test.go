@@ -168,6 +168,35 @@ func TestStartStopAndWarmStart(t *testing.T) {
 	usable(t, again)
 }
 
+// A page elsewhere may make its own name lead to this machine: what it then asks for carries that name.
+func TestTheWebUIAnswersThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	opts := options(t, tempDir(t))
+	opts.UIPassword = "a-password"
+	s := start(t, opts)
+	ask := func(host, password, method string) (status int) {
+		r, err := http.NewRequestWithContext(t.Context(), method, s.UIURL+"/api/v1/namespaces", http.NoBody)
+		require.NoError(t, err)
+		if r.Host = host; password != "" {
+			r.SetBasicAuth("operator", password)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	host := strings.TrimPrefix(s.UIURL, "http://")
+	eventually(t, func(context.Context) error {
+		if status := ask(host, "a-password", "GET"); status != http.StatusOK {
+			return fmt.Errorf("status %d", status)
+		}
+		return nil
+	})
+	require.Equal(t, http.StatusMisdirectedRequest, ask("rebound.example", "a-password", "GET"))
+	require.Equal(t, http.StatusUnauthorized, ask(host, "", "GET"))
+	require.Equal(t, http.StatusMethodNotAllowed, ask(host, "a-password", "POST"), "it is read-only")
+}
+
 func TestKilledServersComeBackAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	s := start(t, options(t, tempDir(t)))

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 )
 
+// Dev returns the command that starts everything on this machine.
 func Dev(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -16,6 +17,9 @@ func Dev(s *shell.Shell) *cobra.Command {
 		Long: `Start a private PostgreSQL, a private Temporal server with its Web UI, and all
 roles of Millrace in this process. Everything is kept under --data and survives a
 crash of any part; Ctrl-C stops all of it.
+
+Temporal's Web UI is served to this machine only. It shows the workflows of all accounts and
+changes none; with --auth it asks for the admin token, or for the token of --auth token.
 
 DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 		Example: `  millrace dev
@@ -33,6 +37,7 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 			return app.Dev(cmd.Context(), s.Config, log, s.Out)
 		},
 	}
+	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites, "let Temporal's Web UI end, signal and reset workflows; it only shows them without")
 	serverFlags(s, cmd)
 	return cmd
 }

@@ -34,7 +34,8 @@ type Options struct {
 	Postgres  Postgres
 	Database  string // "" = temporal; NAME_visibility is used beside it
 	Address   string // HOST:PORT of the gRPC frontend
-	UIAddress string // HOST:PORT of the Web UI; "" = none
+	UIAddress string // HOST:PORT or unix:PATH of the Web UI; "" = none
+	UIWrites  bool   // the Web UI may change workflows
 	Namespace string // made when missing
 	LogFile   string // JSON lines, kept below 20 MB with two earlier ones beside it
 }
@@ -95,11 +96,15 @@ func (o Options) arguments() []string {
 	if database == "" {
 		database = "temporal"
 	}
-	return []string{
+	args := []string{
 		"-postgres-host", o.Postgres.Host, "-postgres-port", strconv.Itoa(o.Postgres.Port), "-postgres-user", o.Postgres.User,
 		"-database", database, "-frontend-addr", o.Address, "-ui-addr", o.UIAddress, "-namespace", o.Namespace,
 		"-log-file", o.LogFile, "-exit-with-stdin",
 	}
+	if o.UIWrites {
+		args = append(args, "-ui-writes")
+	}
+	return args
 }
 
 func (o Options) environment() []string {
