@@ -80,22 +80,22 @@ type Accounts interface {
 	Kept(ctx context.Context, a account.Account) (account.Storage, error)
 }
 
-// Deps are what the handlers stand on.
+// Deps are what the handlers need.
 type Deps struct {
-	Jobs                            Jobs
-	Calls                           Calls
-	Assets                          Assets
-	JobsTold, CallsTold, AssetsTold Histories
-	Queues                          Queues
-	Doctor                          Doctor
-	Replays                         Replays
-	Views                           Views
-	Accounts                        Accounts
-	Events                          Events
-	Servers                         Servers      // nil: no routes for them
-	Webhooks                        Webhooks     // nil: no routes for them
-	Metrics                         http.Handler // nil: not served here
-	Log                             *slog.Logger
+	Jobs                                        Jobs
+	Calls                                       Calls
+	Assets                                      Assets
+	JobHistories, CallHistories, AssetHistories Histories
+	Queues                                      Queues
+	Doctor                                      Doctor
+	Replays                                     Replays
+	Views                                       Views
+	Accounts                                    Accounts
+	Events                                      Events
+	Servers                                     Servers      // nil: no routes for them
+	Webhooks                                    Webhooks     // nil: no routes for them
+	Metrics                                     http.Handler // nil: not served here
+	Log                                         *slog.Logger
 }
 
 // maxBody bounds a request, in bytes: a retry may carry a few large inputs.

@@ -111,7 +111,7 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Calls.Reconcile(r.Context(), id, micros, by); err != nil {
 		return err
 	}
-	state, err := s.CallsTold.State(r.Context(), string(id), "")
+	state, err := s.CallHistories.State(r.Context(), string(id), "")
 	if err != nil {
 		return err
 	}

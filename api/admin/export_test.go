@@ -26,7 +26,7 @@ type (
 
 // Table lists every route by method and path with the query parameters that it reads, in order.
 func Table() map[string][]string {
-	s := &server{Deps: Deps{Webhooks: hooks{}, Servers: pool{}, JobsTold: tales{}, CallsTold: tales{}, AssetsTold: tales{}, Metrics: http.NotFoundHandler()}}
+	s := &server{Deps: Deps{Webhooks: hooks{}, Servers: pool{}, JobHistories: tales{}, CallHistories: tales{}, AssetHistories: tales{}, Metrics: http.NotFoundHandler()}}
 	all := map[string][]string{}
 	for pattern, rt := range s.table() {
 		names := []string{}

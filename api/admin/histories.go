@@ -44,12 +44,12 @@ func (s *server) replayJob(w http.ResponseWriter, r *http.Request) error {
 // past are the routes of the histories of one kind.
 type past struct {
 	noun string // job, call, asset
-	told Histories
+	all  Histories
 }
 
 func (s *server) historyRoutes() map[string]route {
 	all := map[string]route{}
-	for _, p := range []past{{"job", s.JobsTold}, {"call", s.CallsTold}, {"asset", s.AssetsTold}} {
+	for _, p := range []past{{"job", s.JobHistories}, {"call", s.CallHistories}, {"asset", s.AssetHistories}} {
 		path := "GET /" + p.noun + "s/{id}"
 		all[path] = route{p.state, parameters{"at"}}
 		all[path+"/events"] = route{p.answer(Histories.Events), nil}
@@ -63,7 +63,7 @@ func (s *server) historyRoutes() map[string]route {
 
 // state serves GET /admin/calls/{id} and GET /admin/assets/{id}, now or at a version or a time.
 func (p past) state(w http.ResponseWriter, r *http.Request) error {
-	state, err := p.told.State(r.Context(), r.PathValue("id"), r.URL.Query().Get("at"))
+	state, err := p.all.State(r.Context(), r.PathValue("id"), r.URL.Query().Get("at"))
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func (p past) state(w http.ResponseWriter, r *http.Request) error {
 // answer serves what one question is answered with: …/events, …/timeline and …/workflow.
 func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		told, err := ask(p.told, r.Context(), r.PathValue("id"))
+		answer, err := ask(p.all, r.Context(), r.PathValue("id"))
 		if err != nil {
 			return err
 		}
-		write(w, http.StatusOK, told)
+		write(w, http.StatusOK, answer)
 		return nil
 	}
 }
@@ -89,10 +89,10 @@ func (p past) diff(w http.ResponseWriter, r *http.Request) error {
 	if with == "" {
 		return fault.New(fault.Invalid, "invalid_request", "give the other %s as the query parameter with", p.noun)
 	}
-	told, err := p.told.Diff(r.Context(), r.PathValue("id"), with)
+	answer, err := p.all.Diff(r.Context(), r.PathValue("id"), with)
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusOK, told)
+	write(w, http.StatusOK, answer)
 	return nil
 }

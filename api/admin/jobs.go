@@ -29,9 +29,9 @@ func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 // showJob serves GET /admin/jobs/{id}. Of what it was at a version or a time, the jobs that were made of it later are no part.
 func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Has("at") {
-		return past{"job", s.JobsTold}.state(w, r)
+		return past{"job", s.JobHistories}.state(w, r)
 	}
-	id, err := s.JobsTold.Find(r.Context(), r.PathValue("id"))
+	id, err := s.JobHistories.Find(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

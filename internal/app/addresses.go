@@ -17,6 +17,7 @@ type Addresses struct {
 	Simulator       string `json:"simulator,omitempty"` // of providers: its models are node classes, too
 }
 
+// AddressFile returns the file in a data directory that names the servers of the millrace dev that runs on it.
 func AddressFile(dir string) string { return filepath.Join(dir, "addresses.json") }
 
 // leaveAddresses writes the file for its owner only; the returned function takes it away.

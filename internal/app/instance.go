@@ -168,14 +168,15 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	carry := &carrier{client: in.client, queue: in.cfg.TaskQueue, eager: in.has(API) && in.has(Worker)}
+	deliver := &starter{client: in.client, queue: in.cfg.TaskQueue, eager: in.has(API) && in.has(Worker)}
 	if in.traces != nil {
-		carry.traced = in.traced
+		deliver.traced = in.traced
 	}
-	in.relay = outbox.NewRelay(outboxstore.New(in.pool), carry, in.log, outbox.Options{})
+	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outbox.Options{})
 	return nil
 }
 
+// Close gives back what open has taken.
 func (in *Instance) Close() {
 	in.closeTraces()
 	if in.client != nil {
@@ -211,7 +212,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-// graphActivities are the activities of graph runs, with what they stand on.
+// graphActivities are the activities of graph runs, with what they need.
 func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 )
 
-// openMetrics builds the metrics of this process. What is folded from the log is told by the projectors
-// alone: several of them tell the same.
+// openMetrics builds the metrics of this process. What is counted from the log is served by the
+// projectors alone: several of them count the same.
 func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *metrics.Metrics {
 	m := metrics.New()
 	m.Read(&metrics.Database{Pool: in.pool, Storage: in.storage}, in.log)

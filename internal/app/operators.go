@@ -31,10 +31,10 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 	if in.cfg.AdminToken == "" && in.cfg.MetricsAddr == "" {
 		return public, nil
 	}
-	told := in.openMetrics(ctx, group).Handler()
+	measured := in.openMetrics(ctx, group).Handler()
 	if in.cfg.MetricsAddr != "" {
 		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", told)
+		mux.Handle("GET /metrics", measured)
 		if err := in.serveAt(ctx, group, in.cfg.MetricsAddr, mux); err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 	if in.cfg.AdminToken == "" {
 		return public, nil
 	}
-	operators, err := in.adminHandler(told)
+	operators, err := in.adminHandler(measured)
 	if err != nil {
 		return nil, err
 	}
@@ -97,21 +97,22 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	ops := in.Operations(service)
-	jobs := jobs.Answers{Histories: in.teller(), Engine: in.client, Log: in.log}
+	jobs := jobs.Answers{Histories: in.histories(), Engine: in.client, Log: in.log}
 	return admin.New(admin.Deps{
-		Jobs: ops, JobsTold: jobs, Replays: jobs,
-		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallsTold: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
-		Assets: assets.Service{Pool: in.pool}, AssetsTold: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
+		Jobs: ops, JobHistories: jobs, Replays: jobs,
+		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallHistories: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
+		Assets: assets.Service{Pool: in.pool}, AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
 		Doctor: servedDoctor{in}, Queues: accountstore.NewGates(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, Events: events.Service{Pool: in.pool, Registry: in.types},
 		Accounts: accounts.Service{Store: accountstore.New(in.pool), Events: in.events, Credits: accountstore.NewCredits(in.pool, in.events), Subscriptions: accountstore.NewSubscriptions(in.pool, in.events), Storage: in.storage},
 	}, in.cfg.AdminToken)
 }
 
-// teller is that of a process of the service.
-func (in *Instance) teller() jobs.Histories {
+// histories is that of a process of the service.
+func (in *Instance) histories() jobs.Histories {
 	return jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }}
 }
 
+// OperatedWebhooks returns the service of operators for webhooks.
 func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
 	service, err := in.webhookService()
 	if err != nil {

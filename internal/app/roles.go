@@ -15,6 +15,7 @@ const (
 	Projector Role = "projector" // views
 )
 
+// AllRoles are the roles of local mode.
 var AllRoles = []Role{API, Worker, Projector}
 
 // ParseRoles reads a comma-separated list.

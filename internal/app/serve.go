@@ -85,6 +85,7 @@ func ignoreStop(err error) error {
 	return err
 }
 
+// Listen listens on HOST:PORT; its error names the remedy.
 func Listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -33,7 +33,7 @@ func retry(ctx context.Context, attempt func() error, report func(err error)) er
 }
 
 // migrate brings the database to this version, and waits for one that is starting up or recovering. Any other failure is
-// final: a wrong address is told at once.
+// final: a wrong address is reported at once.
 func migrate(ctx context.Context, dsn string, log *slog.Logger) error {
 	return retry(ctx, func() error {
 		err := postgres.Migrate(ctx, dsn, func(format string, args ...any) {

@@ -68,7 +68,7 @@ func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 	return p.Time, nil
 }
 
-// findAccount returns the account of that id, or else of that name: an id is never taken for another's name.
+// Account returns the account of that id, or else of that name: an id is never taken for another's name.
 func Account(ctx context.Context, pool *postgres.Pool, text string) (account.Account, error) {
 	unknown := fault.New(fault.NotFound, "account_not_found", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // no text of the database

@@ -13,10 +13,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// firstLine is the text of an error on one line. The texts of our errors never hold a connection string.
+// OneLine is the text of an error on one line. The texts of our errors never hold a connection string.
 func OneLine(err error) string { return inspect.Clean(err.Error()) }
 
-// errNoDataDir says that the bytes of a deployment are elsewhere.
+// ErrNoDataDir says that the bytes of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")
 
 // Record appends the fact that an operator did something.
@@ -29,7 +29,7 @@ func Record(ctx context.Context, events *eventstore.Store, stream, account, even
 	return err
 }
 
-// withoutSecrets is v in JSON, as commands print it, or err.
+// Redacted returns v in JSON without secrets, as commands print it, or err.
 func Redacted(v any, err error) (any, error) {
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
+// Command returns the commands on accounts.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accounts",

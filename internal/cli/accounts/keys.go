@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
+// Keys returns the commands on API keys.
 func Keys(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",

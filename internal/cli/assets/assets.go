@@ -21,6 +21,7 @@ import (
 
 var printedAssets = show.Commands[asset.Asset]{Kind: records.Assets, Print: printAsset}
 
+// Command returns the commands on assets.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assets",

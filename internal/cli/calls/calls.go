@@ -25,6 +25,7 @@ import (
 
 var printedCalls = show.Commands[call.Call]{Kind: records.Calls, Print: printCall}
 
+// Command returns the commands on model calls.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calls",

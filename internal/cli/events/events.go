@@ -21,12 +21,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
+// Command returns the commands on the event log.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List what is recorded, of whatever it is, and follow it",
 		Long: `Read the log of facts as a whole: also those of accounts, keys, queues, credit, webhooks and
-views, which belong to no job, call or asset. Facts of one of these are told better by
+views, which belong to no job, call or asset. Facts of one of these are shown better by
 millrace jobs, calls and assets.`,
 		Example: `  millrace events list --stream 'account-*' --since 24h
   millrace events list --type credit. --account acme
@@ -156,7 +157,7 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 	stop()
 	err = errors.Join(err, group.Wait())
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // interrupted: what there is to tell is told
+		return nil //nolint:nilerr // interrupted: all that was recorded is written
 	}
 	return err
 }

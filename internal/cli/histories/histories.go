@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/records"
 )
 
+// Command returns the commands on workflow histories.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "histories",

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
+// Command returns the commands on the catalog of models.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "models [ID]", Short: "List the models of the catalog, or describe one", Args: cobra.MaximumNArgs(1),

@@ -19,6 +19,7 @@ import (
 
 //go:generate go run ../../../cmd/millrace nodes --markdown ../../../docs
 
+// Command returns the command on node classes.
 func Command(s *shell.Shell) *cobra.Command {
 	markdown := ""
 	cmd := &cobra.Command{

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
+// Command returns the commands on queues.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",

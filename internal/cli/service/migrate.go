@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
+// Migrate returns the command that brings a database to this version.
 func Migrate(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 )
 
+// Serve returns the command that runs roles against servers that exist.
 func Serve(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
+// Simulator returns the command that simulates providers.
 func Simulator(s *shell.Shell) *cobra.Command {
 	addr, delay := "127.0.0.1:8190", 300*time.Millisecond
 	cmd := &cobra.Command{

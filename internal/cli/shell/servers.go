@@ -74,6 +74,7 @@ func (s *Shell) EngineFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.Config.TemporalNamespace, "temporal-namespace", s.Config.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
 }
 
+// Temporal connects to the workflow engine that a command reads.
 func (s *Shell) Temporal() (client.Client, error) {
 	if err := s.findServers(); err != nil {
 		return nil, err
@@ -88,9 +89,10 @@ func (s *Shell) Temporal() (client.Client, error) {
 	return c, nil
 }
 
-// jobsWork is a command on the database.
+// Work is what a command does on the database.
 type Work func(ctx context.Context, pool *postgres.Pool, args []string) error
 
+// OnDatabase runs work with the database that is meant, and closes it.
 func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		pool, err := s.Database(cmd.Context())
@@ -140,7 +142,7 @@ func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	return eventstore.New(pool, types, nil), nil
 }
 
-// Teller is that of a command, on a machine that may not have the data directory.
-func (s *Shell) Teller(pool *postgres.Pool) jobs.Histories {
+// Histories reads histories of jobs on a machine that may not have the data directory.
+func (s *Shell) Histories(pool *postgres.Pool) jobs.Histories {
 	return jobs.Histories{Pool: pool, Blobs: func(ctx context.Context) (blob.Store, error) { return app.ExistingBlobs(ctx, s.Config, pool) }}
 }

@@ -43,6 +43,7 @@ func (s *Shell) Logger() (*slog.Logger, error) {
 	}
 }
 
+// JSONFlag adds the flag --json.
 func JSONFlag(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "complete, for programs")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Workflow shows facts and workflow events in one order of time; whole is the history or story that JSON shows.
+// Workflow shows facts and workflow events in one order of time; whole is the history that JSON shows.
 func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Fact, runs []engine.Execution, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
@@ -25,7 +25,7 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Fa
 		return err
 	}
 	if asJSON {
-		return s.PrintJSON(engine.WithWorkflow{Told: whole, Workflow: steps, Forgotten: missing})
+		return s.PrintJSON(engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing})
 	}
 	p := s.Printer()
 	p.SideBySide(facts, steps)
@@ -35,12 +35,13 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Fa
 	return p.Err()
 }
 
-// printed is a kind with how its state is printed.
+// Commands shows the aggregates of one kind, and prints their state.
 type Commands[S any] struct {
 	records.Kind[S]
 	Print func(*inspect.Printer, S)
 }
 
+// Show returns the command that shows the state of one, now or at any version or time.
 func (k Commands[S]) Show(s *shell.Shell) *cobra.Command {
 	var at string
 	var asJSON, workflow bool
@@ -71,6 +72,7 @@ show its facts beside the events of its workflow in Temporal.`,
 	return cmd
 }
 
+// Events returns the command that lists every event of one.
 func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
 	return Answer(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StoryFacts[S],
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Story[S], error) {
@@ -78,6 +80,7 @@ func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
 		})
 }
 
+// Timeline returns the command that shows where the time of one went.
 func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
 	return Answer(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Phases, error) {
@@ -85,6 +88,7 @@ func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
 		})
 }
 
+// Diff returns the command that shows how two differ.
 func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
 	return Answer(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StoryComparison,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StoryComparison, error) {
@@ -92,7 +96,7 @@ func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
 		})
 }
 
-// told is a command about n stories: tell answers, and print is for people.
+// Answer returns a command that takes n ids: ask finds the answer, and print writes it for people.
 func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *postgres.Pool, []string) (T, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

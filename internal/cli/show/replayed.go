@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
+// PrintReplayed shows what replays came to. The error says that one diverged, or that nothing was replayed.
 func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	counts := map[string]int{}
 	var rows [][]inspect.Cell

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
+// Command returns the commands on views.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "views",

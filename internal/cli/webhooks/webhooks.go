@@ -20,6 +20,7 @@ import (
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
+// Command returns the commands on webhooks.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhooks",

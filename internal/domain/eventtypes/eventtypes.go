@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// eventTypes registers every event type of the program.
+// Registry returns a registry of every event type of the program.
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
 	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), server.Register(r))

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// adminAccounts implements admin.Accounts.
+// Service answers what operators ask of accounts, and changes them.
 type Service struct {
 	Store         *accountstore.Store
 	Events        *eventstore.Store

@@ -27,7 +27,7 @@ func assetState(name string) (asset.State, error) {
 	return "", fault.New(fault.Invalid, "invalid_request", "%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
 }
 
-// newestAssets reads the assets that f selects from the view, newest first.
+// List returns the assets that f selects, the newest first.
 func List(ctx context.Context, pool *postgres.Pool, names map[string]string, f Filter) ([]asset.Asset, error) {
 	owner, err := operate.AccountNamed(f.Account, names)
 	if err != nil {
@@ -40,7 +40,7 @@ func List(ctx context.Context, pool *postgres.Pool, names map[string]string, f F
 	return assets.Newest(ctx, pool, owner, state, f.Limit)
 }
 
-// adminAssets implements admin.Assets.
+// Service answers what operators ask of assets.
 type Service struct{ Pool *postgres.Pool }
 
 // List implements admin.Assets.

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
-// newestCalls reads the calls that f selects from the view, newest first.
+// List returns the calls that f selects, the newest first.
 func List(ctx context.Context, pool *postgres.Pool, names map[string]string, f Filter) (calls.Page, error) {
 	account, err := operate.AccountNamed(f.Account, names)
 	if err != nil {
@@ -42,7 +42,7 @@ func callStates(names []string) ([]call.State, error) {
 	return states, nil
 }
 
-// usageSince is how far back usage is added up unless it is said.
+// UsageSince is how far back usage is added up unless a time is given.
 const UsageSince = "720h"
 
 // UsedSince adds up calls and charges by day, account and model, of one account or all.
@@ -82,7 +82,7 @@ func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q cal
 	return found, nil
 }
 
-// adminCalls implements admin.Calls.
+// Service answers what operators ask of model calls, and settles those of unknown outcome.
 type Service struct {
 	Pool  *postgres.Pool
 	Store *callstore.Store
@@ -116,7 +116,7 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 	return err
 }
 
-// settleCall settles the call whose id begins with text by what the provider took for it.
+// Settle settles the call whose id begins with text by what the provider took for it.
 func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
 	t, err := records.Calls.Story(ctx, pool, text)
 	if err != nil {

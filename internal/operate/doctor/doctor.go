@@ -48,6 +48,7 @@ type Check struct {
 // doctorTimeout bounds each check.
 const doctorTimeout = 5 * time.Second
 
+// ThisVersion is the finding that names the program itself.
 func ThisVersion(version string) Finding {
 	return Finding{
 		Check: "version", Status: Healthy,
@@ -101,6 +102,7 @@ func (f Finding) with(remedy string) Finding {
 	return f
 }
 
+// DatabaseChecks look at the database and at the blobs that it names.
 func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store, error)) []Check {
 	d := databaseDoctor{pool}
 	b := blobDoctor{d, blobs}
@@ -120,10 +122,12 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 	}
 }
 
+// DiskChecks look at the disk of the data directory.
 func DiskChecks(cfg config.Config) []Check {
 	return []Check{{"disk", "check --data", diskDoctor{cfg.DataDir, cfg.DiskReserve}.free}}
 }
 
+// TemporalChecks look at the workflow engine and at who works for it.
 func TemporalChecks(cfg config.Config, c client.Client) []Check {
 	t := temporalDoctor{client: c, namespace: cfg.TemporalNamespace, queue: cfg.TaskQueue}
 	return []Check{

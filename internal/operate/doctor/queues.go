@@ -204,5 +204,5 @@ func (o *orphans) found(cut bool) Finding {
 	return f.with("workers collect them every hour: is one running, and what does its log say of the sweep?")
 }
 
-// maxQueues bounds what `queue status` lists.
+// MaxQueues bounds a listing of queues.
 const MaxQueues = 1000

@@ -16,6 +16,7 @@ type ReplayedFile struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// ReplayFile replays an exported history. A file that cannot be read is a result of its own.
 func ReplayFile(log sdklog.Logger, file string) ReplayedFile {
 	out := ReplayedFile{File: file, Result: "replays"}
 	events, err := readHistory(file)

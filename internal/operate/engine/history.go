@@ -30,6 +30,7 @@ func FirstExecution(ctx context.Context, c client.Client, workflow string) (stri
 	return event.GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId(), nil
 }
 
+// HistoryFiles returns the files that are named, and the histories (*.json) in directories that are.
 func HistoryFiles(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {

@@ -19,9 +19,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// besideWorkflow is a history or a story with what the engine knows of its workflows.
+// WithWorkflow is a history of events together with the steps of the workflows that made it.
 type WithWorkflow struct {
-	Told      any            `json:"history"`
+	History   any            `json:"history"`
 	Workflow  []inspect.Step `json:"workflow"`
 	Forgotten []string       `json:"forgotten,omitempty"` // workflows that the engine does not know
 }
@@ -104,15 +104,15 @@ func detail(event *historypb.HistoryEvent, scheduled map[int64]string) string {
 	return ""
 }
 
-// engineTimeout bounds the reading of workflow histories for one answer.
+// EngineTimeout bounds the reading of workflow histories for one answer.
 const EngineTimeout = 30 * time.Second
 
-// besideEngine reads the histories of runs, to be shown beside told.
-func Beside(ctx context.Context, c client.Client, told any, runs []Execution) (any, error) {
+// Beside returns a history together with the steps of its workflows, in a form for JSON without secrets.
+func Beside(ctx context.Context, c client.Client, history any, runs []Execution) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
 	defer cancel()
 	steps, missing, err := WorkflowSteps(ctx, c, runs)
-	return operate.Redacted(WithWorkflow{told, steps, missing}, err)
+	return operate.Redacted(WithWorkflow{History: history, Workflow: steps, Forgotten: missing}, err)
 }
 
 // Execution names a run in the workflow engine; id "" is its latest execution.

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// logReader answers what operators ask of the log as a whole. It implements admin.Events.
+// Service answers what operators ask of the log as a whole.
 type Service struct {
 	Pool     *postgres.Pool
 	Registry *eventlog.Registry
@@ -33,7 +33,7 @@ const (
 	maxCounted   = 1_000_000
 )
 
-// eventPage is a part of the log.
+// Page is a part of the log.
 type Page struct {
 	Facts []inspect.Entry `json:"facts"` // in the order of the log
 	Low   int64           `json:"looked_from"`
@@ -44,7 +44,7 @@ type Page struct {
 	Before int64 `json:"before,omitempty"`
 }
 
-// search checks what is asked for.
+// Parse checks a filter and returns the search that it asks for, and the names of accounts by their ids.
 func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, names map[string]string, err error) {
 	f.Limit = cmp.Or(f.Limit, DefaultLimit)
 	switch {
@@ -109,7 +109,7 @@ func (l Service) Search(ctx context.Context, f Filter) (any, error) {
 	return l.Page(ctx, q)
 }
 
-// eventDetail is one fact with what led to it.
+// Detail is one event with the event that caused it.
 type Detail struct {
 	inspect.Entry
 	CausedBy *Reference `json:"caused_by,omitempty"`
@@ -117,7 +117,7 @@ type Detail struct {
 	Causing *inspect.Entry `json:"-"` // the event that CausedBy names
 }
 
-// eventRef names a fact.
+// Reference names an event.
 type Reference struct {
 	Position int64  `json:"position"`
 	Stream   string `json:"stream"`
@@ -129,6 +129,7 @@ func (l Service) Fact(ctx context.Context, position int64) (any, error) {
 	return l.Lookup(ctx, position)
 }
 
+// Lookup returns the event at a position; NotFound where there is none.
 func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
@@ -154,7 +155,7 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	return d, nil
 }
 
-// eventCounts is how many facts of each type are in a part of the log.
+// Counts is how many events of each type are in a part of the log.
 type Counts struct {
 	Types []inspect.EventType `json:"types"`
 	Low   int64               `json:"counted_from"` // the lowest position that was counted
@@ -164,7 +165,7 @@ type Counts struct {
 // Types implements admin.Events.
 func (l Service) Types(ctx context.Context, whole bool) (any, error) { return l.Count(ctx, whole) }
 
-// counts counts the newest facts, or all of them, by type. Types that are recorded and not known are listed, too.
+// Count counts the newest events, or all of them, by type. Types that are recorded and not known are listed, too.
 func (l Service) Count(ctx context.Context, whole bool) (Counts, error) {
 	most := int64(maxCounted)
 	if whole {

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 )
 
-// toldJobs answers what became of jobs. It implements admin.Histories and admin.Replays.
+// Answers returns histories and replays of jobs in a form for JSON, without secrets.
 type Answers struct {
 	Histories
 	Engine client.Client

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
+// FindJobs returns the jobs whose ids begin with these texts, one for each.
 func FindJobs(ctx context.Context, pool *postgres.Pool, texts []string) ([]job.ID, error) {
 	ids := make([]job.ID, len(texts))
 	for i, text := range texts {
@@ -56,7 +57,7 @@ func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.His
 	return inspect.Read(types, all)
 }
 
-// teller answers from the facts what became of jobs, for commands and the admin API alike. A job is named by its
+// Histories reads the recorded events of jobs. A job is named by its
 // id or the beginning of it.
 type Histories struct {
 	Pool *postgres.Pool
@@ -133,7 +134,7 @@ func (t Histories) side(ctx context.Context, h inspect.History) (inspect.Side, e
 	return side, nil
 }
 
-// timeline says where the time of a job went.
+// Measure returns where the time of a job went.
 func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, error) {
 	h, err := t.History(ctx, text)
 	if err != nil {
@@ -151,7 +152,7 @@ func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, 
 	return line, line.NameClasses(side.Source)
 }
 
-// diff says how two jobs differ.
+// Compare returns how two jobs differ.
 func (t Histories) Compare(ctx context.Context, a, b string) (inspect.Comparison, error) {
 	var sides [2]inspect.Side
 	for i, text := range []string{a, b} {

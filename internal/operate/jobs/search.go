@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// maxListed bounds one listing.
+// MaxListed bounds one listing.
 const MaxListed = 10_000
 
 // viewPatience bounds the wait for the view of jobs to come to what the log holds.
@@ -46,7 +46,7 @@ func caughtUp(ctx context.Context, pool *postgres.Pool) error {
 	}
 }
 
-// searchJobs returns the jobs that f selects as the view has them, newest first.
+// Search returns the jobs that f selects as the view has them, newest first.
 func Search(ctx context.Context, pool *postgres.Pool, names map[string]string, now time.Time, f Filter) ([]job.Job, error) {
 	if f.Limit < 1 || f.Limit > MaxListed {
 		return nil, fmt.Errorf("--limit must be between 1 and %d, not %d", MaxListed, f.Limit)

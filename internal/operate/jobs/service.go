@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// operations is what operators do to jobs, from the command line and over the admin API alike. Each
+// Service is what operators do to jobs, from the command line and over the admin API alike. Each
 // action is a fact with who asked for it and why.
 type Service struct {
 	Pool    *postgres.Pool

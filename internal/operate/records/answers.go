@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// toldStories answers what became of calls or assets. It implements admin.Histories.
+// Answers returns histories of calls or assets in a form for JSON, without secrets.
 type Answers[S any] struct {
 	Kind   Kind[S]
 	Pool   *postgres.Pool

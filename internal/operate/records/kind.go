@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// storied is a kind of aggregate with the workflows that ran it.
+// Kind is a kind of aggregate with the workflows that ran it.
 type Kind[S any] struct {
 	inspect.Kind[S]
 	Workflows func(S) []engine.Execution

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
-// views lists every projection of the program.
+// All returns every view of the program.
 func All() ([]projections.Projection, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
@@ -20,7 +20,7 @@ func All() ([]projections.Projection, error) {
 	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types)}, nil
 }
 
-// viewNames are the names of all views, and of what else reads the log with a checkpoint: facts stay until
+// Names are the names of all views, and of what else reads the log with a checkpoint: events stay until
 // all of them have seen them.
 func Names() []string {
 	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name, webhooks.Name, webhooks.OutgoingName}

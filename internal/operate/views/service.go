@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
-// adminViews is what operators ask of views and do to them.
+// Service answers what operators ask of views, and changes them.
 type Service struct {
 	Pool   *postgres.Pool
 	Events *eventstore.Store
@@ -66,7 +66,7 @@ func (v Service) Rebuild(ctx context.Context, view string, by operate.Attributio
 	})
 }
 
-// Check implements admin.Views.
+// Check compares a view with what its events fold to.
 func (v Service) Check(ctx context.Context, view string) (any, error) {
 	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (Result, error) {
 		return Check(ctx, v.Pool, p, nil)
@@ -88,7 +88,7 @@ func (v Service) folded(ctx context.Context, view string, do func(context.Contex
 	return operate.Redacted(do(ctx, p))
 }
 
-// resume lets a view go on with a halted stream, and records that.
+// ResumeStream lets a view go on with a halted stream, and records that.
 func (v Service) ResumeStream(ctx context.Context, p projections.Projection, stream string, by operate.Attribution) error {
 	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (v Service) ResumeStream(ctx context.Context, p projections.Projection, str
 	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
 }
 
-// standOf reads how far views have come, and which streams they halted.
+// Status returns how far views have come, and which streams they halted.
 func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projection) ([]View, error) {
 	head, err := operatestore.New(pool).Head(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projecti
 	return shown, nil
 }
 
-// rebuilt is what became of a view.
+// Result is what a rebuild or a check of a view came to.
 type Result struct {
 	View        string                   `json:"view"`
 	Position    int64                    `json:"position"`
@@ -130,7 +130,7 @@ type Result struct {
 	Differences []projections.Difference `json:"differences,omitempty"`
 }
 
-// rebuild folds a view again, puts it in the place of the live one and records that, even when who asked is gone by then.
+// RebuildView folds a view again, puts it in the place of the live one and records that, also when the one who asked is gone by then.
 func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64), by operate.Attribution) (Result, error) {
 	began := time.Now()
 	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})

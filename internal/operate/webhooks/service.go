@@ -50,7 +50,7 @@ func (o *Service) Account(ctx context.Context, text string) (string, error) {
 	return a.ID, err
 }
 
-// operatedWebhooks is what operators do to webhooks of all accounts, from the command line and over the admin
+// Service is what operators do to webhooks of all accounts, from the command line and over the admin
 // API alike. It implements admin.Webhooks. Addresses are not shown: they may carry tokens of their owners.
 type Service struct {
 	Endpoints *webhook.Service

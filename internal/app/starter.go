@@ -20,18 +20,18 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// carrier does in Temporal what outbox intents say.
-type carrier struct {
+// starter delivers the intents of the outbox to Temporal: it starts and cancels workflows.
+type starter struct {
 	client client.Client
 	queue  string
 	traced func(ctx context.Context, stream string) context.Context // nil: nothing is traced
 	eager  bool                                                     // a worker in this process shares the client: start without a task round trip
 }
 
-var _ outbox.Carrier = (*carrier)(nil)
+var _ outbox.Carrier = (*starter)(nil)
 
 // Carry implements outbox.Carrier.
-func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
+func (c *starter) Carry(ctx context.Context, in outbox.Intent) error {
 	switch in.Kind {
 	case outbox.StartRunGraph:
 		var start job.Start
@@ -41,7 +41,7 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if c.traced != nil {
 			ctx = c.traced(ctx, start.Job.Stream())
 		}
-		to := place{queue: c.queue, account: start.Account, again: start.Again}
+		to := target{queue: c.queue, account: start.Account, again: start.Again}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: start.RunRef})
 	case outbox.StartRunModel:
 		var r call.Run
@@ -51,7 +51,7 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if c.traced != nil {
 			ctx = c.traced(ctx, r.Call.Stream())
 		}
-		return c.startOn(ctx, place{queue: worker.ModelQueue(c.queue), account: r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
+		return c.startOn(ctx, target{queue: worker.ModelQueue(c.queue), account: r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:
 		return ignoreGone(c.client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
@@ -59,21 +59,21 @@ func (c *carrier) Carry(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := place{queue: worker.AssetQueue(c.queue), account: ref.Account, again: true}
+		to := target{queue: worker.AssetQueue(c.queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	case outbox.StartExport:
 		var ref export.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := place{queue: worker.ExportQueue(c.queue), account: ref.Account, again: true}
+		to := target{queue: worker.ExportQueue(c.queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
 }
 
-// place is where a workflow runs and for whom.
-type place struct {
+// target is where a workflow runs and for whom.
+type target struct {
 	queue, account string
 	// again lets an id that has ended be used once more: what an ingestion or a run records has the same ids each
 	// time, and after a restore the log may lack what an ended one has recorded.
@@ -85,12 +85,12 @@ const maxFairnessKey = 64
 
 // fairness has the engine hand out tasks by account where they pile up, and not only by age: however many
 // nodes one account has ready, the next task of another waits for one of them at most.
-func (p place) fairness() temporal.Priority {
-	return temporal.Priority{FairnessKey: p.account[:min(len(p.account), maxFairnessKey)]}
+func (t target) fairness() temporal.Priority {
+	return temporal.Priority{FairnessKey: t.account[:min(len(t.account), maxFairnessKey)]}
 }
 
 // startOn begins a workflow once: an id that is running is success, and one that was used before unless to says otherwise.
-func (c *carrier) startOn(ctx context.Context, to place, id, workflow string, params any) error {
+func (c *starter) startOn(ctx context.Context, to target, id, workflow string, params any) error {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if to.again {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
