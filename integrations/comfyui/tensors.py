@@ -1,8 +1,8 @@
 """Values of ComfyUI as files in the safetensors format, and back.
 
 A value is a tensor, or a dict of tensors and plain values. Its tensors keep their type and shape; what
-else it holds stands as JSON in the metadata of the file, under "value". A file says under "type" of
-which ComfyUI type its value is. Nothing in a file is executed when it is read.
+else it holds stands as JSON in the metadata of the file, beside the ComfyUI type of the value. Equal
+values give equal files. Nothing in a file is executed when it is read.
 """
 
 import json
@@ -12,7 +12,10 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-FORMAT = "1"
+FORMAT = 1
+
+# The one member of the metadata; the order of several would differ from file to file.
+METADATA = "comfyui"
 
 # The name of a tensor that is the whole value.
 WHOLE = "tensor"
@@ -37,7 +40,7 @@ def write(path, kind, value):
     """Writes a value. It is there under its name as a whole, or not at all."""
     tensors, rest = _split(value)
     try:
-        described = json.dumps(rest, allow_nan=False)
+        described = json.dumps({"format": FORMAT, "type": kind, "value": rest}, allow_nan=False, sort_keys=True)
     except (TypeError, ValueError) as error:
         raise TypeError(f"this {kind} holds more than tensors and plain values: {error}") from error
     part = path + ".part"
@@ -45,7 +48,7 @@ def write(path, kind, value):
         save_file(
             {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()},
             part,
-            metadata={"format": FORMAT, "type": kind, "value": described},
+            metadata={METADATA: described},
         )
         os.replace(part, path)
     finally:
@@ -56,13 +59,12 @@ def write(path, kind, value):
 def read(path, kind):
     """Reads what write wrote."""
     with safe_open(path, framework="pt", device="cpu") as file:
-        metadata = file.metadata() or {}
-        if metadata.get("format") != FORMAT:
+        described = json.loads((file.metadata() or {}).get(METADATA, "{}"))
+        if described.get("format") != FORMAT:
             raise ValueError("this file does not hold a value of ComfyUI")
-        if metadata.get("type") != kind:
-            raise ValueError(f"this file holds a value of type {metadata.get('type')}, not {kind}")
+        if described["type"] != kind:
+            raise ValueError(f"this file holds a value of type {described['type']}, not {kind}")
         tensors = {name: file.get_tensor(name) for name in file.keys()}
-    rest = json.loads(metadata.get("value", "null"))
-    if rest is None:
+    if described["value"] is None:
         return tensors[WHOLE]
-    return {**rest, **tensors}
+    return {**described["value"], **tensors}
