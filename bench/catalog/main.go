@@ -1,5 +1,5 @@
 // Command catalog measures what clients ask for again and again: the definitions of all node classes,
-// which every editor loads first, and the catalog routes of the model router with 1,000 models; each
+// which every editor loads first, the same with the classes of three ComfyUI servers, and the catalog routes of the model router with 1,000 models; each
 // whole, and again with the ETag of the answer before. Beside the service stands a bare net/http program
 // in this process that serves the same bytes, and the same 304, from memory over the same kind of socket;
 // the ratio to it is what the service itself costs. Each figure is followed by its target and whether it
@@ -34,6 +34,9 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := measureDefinitions(ctx, s, *span); err != nil {
+		return err
+	}
+	if err := measureServers(ctx, s, *span); err != nil {
 		return err
 	}
 	return measureModels(ctx, s, *span)
