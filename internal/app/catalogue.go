@@ -11,13 +11,13 @@ import (
 
 // catalogue keeps, for editors, what the ComfyUI servers offer besides their classes.
 func (in *Instance) catalogue(ctx context.Context, group *errgroup.Group) *catalogue.Catalogue {
-	c := catalogue.New(in.members, catalogue.Options{Web: in.cfg.Servers.Web, Log: in.log})
+	c := catalogue.New(in.Members, catalogue.Options{Web: in.cfg.Servers.Web, Log: in.log})
 	group.Go(func() error { return c.Run(ctx) })
 	return c
 }
 
-// members returns the servers that can be driven.
-func (in *Instance) members() []catalogue.Member {
+// Members returns the servers that can be driven.
+func (in *Instance) Members() []catalogue.Member {
 	var members []catalogue.Member
 	for _, s := range in.servers.Servers() {
 		if s.Health == server.Unusable {

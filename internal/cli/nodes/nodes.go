@@ -44,6 +44,7 @@ func Command(s *shell.Shell) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&markdown, "markdown", markdown, "write the reference pages (nodes.md, nodes/*.md) into this directory")
+	cmd.AddCommand(diff(s))
 	return cmd
 }
 

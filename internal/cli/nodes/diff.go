@@ -1,0 +1,121 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/standard"
+)
+
+// diff is `millrace nodes diff`.
+func diff(s *shell.Shell) *cobra.Command {
+	var addresses []string
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "diff [CLASS]…", Short: "Compare native classes with those of ComfyUI servers",
+		Long: `Compare the definitions of native classes with those of ComfyUI servers that have them too: inputs,
+their types, bounds and choices, and outputs. Without --server it asks the registered servers.`,
+		Example: "  millrace nodes diff\n  millrace nodes diff ImageScale --server http://127.0.0.1:8188",
+		RunE: func(cmd *cobra.Command, classes []string) error {
+			report := func(members []catalogue.Member) error {
+				found, err := differences(cmd.Context(), members, classes)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return s.PrintJSON(found)
+				}
+				return writeDifferences(s.Out, found, len(members))
+			}
+			if len(addresses) == 0 {
+				return s.Opened(cmd.Context(), func(in *app.Instance) error { return report(in.Members()) })
+			}
+			var members []catalogue.Member
+			for _, address := range addresses {
+				c, err := comfyui.New(address, comfyui.Options{})
+				if err != nil {
+					return err
+				}
+				members = append(members, catalogue.Member{Address: c.Address(), Server: c})
+			}
+			return report(members)
+		},
+	}
+	s.DatabaseFlags(cmd)
+	cmd.Flags().StringArrayVar(&addresses, "server", nil, "address of a server (repeatable)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// difference is one of a class on a server.
+type difference struct {
+	Class   string `json:"class"`
+	Address string `json:"address"`
+	catalogue.Difference
+}
+
+// differences compares the named native classes, or all, with those of the servers.
+func differences(ctx context.Context, members []catalogue.Member, only []string) ([]difference, error) {
+	native, err := standard.Registry(&ffmpeg.Tool{}) // compared also where it is not installed
+	if err != nil {
+		return nil, err
+	}
+	found := []difference{}
+	for _, m := range members {
+		remote, err := m.Server.Classes(ctx, "")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Address, err)
+		}
+		for _, c := range native.Classes() {
+			definition, there := remote.Definitions[c.Name]
+			if !there || len(only) > 0 && !slices.Contains(only, c.Name) {
+				continue
+			}
+			own, err := define(ctx, native, c.Name)
+			if err != nil {
+				return nil, err
+			}
+			differ, err := catalogue.Diff(own, definition)
+			if err != nil {
+				return nil, fmt.Errorf("class %s of %s: %w", c.Name, m.Address, err)
+			}
+			for _, d := range differ {
+				found = append(found, difference{c.Name, m.Address, d})
+			}
+		}
+	}
+	return found, nil
+}
+
+func define(ctx context.Context, classes *node.Registry, name string) (json.RawMessage, error) {
+	definitions, err := classes.Definitions(ctx, nil, name)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(definitions[0])
+}
+
+func writeDifferences(out io.Writer, found []difference, servers int) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintf(out, "No differences on %d servers.\n", servers)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLASS\tSERVER\tWHAT\tNATIVE\tON THE SERVER") //nolint:errcheck // flushed below
+	for _, d := range found {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Class, d.Address, d.What, d.Native, d.Server) //nolint:errcheck // flushed below
+	}
+	return w.Flush()
+}
