@@ -126,7 +126,7 @@ func (d *differences) addInput(what string, native, server *input) {
 	}
 	d.add(what+": section", native.section, server.section)
 	d.add(what+": type", native.kind, server.kind)
-	for _, option := range []string{"default", "min", "max", "step"} {
+	for _, option := range []string{"default", "min", "max"} {
 		d.add(what+": "+option, shown(native.options[option]), shown(server.options[option]))
 	}
 	if native.kind == "COMBO" && !native.ofFiles() && !server.ofFiles() {
