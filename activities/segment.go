@@ -152,7 +152,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 }
 
 func kept(raw json.RawMessage) (res segmentResult) {
-	_ = json.Unmarshal(raw, &res) //nolint:errcheck // what cannot be read holds no values
+	_ = json.Unmarshal(raw, &res) // what cannot be read holds no values
 	return res
 }
 

@@ -94,7 +94,7 @@ const heartbeatEvery = 2 * time.Second
 func (w *ModelWorker) Run(ctx context.Context) error {
 	if err := untilAnswered(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to stop before it began
+			return nil // asked to stop before it began
 		}
 		return fmt.Errorf("first heartbeat: %w", err)
 	}

@@ -135,7 +135,7 @@ func (p *pace[ID]) revived(id ID, now time.Time) {
 // were started together do not sweep together. What fails is done in the next round.
 func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
-		wait := time.NewTimer(interval*4/5 + rand.N(interval*2/5)) //nolint:gosec // no secret
+		wait := time.NewTimer(interval*4/5 + rand.N(interval*2/5)) // no secret
 		select {
 		case <-ctx.Done():
 			wait.Stop()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"

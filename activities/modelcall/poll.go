@@ -129,7 +129,7 @@ func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Ste
 	links := &linkFinder{}
 	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
 	if err != nil || out.Phase != call.PhaseAnswered {
-		return Step{Next: NextPoll}, nil //nolint:nilerr // the provider confirmed the cancellation: there is nothing to collect
+		return Step{Next: NextPoll}, nil // the provider confirmed the cancellation: there is nothing to collect
 	}
 	out.Served = c.Served
 	return m.answered(ctx, r, out, sink, links)()

@@ -106,7 +106,7 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 	if err != nil {
 		return fmt.Errorf("begin the archive of export %s: %w", ref.Export, err)
 	}
-	defer w.Abort() //nolint:errcheck // nothing is left to do about a draft
+	defer w.Abort() // nothing is left to do about a draft
 	progress := x.reporter(ctx, ref.Account)
 	packed, err := export.Packer{Blobs: x.Blobs, Tell: progress.report}.Pack(ctx, w, items, without, export.Progress{
 		Export: ref.Export, Files: choice.Total(), Attempted: len(choice.Missing), Failed: len(choice.Missing), Bytes: choice.Bytes,

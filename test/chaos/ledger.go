@@ -66,7 +66,7 @@ func (l *ledger) settle(ctx context.Context, c *client, p *provider) {
 			return nil
 		})
 	}
-	group.Wait() //nolint:errcheck // it returns none
+	group.Wait() // it returns none
 }
 
 // judges is how many entries are judged at once.

@@ -25,7 +25,7 @@ func startLoad(ctx context.Context, c *client, book *ledger, seed uint64) *load 
 	works := []func(context.Context, string, *rand.Rand){l.job, l.job, l.job, l.job, l.upload, l.call}
 	kinds := []string{"job", "job", "job", "job", "upload", "call"}
 	for i, work := range works {
-		random := rand.New(rand.NewPCG(seed, uint64(10+i))) //nolint:gosec // no secret
+		random := rand.New(rand.NewPCG(seed, uint64(10+i))) // no secret
 		l.group.Go(func() {
 			for n := i; pause(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(250*time.Millisecond)))); n += len(works) {
 				work(ctx, fmt.Sprintf("%s-%s-%d", book.mode, kinds[i], n), random)

@@ -41,7 +41,7 @@ func main() {
 	defer stop()
 	run := &run{
 		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep,
-		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), //nolint:gosec // the order of faults is no secret
+		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults is no secret
 	}
 	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *run) all(ctx context.Context, mode string, total time.Duration) (bool, 
 		return false, err
 	}
 	if !r.keep {
-		defer dir.Remove() //nolint:errcheck // the next run removes it
+		defer dir.Remove() // the next run removes it
 	}
 	if r.binary, err = r.build(ctx, dir.Path); err != nil {
 		return false, err
@@ -110,7 +110,7 @@ const settleWithin = 5 * time.Minute
 
 // one breaks one deployment for a while, lets it come to rest, and adds what became of everything to the report.
 func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, lasts time.Duration, report *report) error {
-	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // the database's own user passes through
+	if err := os.MkdirAll(dir, 0o711); err != nil { // the database's own user passes through
 		return err
 	}
 	d, err := start(ctx, r, dir)

@@ -79,7 +79,7 @@ func (p *process) kill() {
 	p.killed = true
 	cmd, done := p.cmd, p.done
 	p.mu.Unlock()
-	cmd.Process.Kill() //nolint:errcheck // it may be gone
+	cmd.Process.Kill() // it may be gone
 	<-done
 }
 
@@ -92,11 +92,11 @@ func (p *process) stop() {
 	if cmd == nil {
 		return
 	}
-	cmd.Process.Signal(os.Interrupt) //nolint:errcheck // it may be gone
+	cmd.Process.Signal(os.Interrupt) // it may be gone
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		cmd.Process.Kill() //nolint:errcheck // as above
+		cmd.Process.Kill() // as above
 		<-done
 	}
 }
@@ -175,6 +175,6 @@ func parents() map[int]int {
 // signalAll sends a signal to processes; those that are gone meanwhile need none.
 func signalAll(pids []int, s syscall.Signal) {
 	for _, pid := range pids {
-		syscall.Kill(pid, s) //nolint:errcheck // it may be gone
+		syscall.Kill(pid, s) // it may be gone
 	}
 }

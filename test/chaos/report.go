@@ -97,7 +97,7 @@ func (r *report) write(out io.Writer) {
 	r.writeFaults(w)
 	fmt.Fprintln(w)
 	r.writeLedgers(w)
-	w.Flush() //nolint:errcheck // the terminal is gone
+	w.Flush() // the terminal is gone
 	for _, l := range r.ledgers {
 		for _, e := range l.entries {
 			if e.why != "" {

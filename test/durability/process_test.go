@@ -39,7 +39,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer dir.Remove() //nolint:errcheck // the next run removes it
+	defer dir.Remove() // the next run removes it
 	binary = filepath.Join(dir.Path, "millrace")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/millrace")
 	build.Dir, build.Stderr = root(), os.Stderr
@@ -63,7 +63,7 @@ func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := scratch.NewIn("/var/tmp", "millrace-durability")
 	require.NoError(t, err)
-	t.Cleanup(func() { dir.Remove() }) //nolint:errcheck // the next run removes it
+	t.Cleanup(func() { dir.Remove() }) // the next run removes it
 	require.NoError(t, ports.ForServers(dir.Path))
 	return dir.Path
 }
@@ -92,7 +92,7 @@ func (p *process) start() {
 	p.done = done
 	go func(cmd *exec.Cmd) {
 		defer close(done)
-		cmd.Wait() //nolint:errcheck // it is killed on purpose
+		cmd.Wait() // it is killed on purpose
 	}(p.cmd)
 }
 
@@ -108,12 +108,12 @@ func (p *process) stop() {
 	if p.cmd == nil {
 		return
 	}
-	p.cmd.Process.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
-	p.cmd.Process.Signal(os.Interrupt)    //nolint:errcheck // as above
+	p.cmd.Process.Signal(syscall.SIGCONT) // it may be gone
+	p.cmd.Process.Signal(os.Interrupt)    // as above
 	select {
 	case <-p.done:
 	case <-time.After(20 * time.Second):
-		p.cmd.Process.Kill() //nolint:errcheck // as above
+		p.cmd.Process.Kill() // as above
 		<-p.done
 	}
 	if p.t.Failed() {

@@ -23,7 +23,7 @@ func TestARebuildMayBeKilled(t *testing.T) {
 	c.await(ids, "completed")
 	conn, err := pgx.Connect(t.Context(), c.stack.DatabaseURL)
 	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close(t.Context()) }) //nolint:errcheck // read only
+	t.Cleanup(func() { conn.Close(t.Context()) }) // read only
 	shadows := func() (n int) {
 		require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from pg_namespace where nspname like 'shadow_%'`).Scan(&n))
 		return n

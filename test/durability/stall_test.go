@@ -34,7 +34,7 @@ func TestAStalledEngineFailsNoJob(t *testing.T) {
 	jobs := map[string]string{"stalled": c.submit(heavy("stalled", 60))}
 	c.begun(jobs["stalled"])
 	pid := c.temporalPID()
-	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) }) //nolint:errcheck // it may be gone
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) }) // it may be gone
 	for range stalls {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 		<-time.After(14 * time.Second) // the heartbeat timeout is ten

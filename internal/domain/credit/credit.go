@@ -88,11 +88,11 @@ func ParseDollars(text string) (int64, error) {
 		return 0, errAmount
 	}
 	n, err := strconv.ParseUint(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 63)
-	if err != nil || int64(n) > MaxAmount { //nolint:gosec // 63 bits
+	if err != nil || int64(n) > MaxAmount { // 63 bits
 		return 0, errAmount
 	}
 	if negative {
-		return -int64(n), nil //nolint:gosec // 63 bits
+		return -int64(n), nil // 63 bits
 	}
-	return int64(n), nil //nolint:gosec // 63 bits
+	return int64(n), nil // 63 bits
 }

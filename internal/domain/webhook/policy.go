@@ -40,7 +40,7 @@ func (p Policy) next(attempts int, asked time.Duration) (pause time.Duration, ok
 		return 0, false
 	}
 	pause = p.Retries[max(attempts, 1)-1]
-	pause = pause*4/5 + rand.N(pause*2/5+1) //nolint:gosec // scattered, not secret
+	pause = pause*4/5 + rand.N(pause*2/5+1) // scattered, not secret
 	return max(pause, min(asked, maxRetryAfter)), true
 }
 
