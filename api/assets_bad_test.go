@@ -44,7 +44,7 @@ func TestALyingContentLengthIsACutOffBody(t *testing.T) { // A-15
 			require.NoError(t, err)
 			defer conn.Close()
 			require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
-			go fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: key-a\r\n"+ //nolint:errcheck // the server may hang up first
+			go fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: key-a\r\n"+ // the server may hang up first
 				"Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, length, body)
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			require.NoError(t, err)

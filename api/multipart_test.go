@@ -145,7 +145,7 @@ func requireFilePart(t *testing.T, body []byte) {
 	seen := map[string]int{}
 	for r := multipart.NewReader(bytes.NewReader(body), "b"); ; {
 		part, err := r.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // the reader's own end
+		if err == io.EOF { // the reader's own end
 			break
 		}
 		require.NoError(t, err)

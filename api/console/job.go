@@ -101,7 +101,7 @@ func (s *Surface) outputs(c *gin.Context, j job.Job) []console.Output {
 			body := jobio.RenderOutput(s.Links, base, j.ID, jobio.Output{Node: o.Node, File: file})
 			shown = append(shown, console.Output{
 				Node: o.Node, Class: o.Class, Name: body.Name, Kind: body.Type, Size: body.SizeBytes,
-				URL: template.URL(body.URL), //nolint:gosec // ours, signed
+				URL: template.URL(body.URL), // ours, signed
 			})
 		}
 		if len(o.Files) > 0 {

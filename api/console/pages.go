@@ -46,7 +46,7 @@ func (p *pages) render(c *gin.Context, status int, write func(*bytes.Buffer, con
 	}
 	console.Guard(c.Writer.Header(), nonce)
 	c.Status(status)
-	c.Writer.Write(b.Bytes()) //nolint:errcheck // the browser is gone
+	c.Writer.Write(b.Bytes()) // the browser is gone
 }
 
 // problem shows what is public of an error.

@@ -65,7 +65,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	}
 	conn, err := up.Upgrade(hijack, c.Request, nil)
 	if err != nil {
-		return nil //nolint:nilerr // Upgrade has answered, through refuseUpgrade or by closing
+		return nil // Upgrade has answered, through refuseUpgrade or by closing
 	}
 	so := &socket{
 		every: s.Edge.Recheck(), check: func() bool { return s.Edge.StillValid(c.Request.Context(), secret, owner) },

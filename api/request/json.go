@@ -147,7 +147,7 @@ type clientBody struct{ io.ReadCloser }
 // Read implements io.Reader.
 func (b clientBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns EOF itself
+	if err != nil && err != io.EOF { // io.Reader returns EOF itself
 		err = &httperr.BodyError{Err: err}
 	}
 	return n, err

@@ -42,7 +42,7 @@ func open(ctx context.Context, dsn string, conns int) (*process, error) {
 	if err := registry.Register(eventlog.TypeOf[measuredV1](typeMeasured)); err != nil {
 		return nil, err
 	}
-	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: int32(conns)}) //nolint:gosec // a small flag
+	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: int32(conns)}) // a small flag
 	if err != nil {
 		return nil, err
 	}

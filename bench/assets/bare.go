@@ -48,7 +48,7 @@ func startBare(ctx context.Context, parent string) (*bareProgram, error) {
 
 func (b *bareProgram) stop() error {
 	err := b.cmd.Process.Signal(os.Interrupt)
-	b.cmd.Wait() //nolint:errcheck // it was told to stop
+	b.cmd.Wait() // it was told to stop
 	return err
 }
 
@@ -68,8 +68,8 @@ func serveBare(ctx context.Context, dir string) error {
 		return err
 	}
 	fmt.Println(l.Addr())
-	srv := &http.Server{Handler: mux}              //nolint:gosec // a benchmark on loopback
-	context.AfterFunc(ctx, func() { srv.Close() }) //nolint:errcheck // the end
+	srv := &http.Server{Handler: mux}              // a benchmark on loopback
+	context.AfterFunc(ctx, func() { srv.Close() }) // the end
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -91,7 +91,7 @@ func bareUpload(r *http.Request, dir string) error {
 			return err
 		}
 		if part.FormName() != "file" {
-			io.Copy(io.Discard, part) //nolint:errcheck // fields are small
+			io.Copy(io.Discard, part) // fields are small
 			continue
 		}
 		if err := bareStore(part, dir); err != nil {

@@ -35,7 +35,7 @@ func newBench(base, bare string) *bench {
 var block = func() []byte {
 	b := make([]byte, mb)
 	r := rand.NewChaCha8([32]byte{1})
-	r.Read(b) //nolint:errcheck // never fails
+	r.Read(b) // never fails
 	return b
 }()
 
@@ -48,7 +48,7 @@ type content struct {
 func (c content) reader() io.Reader {
 	readers := make([]io.Reader, 0, 2*(c.size/mb+1))
 	for at := int64(0); at < c.size; at += mb {
-		mark := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.seed), uint64(at)) //nolint:gosec // not negative
+		mark := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, c.seed), uint64(at)) // not negative
 		readers = append(readers, bytes.NewReader(mark), bytes.NewReader(block[len(mark):min(mb, c.size-at)]))
 	}
 	return io.MultiReader(readers...)
@@ -56,7 +56,7 @@ func (c content) reader() io.Reader {
 
 func (c content) hash() string {
 	h := blake3.New()
-	io.Copy(h, c.reader()) //nolint:errcheck // memory only
+	io.Copy(h, c.reader()) // memory only
 	return fmt.Sprintf("blake3:%x", h.Sum(nil))
 }
 
@@ -100,7 +100,7 @@ func (b *bench) upload(ctx context.Context, target string, seed uint64, files in
 	hashes := make([]string, files)
 	if expect {
 		for i := range hashes {
-			hashes[i] = content{seed + uint64(i), size}.hash() //nolint:gosec // not negative
+			hashes[i] = content{seed + uint64(i), size}.hash() // not negative
 		}
 	}
 	next := make(chan int)
@@ -114,7 +114,7 @@ func (b *bench) upload(ctx context.Context, target string, seed uint64, files in
 				if expect {
 					fields["expected_hash"] = hashes[i]
 				}
-				req, err := content{seed + uint64(i), size}.request(ctx, target, fields) //nolint:gosec // not negative
+				req, err := content{seed + uint64(i), size}.request(ctx, target, fields) // not negative
 				if err == nil {
 					err = b.send(req, nil)
 				}
@@ -232,13 +232,13 @@ type timing struct {
 // operations times single uploads, reads and listings, one at a time.
 func (b *bench) operations(ctx context.Context) ([]timing, error) {
 	var id string
-	start := uint64(time.Now().UnixNano()) //nolint:gosec // after 1970
+	start := uint64(time.Now().UnixNano()) // after 1970
 	kinds := []struct {
 		name string
 		do   func(i int) error
 	}{
 		{"upload 4 kB", func(i int) error {
-			req, err := content{start + uint64(i), 4096}.request(ctx, b.base+"/api/v2/assets", //nolint:gosec // not negative
+			req, err := content{start + uint64(i), 4096}.request(ctx, b.base+"/api/v2/assets", // not negative
 				map[string]string{"content_type": "a/b", "file_path": fmt.Sprintf("bench/op-%d-%d", start, i)})
 			if err != nil {
 				return err

@@ -127,7 +127,7 @@ func show(ctx context.Context, out io.Writer, few, many string, rounds int) (flo
 	}
 	a, b := times[0][rounds/2], times[1][rounds/2]
 	ratio := float64(b) / float64(a)
-	fmt.Fprintf(out, "jobs show, median of %d: among few %s, among many %s\n", rounds, a.Round(time.Microsecond), b.Round(time.Microsecond)) //nolint:errcheck // printed
+	fmt.Fprintf(out, "jobs show, median of %d: among few %s, among many %s\n", rounds, a.Round(time.Microsecond), b.Round(time.Microsecond)) // printed
 	_, err := fmt.Fprintf(out, "jobs_show_ratio %.2f (target <= %.1f)\n\n", ratio, targetRatio)
 	return ratio, err
 }

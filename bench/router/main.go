@@ -66,7 +66,7 @@ func guarantees(ctx context.Context, s *stand.Stand) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it was read
+	defer db.Close(context.WithoutCancel(ctx)) // it was read
 	var fsync, commit, pages string
 	err = db.QueryRow(ctx, `select current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes')`).
 		Scan(&fsync, &commit, &pages)

@@ -40,11 +40,11 @@ func newProvider() (*provider, error) {
 	mux.HandleFunc("POST /sim/echo", p.echo)
 	mux.HandleFunc("POST /sim/speech", p.speech)
 	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go p.server.Serve(l) //nolint:errcheck // ends with close
+	go p.server.Serve(l) // ends with close
 	return p, nil
 }
 
-func (p *provider) close() { p.server.Close() } //nolint:errcheck // the measurement is over
+func (p *provider) close() { p.server.Close() } // the measurement is over
 
 func (p *provider) echo(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -58,11 +58,11 @@ func (p *provider) echo(w http.ResponseWriter, r *http.Request) {
 	}
 	p.answered.Add(1)
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"id":"1","input":%s}`, body) //nolint:errcheck // the caller sees a broken answer
+	fmt.Fprintf(w, `{"id":"1","input":%s}`, body) // the caller sees a broken answer
 }
 
 func (p *provider) speech(w http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body) //nolint:errcheck // only the answer counts
+	io.Copy(io.Discard, r.Body) // only the answer counts
 	w.Header().Set("Content-Type", "audio/wav")
 	part := bytes.Repeat([]byte("tone"), 8000)
 	for sent := 0; sent < largeAnswer; sent += len(part) {
@@ -99,7 +99,7 @@ func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) //nolint:errcheck // the status is the error
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the status is the error
 		return 0, fmt.Errorf("%s answered %s: %s", address, resp.Status, said)
 	}
 	return io.Copy(io.Discard, resp.Body)

@@ -57,7 +57,7 @@ func (s *Stand) Serve(ctx context.Context, env ...string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // the service has a handle of its own
+	defer log.Close() // the service has a handle of its own
 	s.service, err = child.Start(child.Command{
 		Path: "bin/millrace", Args: []string{"serve", "--addr", addr, "--data", filepath.Join(s.Dir, "data", "service")},
 		Stdout: log, Stderr: log, Orphan: syscall.SIGTERM,
@@ -81,7 +81,7 @@ func (s *Stand) await(ctx context.Context) error {
 			return err
 		}
 		if resp, err := http.DefaultClient.Do(req); err == nil {
-			io.Copy(io.Discard, resp.Body) //nolint:errcheck // only the status counts
+			io.Copy(io.Discard, resp.Body) // only the status counts
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return nil

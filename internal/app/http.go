@@ -255,7 +255,7 @@ func freeSpace(dir string, reserve int64) error {
 	if err := unix.Statfs(filepath.Clean(dir), &st); err != nil {
 		return err
 	}
-	if free := int64(st.Bavail) * int64(st.Bsize); free < reserve { //nolint:gosec,unconvert // far from the bounds; other platforms have other types
+	if free := int64(st.Bavail) * int64(st.Bsize); free < reserve { //nolint:unconvert // far from the bounds; other platforms have other types
 		return fmt.Errorf("%d bytes free in %s, %d are kept in reserve", free, dir, reserve)
 	}
 	return nil

@@ -68,7 +68,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // read only
+	defer r.Close() // read only
 	c.Stdout, c.Stderr = w, w
 	p, err := Start(c)
 	if err := errors.Join(err, w.Close()); err != nil {
@@ -84,7 +84,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 }
 
 func (c Command) build() (cmd *exec.Cmd, tether *os.File, err error) {
-	cmd = exec.Command(c.Path, c.Args...)
+	cmd = exec.Command(c.Path, c.Args...) //nolint:gosec // the program and its arguments are chosen by this process
 	cmd.Env, cmd.Dir = c.Env, c.Dir
 	if cmd.Env == nil {
 		cmd.Env = []string{}

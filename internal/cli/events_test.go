@@ -285,7 +285,7 @@ func follower(t *testing.T, s *site, args ...string) (next func() string, end fu
 	ended := make(chan error, 1)
 	go func() {
 		err := cmd.ExecuteContext(ctx)
-		out.Close() //nolint:errcheck // never fails
+		out.Close() // never fails
 		ended <- err
 	}()
 	lines := bufio.NewScanner(in)
@@ -296,7 +296,7 @@ func follower(t *testing.T, s *site, args ...string) (next func() string, end fu
 		require.NotContains(t, lines.Text(), "hunter2")
 		return fact.Type
 	}
-	t.Cleanup(func() { cancel(); in.Close() }) //nolint:errcheck // never fails
+	t.Cleanup(func() { cancel(); in.Close() }) // never fails
 	return next, func() error { cancel(); return <-ended }
 }
 

@@ -189,7 +189,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r r
 	if err != nil {
 		return answer{}, err
 	}
-	defer res.Body.Close() //nolint:errcheck // read only
+	defer res.Body.Close() // read only
 	raw, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	if err != nil {
 		return answer{}, transportError(ctx, err)

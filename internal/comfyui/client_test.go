@@ -58,7 +58,7 @@ func TestIdentifyTellsWhyAServerCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	stats := func(version string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, `{"system":{"python_version":"3.11","comfyui_version":"`+version+`"},"devices":[]}`) //nolint:errcheck // shows in the test
+			io.WriteString(w, `{"system":{"python_version":"3.11","comfyui_version":"`+version+`"},"devices":[]}`) // shows in the test
 		}
 	}
 	status := func(code int) http.HandlerFunc {
@@ -72,8 +72,8 @@ func TestIdentifyTellsWhyAServerCannotBeUsed(t *testing.T) {
 		"TooOld":          {stats("0.2.1"), comfyui.CodeTooOld, "0.2.1"},
 		"OldByGit":        {stats("v0.3.56-2-g1234567"), comfyui.CodeTooOld, "v0.3.56-2-g1234567"},
 		"VersionNotTold":  {stats(""), comfyui.CodeTooOld, "does not tell"},
-		"SomeWebSite":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, comfyui.CodeNotComfyUI, "not ComfyUI"}, //nolint:errcheck // shows
-		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, comfyui.CodeNotComfyUI, ""},       //nolint:errcheck // shows
+		"SomeWebSite":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, comfyui.CodeNotComfyUI, "not ComfyUI"}, // shows
+		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, comfyui.CodeNotComfyUI, ""},       // shows
 		"NothingThere":    {status(http.StatusNotFound), comfyui.CodeNotComfyUI, ""},
 		"WrongCredential": {status(http.StatusUnauthorized), comfyui.CodeDenied, "401"},
 		"ProxyIsDown":     {status(http.StatusBadGateway), comfyui.CodeServerError, "502"},
@@ -301,8 +301,8 @@ func TestFileWithoutAnnouncedSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		for range 10 {
-			io.WriteString(w, strings.Repeat("x", 100)) //nolint:errcheck // the client gives up
-			http.NewResponseController(w).Flush()       //nolint:errcheck // as above
+			io.WriteString(w, strings.Repeat("x", 100)) // the client gives up
+			http.NewResponseController(w).Flush()       // as above
 		}
 	})
 	d, err := c.Fetch(t.Context(), comfyui.File{Name: "a", Type: comfyui.FolderOutput}, 950)
@@ -317,8 +317,8 @@ func TestFileWithoutAnnouncedSizeIsBounded(t *testing.T) {
 func TestTransferThatStandsStillEnds(t *testing.T) {
 	t.Parallel()
 	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "some")             //nolint:errcheck // shows in the test
-		http.NewResponseController(w).Flush() //nolint:errcheck // as above
+		io.WriteString(w, "some")             // shows in the test
+		http.NewResponseController(w).Flush() // as above
 		<-r.Context().Done()
 	})
 	d, err := c.Fetch(t.Context(), comfyui.File{Name: "a", Type: comfyui.FolderOutput}, 950)

@@ -71,7 +71,7 @@ func (c *Client) Put(ctx context.Context, u Upload) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	defer res.Body.Close() //nolint:errcheck // read only
+	defer res.Body.Close() // read only
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxSmall))
 	if err != nil {
 		return File{}, transportError(ctx, err)

@@ -159,7 +159,7 @@ func parseOutput(raw json.RawMessage) (Output, error) {
 		return output, err // null, or a custom node's own shape: nothing of it is read
 	}
 	var animated []bool
-	_ = json.Unmarshal(lists["animated"], &animated) //nolint:errcheck // another shape means nothing
+	_ = json.Unmarshal(lists["animated"], &animated) // another shape means nothing
 	for _, key := range keys {
 		var items []json.RawMessage
 		if json.Unmarshal(lists[key], &items) != nil {

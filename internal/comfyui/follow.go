@@ -89,7 +89,7 @@ func handshakeError(ctx context.Context, res *http.Response, err error) error {
 	if res == nil || !errors.Is(err, websocket.ErrBadHandshake) {
 		return transportError(ctx, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // the answer is of no use
+	defer res.Body.Close() // the answer is of no use
 	if refused := refusal(res.StatusCode, res.Header.Get("Location")); refused != nil {
 		return refused
 	}
@@ -165,7 +165,7 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 func leave(conn *websocket.Conn) {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	until := time.Now().Add(farewell)
-	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) //nolint:errcheck // a broken socket needs no farewell
+	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) // a broken socket needs no farewell
 }
 
 // drain reads until the server confirms the end, or the socket is broken.
@@ -238,7 +238,7 @@ func (f *follower) ping(conn *websocket.Conn, stop <-chan struct{}) {
 			return
 		case <-ticker.C:
 			// A ping that cannot be sent shows in the read that it would have kept alive.
-			_ = conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) //nolint:errcheck // see above
+			_ = conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) // see above
 		}
 	}
 }

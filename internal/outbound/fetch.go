@@ -62,7 +62,7 @@ func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []st
 		return nil, classified(watch.Cause(without(err)))
 	}
 	if problem := unusable(resp, b); problem != nil {
-		resp.Body.Close() //nolint:errcheck // the answer is refused
+		resp.Body.Close() // the answer is refused
 		watch.Stop()
 		return nil, problem
 	}
@@ -149,7 +149,7 @@ var (
 
 // Watcher ends an exchange that takes too long in all or stands still. Stop releases it.
 type Watcher struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // lives for one call
 	cancel context.CancelCauseFunc
 	stall  time.Duration
 	mu     sync.Mutex

@@ -60,7 +60,7 @@ func resolver(t *testing.T, answers ...string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
+	t.Cleanup(func() { conn.Close() }) // the test is over
 	var asked atomic.Int32
 	go func() {
 		buffer := make([]byte, 1500)
@@ -70,7 +70,7 @@ func resolver(t *testing.T, answers ...string) *net.Resolver {
 				return
 			}
 			if reply := answer(buffer[:n], answers, &asked); reply != nil {
-				conn.WriteTo(reply, from) //nolint:errcheck // the client asks again
+				conn.WriteTo(reply, from) // the client asks again
 			}
 		}
 	}()

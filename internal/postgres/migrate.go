@@ -44,7 +44,7 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // ends the session and with it the lock
+	defer conn.Close(context.WithoutCancel(ctx)) // ends the session and with it the lock
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, int64(migrationLock)); err != nil {
 		return classify(err, "take the migration lock")
 	}

@@ -80,7 +80,7 @@ func TestSchemasOfOneDatabaseAreSeparate(t *testing.T) {
 	dsn := pgtest.Database(t)
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
-	defer conn.Close(t.Context()) //nolint:errcheck // the end of the test
+	defer conn.Close(t.Context()) // the end of the test
 	for _, schema := range []string{"one", "two"} {
 		_, err := conn.Exec(t.Context(), "create schema "+schema)
 		require.NoError(t, err)

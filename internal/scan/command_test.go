@@ -18,7 +18,7 @@ import (
 func program(t *testing.T, script string, timeout time.Duration) scan.Command {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "scanner")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // it is run
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) // it is run
 	c, err := scan.NewCommand(scan.Content{Blobs: mem.New()}, path+" --stdin", timeout)
 	require.NoError(t, err)
 	return c

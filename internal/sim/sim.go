@@ -32,7 +32,7 @@ type Server struct {
 	cancels  *charges // cancel requests by generation
 	lates    *charges // status answers that misbehaved, by generation
 	webhooks sync.WaitGroup
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // lives for one call
 	stop     context.CancelFunc
 }
 

@@ -33,7 +33,7 @@ func send(t *testing.T, method, url, body string, headers ...string) (int, map[s
 	}
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
-	defer resp.Body.Close() //nolint:errcheck // read below
+	defer resp.Body.Close() // read below
 	raw, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	var decoded map[string]any
@@ -52,7 +52,7 @@ func TestChargesAreCountedByIdempotencyKeyOrBody(t *testing.T) {
 	}
 	status, _ := send(t, "POST", base+"/sim/echo", `{"prompt":"[sim:policy]"}`, "Idempotency-Key", "k2")
 	require.Equal(t, 400, status)
-	_, err := http.Post(base+"/sim/echo", "application/json", strings.NewReader(`{"prompt":"[sim:drop]"}`)) //nolint:bodyclose // it is dropped
+	_, err := http.Post(base+"/sim/echo", "application/json", strings.NewReader(`{"prompt":"[sim:drop]"}`)) // it is dropped
 	require.Error(t, err)
 	charged := s.Charges()
 	require.Equal(t, 2, charged["k1"])
@@ -132,7 +132,7 @@ func TestAGenerationSurvivesItsServer(t *testing.T) {
 	require.True(t, strings.HasPrefix(result["url"].(string), second))
 	resp, err := http.Get(result["url"].(string)) // a test
 	require.NoError(t, err)
-	defer resp.Body.Close() //nolint:errcheck // only its header
+	defer resp.Body.Close() // only its header
 	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))
 	status, _ := send(t, "GET", second+"/sim/generations/sim-nonsense", "")
 	require.Equal(t, 404, status)
@@ -165,7 +165,7 @@ func TestAStatusAnswerThatHangsHangsOnce(t *testing.T) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", path, nil)
 	require.NoError(t, err)
-	_, err = http.DefaultClient.Do(req) //nolint:bodyclose // it gives none
+	_, err = http.DefaultClient.Do(req) // it gives none
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, document := send(t, "GET", path, "")
 	require.Equal(t, "done", document["status"])

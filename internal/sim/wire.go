@@ -190,6 +190,6 @@ func (s *Server) webhook(address string, after func() any, e *exchange, t ticket
 			s.opts.Log.Warn("webhook", "error", err)
 			return
 		}
-		resp.Body.Close() //nolint:errcheck // nothing was read
+		resp.Body.Close() // nothing was read
 	})
 }

@@ -49,8 +49,8 @@ func TestWebSocketsPassThrough(t *testing.T) {
 		var up websocket.Upgrader
 		c, err := up.Upgrade(w, r, nil)
 		if err == nil {
-			c.WriteMessage(websocket.TextMessage, []byte("hello")) //nolint:errcheck // the other side tells
-			c.Close()                                              //nolint:errcheck // as above
+			c.WriteMessage(websocket.TextMessage, []byte("hello")) // the other side tells
+			c.Close()                                              // as above
 		}
 	})))
 	defer server.Close()

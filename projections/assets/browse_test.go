@@ -327,7 +327,7 @@ func TestAFilterThatLooksThroughTooMuchIsRefused(t *testing.T) {
 	pool := projectiontest.OpenPool(t, dsn)
 	blocker, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	defer blocker.Rollback(context.WithoutCancel(t.Context()))                          //nolint:errcheck // nothing was written
+	defer blocker.Rollback(context.WithoutCancel(t.Context()))                          // nothing was written
 	_, err = blocker.Exec(t.Context(), `lock table assets_v2 in access exclusive mode`) // so that a statement takes its whole time
 	require.NoError(t, err)
 	_, err = assets.NewReader(pool, registry(t), nil).Browse(t.Context(), "acme", assets.Browse{Filter: assets.Filter{Name: "x"}, Sort: assets.ByCreation, Limit: 1})

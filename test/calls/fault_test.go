@@ -22,7 +22,7 @@ import (
 func flaky[T any](do func() (T, error)) (T, error) {
 	var none T
 	away := fault.New(fault.Unavailable, "", "away for a moment")
-	switch rand.IntN(5) { //nolint:gosec // a test's dice
+	switch rand.IntN(5) { // a test's dice
 	case 0:
 		return none, away
 	case 1:

@@ -83,7 +83,7 @@ func (s *stand) export(t *testing.T, id call.ID, file string) {
 	}
 	raw, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, append(raw, '\n'), 0o644)) //nolint:gosec // test data
+	require.NoError(t, os.WriteFile(file, append(raw, '\n'), 0o644)) // test data
 	for _, word := range []string{"the answer to", "elsewhere.example"} {
 		require.NotContains(t, string(raw), word, "no bytes of calls in histories")
 	}

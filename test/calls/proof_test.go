@@ -76,7 +76,7 @@ func (s *stand) crash(t *testing.T, stop <-chan struct{}) int {
 	}
 	kills := 0
 	for i := 0; ; i = (i + 1) % proofWorkers {
-		pause := time.NewTimer(400*time.Millisecond + time.Duration(rand.IntN(1200))*time.Millisecond) //nolint:gosec // a test's pace
+		pause := time.NewTimer(400*time.Millisecond + time.Duration(rand.IntN(1200))*time.Millisecond) // a test's pace
 		select {
 		case <-stop:
 			for _, k := range kill {
@@ -104,7 +104,7 @@ type outcome struct {
 // insist calls as a client does: again with the same key while it is told to, hanging up now and then.
 func (s *stand) insist(t *testing.T, o *outcome) {
 	for {
-		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(20_000))*time.Millisecond) //nolint:gosec // a caller's patience
+		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(20_000))*time.Millisecond) // a caller's patience
 		res, err := s.Run(ctx, invocation("a", o.name, o.how+" "+o.name))
 		hangUp()
 		r := call.RefusalOf(err)

@@ -152,7 +152,7 @@ func (p place) spawn(t *testing.T) (kill func()) {
 	t.Helper()
 	raw, err := json.Marshal(p)
 	require.NoError(t, err)
-	cmd := exec.Command(os.Args[0]) //nolint:gosec // this very program
+	cmd := exec.Command(os.Args[0]) // this very program
 	cmd.Env = append(os.Environ(), workerEnv+"="+string(raw))
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())

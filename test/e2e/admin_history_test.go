@@ -168,7 +168,7 @@ func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
 	defer tick.Stop()
 	for {
 		asked := checksOf(t, c.told("/doctor", ""))
-		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).data) //nolint:errcheck // that a check fails
+		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).data) // that a check fails
 		printed := checksOf(t, out)
 		if len(asked) == len(printed) && asked["database"] == "ok" && asked["schema"] == "ok" && asked["temporal"] == "ok" && asked["workers"] == "ok" {
 			for name := range printed {

@@ -45,7 +45,7 @@ func (at servers) age(t *testing.T, statement, id string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), at.Database)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
+	defer conn.Close(context.WithoutCancel(t.Context())) // the test is over
 	deadline := time.After(patience)
 	for {
 		tag, err := conn.Exec(t.Context(), statement, id)

@@ -101,7 +101,7 @@ func startService() *service {
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	stopMu.Lock()
-	stops = append(stops, func() { cancel(); <-ended; dir.Remove() }) //nolint:errcheck // the next run removes it
+	stops = append(stops, func() { cancel(); <-ended; dir.Remove() }) // the next run removes it
 	stopMu.Unlock()
 	s.err = served.AwaitReady(s.base, 2*patience, ended)
 	return s

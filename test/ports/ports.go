@@ -36,7 +36,7 @@ func Address() (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	begin := rand.IntN(count) //nolint:gosec // no secret
+	begin := rand.IntN(count) // no secret
 	for i := range count {
 		port := first + (begin+i)%count
 		address, err := take(dir, port)
@@ -83,7 +83,7 @@ func ForServers(dataDir string) error {
 	if err := errors.Join(errs[0], errs[1], err); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dataDir, 0o711); err != nil { //nolint:gosec // root's PostgreSQL passes through
+	if err := os.MkdirAll(dataDir, 0o711); err != nil { // root's PostgreSQL passes through
 		return err
 	}
 	return os.WriteFile(filepath.Join(dataDir, "state.json"), raw, 0o600)

@@ -102,11 +102,11 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
-			return nil //nolint:nilerr // files come and go while the service runs
+			return nil // files come and go while the service runs
 		}
 		file, err := os.Open(path)
 		if err != nil {
-			return nil //nolint:nilerr // as above
+			return nil // as above
 		}
 		defer file.Close()
 		raw, err := io.ReadAll(io.LimitReader(file, 64<<20))

@@ -63,7 +63,7 @@ func newProbe() *probe {
 			return // the caller sees it
 		}
 		w.Header().Set("Content-Type", "application/octet-stream")
-		io.WriteString(w, r.Header.Get("Content-Type")+"\n"+string(raw)) //nolint:errcheck // the caller sees it
+		io.WriteString(w, r.Header.Get("Content-Type")+"\n"+string(raw)) // the caller sees it
 	})
 	p.mux.HandleFunc("POST /slow", p.submit)
 	p.mux.HandleFunc("GET /slow/{id}", p.poll)
@@ -100,11 +100,11 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 	switch how {
 	case "promises": // more than it sends
 		w.Header().Set("Content-Length", "1000")
-		io.WriteString(w, begin) //nolint:errcheck // a provider that breaks off
+		io.WriteString(w, begin) // a provider that breaks off
 		panic(http.ErrAbortHandler)
 	case "truncated": // in chunks, without the last
-		io.WriteString(w, begin)              //nolint:errcheck // as above
-		http.NewResponseController(w).Flush() //nolint:errcheck // as above
+		io.WriteString(w, begin)              // as above
+		http.NewResponseController(w).Flush() // as above
 		panic(http.ErrAbortHandler)
 	case "exceeds": // sends more than it promises: what follows is no part of the answer
 		p.raw(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: 2\r\n\r\n{}{}{}")
@@ -112,7 +112,7 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 		p.raw(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: -1\r\n\r\n{}")
 	case "large": // one that says so
 		w.Header().Set("Content-Length", fmt.Sprint(1<<40))
-		io.WriteString(w, begin) //nolint:errcheck // as above
+		io.WriteString(w, begin) // as above
 		panic(http.ErrAbortHandler)
 	case "endless":
 		for {
@@ -122,9 +122,9 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 		}
 	case "accepted": // as if it were not done yet
 		w.WriteHeader(http.StatusAccepted)
-		io.WriteString(w, oddAnswer) //nolint:errcheck // the caller sees it
+		io.WriteString(w, oddAnswer) // the caller sees it
 	default:
-		io.WriteString(w, oddAnswer) //nolint:errcheck // the caller sees it
+		io.WriteString(w, oddAnswer) // the caller sees it
 	}
 }
 
@@ -135,7 +135,7 @@ func (p *probe) raw(w http.ResponseWriter, answer string) {
 		panic(err)
 	}
 	defer conn.Close()
-	io.WriteString(conn, answer) //nolint:errcheck // the caller sees it
+	io.WriteString(conn, answer) // the caller sees it
 }
 
 // gate is closed by the test when a slow generation is done.
@@ -150,7 +150,7 @@ func (p *probe) gate(word string) chan struct{} {
 
 func (p *probe) submit(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"id":%q}`, p.word(r)) //nolint:errcheck // the caller sees it
+	fmt.Fprintf(w, `{"id":%q}`, p.word(r)) // the caller sees it
 }
 
 func (p *probe) poll(w http.ResponseWriter, r *http.Request) {
@@ -161,5 +161,5 @@ func (p *probe) poll(w http.ResponseWriter, r *http.Request) {
 	default:
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"id":%q,"done":%t}`, r.PathValue("id"), done) //nolint:errcheck // the caller sees it
+	fmt.Fprintf(w, `{"id":%q,"done":%t}`, r.PathValue("id"), done) // the caller sees it
 }

@@ -107,7 +107,7 @@ func TestCopiedAssetsAreBelowThePublicAddress(t *testing.T) { // R-101
 }
 
 // endless is a body whose sender waits for the answer before it goes on.
-type endless struct{ ctx context.Context }
+type endless struct{ ctx context.Context } //nolint:containedctx // lives for one call
 
 func (e endless) Read([]byte) (int, error) {
 	<-e.ctx.Done()

@@ -120,7 +120,7 @@ func startService() *service {
 			server.Close()
 		}
 		simulator.Close()
-		dir.Remove() //nolint:errcheck // the next run removes it
+		dir.Remove() // the next run removes it
 	}
 	s.err = errors.Join(s.err, served.AwaitReady(s.base, 2*patience, ended))
 	return s

@@ -32,7 +32,7 @@ var theReceivers = sync.OnceValue(func() *receivers {
 	}
 	r := &receivers{addr: l.Addr().String(), at: map[string]*receiver{}}
 	srv := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
-	go srv.Serve(l) //nolint:errcheck // it ends with the process
+	go srv.Serve(l) // it ends with the process
 	return r
 })
 

@@ -69,7 +69,7 @@ func tail(name string, begin int64) []byte {
 	if err != nil {
 		return nil
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	end, err := size(name)
 	if err != nil {
 		return nil

@@ -68,7 +68,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() //nolint:errcheck // the child has its own copy
+	defer log.Close() // the child has its own copy
 	begin, err := size(opts.LogFile)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *Server) awaitReady(ctx context.Context, out *os.File) error {
 	defer cancel()
 	ready := make(chan struct{})
 	go func() {
-		defer out.Close() //nolint:errcheck // read only
+		defer out.Close() // read only
 		lines := bufio.NewReader(out)
 		for line, err := lines.ReadString('\n'); err == nil; line, err = lines.ReadString('\n') {
 			if strings.HasPrefix(line, "ready ") {

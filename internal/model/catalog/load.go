@@ -79,7 +79,7 @@ func readBounded(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
@@ -173,7 +173,7 @@ func readModels(f source, opts Options) ([]*Model, error) {
 }
 
 func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only errors that this package joined
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // only errors that this package joined
 		return joined.Unwrap()
 	}
 	return []error{err}

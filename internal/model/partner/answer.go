@@ -178,7 +178,7 @@ func (r *reading) images(ctx context.Context, o catalog.NodeOutput, found []any)
 			return nil, err
 		}
 		pic, err := codec.Decode(ctx, engine, io.LimitReader(file.Content, maxImage))
-		file.Content.Close() //nolint:errcheck // read only
+		file.Content.Close() // read only
 		if err != nil {
 			return nil, fmt.Errorf("picture %q of %s: %w", o.Name, r.model.entry.ID, err)
 		}

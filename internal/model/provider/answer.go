@@ -88,7 +88,7 @@ func (a *answer) Read(p []byte) (int, error) {
 
 func (a *answer) close() {
 	a.watch.Stop()
-	a.body.Close() //nolint:errcheck // the body has been read
+	a.body.Close() // the body has been read
 }
 
 // document reads a JSON answer to its end and copies its bytes to s as they come.

@@ -140,7 +140,7 @@ func readKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("the file of the Google credential cannot be read")
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	raw, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
 		return nil, errors.New("the file of the Google credential cannot be read")

@@ -20,7 +20,7 @@ func TestAnExchangeIsASpanWithoutSecrets(t *testing.T) {
 	status := http.StatusOK
 	s, c, _ := acme(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
-		w.Write([]byte(`{"x":1}`)) //nolint:errcheck // the other side tells
+		w.Write([]byte(`{"x":1}`)) // the other side tells
 	})
 	seen := tracetest.NewSpanRecorder()
 	ctx, parent := telemetry.New(seen, "v", "here").Tracer().Start(t.Context(), "call")

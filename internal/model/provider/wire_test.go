@@ -83,7 +83,7 @@ func TestBodyAndAnswerPassByteForByte(t *testing.T) {
 	var got []byte
 	var headers http.Header
 	s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
-		got, _ = io.ReadAll(r.Body) //nolint:errcheck // compared below
+		got, _ = io.ReadAll(r.Body) // compared below
 		headers = r.Header
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Write([]byte(answered))
@@ -109,7 +109,7 @@ func TestAFormCarriesTheMembersInOrder(t *testing.T) {
 			if err = next; err != nil {
 				break
 			}
-			value, _ := io.ReadAll(part) //nolint:errcheck // compared below
+			value, _ := io.ReadAll(part) // compared below
 			got += fmt.Sprintf("%s[%s]=%s;", part.FormName(), part.Header.Get("Content-Type"), value)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -163,7 +163,7 @@ func TestAnswersThatAreNoResultAreProviderErrors(t *testing.T) {
 func TestAProviderThatIsLateTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
-		"before its answer": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, //nolint:errcheck // only waits
+		"before its answer": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, // only waits
 		"in its answer": func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte(`{"a":`))
 			w.(http.Flusher).Flush()
@@ -211,7 +211,7 @@ func TestAnErrorSaysWhetherTheRequestMayHaveArrived(t *testing.T) {
 		t.Parallel()
 		var calls atomic.Int32
 		s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) //nolint:errcheck // read for the connection's sake
+			io.Copy(io.Discard, r.Body) // read for the connection's sake
 			if calls.Add(1) > 1 {
 				panic(http.ErrAbortHandler)
 			}
@@ -252,7 +252,7 @@ func TestACredentialGoesOnlyToTheProvidersHosts(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("x-key") }))
 	t.Cleanup(thief.Close)
 	s, c, _ := acme(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"url":%q}`, thief.URL+"/status") //nolint:errcheck // the client reads it or fails
+		fmt.Fprintf(w, `{"url":%q}`, thief.URL+"/status") // the client reads it or fails
 	})
 	m := find(t, s, "acme/later")
 	out, err := c.Dispatch(t.Context(), request(m, `{}`), io.Discard)
@@ -345,7 +345,7 @@ func TestAStalledStatusRequestIsRepeated(t *testing.T) {
 func TestARefusedCancelIsReported(t *testing.T) {
 	t.Parallel()
 	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
-		status, _ := strconv.Atoi(path.Base(r.URL.Path)) //nolint:errcheck // a test's own address
+		status, _ := strconv.Atoi(path.Base(r.URL.Path)) // a test's own address
 		w.WriteHeader(status)
 	})
 	m := find(t, s, "acme/later")
@@ -367,7 +367,7 @@ func TestATaskIsWrappedWithItsID(t *testing.T) {
 	t.Parallel()
 	var got []string
 	s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) //nolint:errcheck // compared below
+		body, _ := io.ReadAll(r.Body) // compared below
 		got = append(got, string(body))
 		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte(`{}`))

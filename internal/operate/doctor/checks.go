@@ -147,7 +147,7 @@ func (d diskDoctor) free(context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, fmt.Errorf("look at %s: %w", dir, err)
 	}
-	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) //nolint:gosec // a block size is positive
+	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) // a block size is positive
 	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%.1f of %.1f GiB free in %s", gib(free), gib(size), dir)}
 	switch {
 	case free < uint64(max(d.reserve, 0)):

@@ -67,7 +67,7 @@ func readHistory(file string) (*historypb.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	events, err := client.HistoryFromJSON(io.LimitReader(f, maxHistory), client.HistoryJSONOptions{})
 	if err != nil || len(events.GetEvents()) == 0 {
 		return nil, errors.New("this is no workflow history in JSON")

@@ -166,7 +166,7 @@ func (c *chaos) step(ctx context.Context) {
 		id := job.NewID()
 		c.jobs = append(c.jobs, job.Job{ID: id, Account: c.owner})
 		for range 1 + c.rnd.IntN(2) { // a client that heard nothing asks again
-			_, _ = c.yard.jobs.Submit(ctx, job.NewJob{ //nolint:errcheck // refused, cut off or not: the ledger balances
+			_, _ = c.yard.jobs.Submit(ctx, job.NewJob{ // refused, cut off or not: the ledger balances
 				ID: id, Account: c.owner, Operation: "jobs", Price: aPrice, Bounds: job.Bounds{Slots: 2, QueueDepth: 4},
 			})
 		}
@@ -175,9 +175,9 @@ func (c *chaos) step(ctx context.Context) {
 	j := c.jobs[c.rnd.IntN(len(c.jobs))]
 	switch c.rnd.IntN(4) {
 	case 0:
-		_, _ = c.yard.jobs.Cancel(ctx, job.CancelRequest{Account: c.owner, IDs: []job.ID{j.ID, c.jobs[0].ID}}) //nolint:errcheck // as above
+		_, _ = c.yard.jobs.Cancel(ctx, job.CancelRequest{Account: c.owner, IDs: []job.ID{j.ID, c.jobs[0].ID}}) // as above
 	case 1:
-		_, _ = c.yard.jobs.ExpireWaiting(ctx, c.owner, []job.ID{j.ID}) //nolint:errcheck // as above
+		_, _ = c.yard.jobs.ExpireWaiting(ctx, c.owner, []job.ID{j.ID}) // as above
 	default:
 		c.end(ctx, j)
 	}
@@ -192,7 +192,7 @@ func (c *chaos) end(ctx context.Context, j job.Job) {
 	j.ID = holding[c.rnd.IntN(len(holding))]
 	took := time.Duration(c.rnd.IntN(3000)) * time.Millisecond
 	types := []string{job.TypeSucceeded, job.TypeFailed, job.TypeCanceled}
-	_, _ = c.yard.jobs.End(ctx, endAs(j, types[c.rnd.IntN(3)], executed(j, uuid.NewString(), took))) //nolint:errcheck // as above
+	_, _ = c.yard.jobs.End(ctx, endAs(j, types[c.rnd.IntN(3)], executed(j, uuid.NewString(), took))) // as above
 }
 
 // TestTheLedgerBalancesWhateverBecomesOfJobs: whatever is submitted, canceled, ended and cut off at once, what

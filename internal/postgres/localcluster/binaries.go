@@ -123,7 +123,7 @@ func probe(ctx context.Context, dir string) (binaries, bool) {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return binaries{}, false
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output() //nolint:gosec // the program and its arguments are chosen by this process
 	if err != nil {
 		return binaries{}, false
 	}

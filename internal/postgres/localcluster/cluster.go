@@ -125,7 +125,7 @@ func (c *Cluster) tryLaunch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // the child has its own copy
+	defer log.Close() // the child has its own copy
 	c.process, err = child.Start(child.Command{
 		Path: c.bin.path("postgres"), Args: c.arguments(), Env: serverEnvironment(), Dir: c.dir,
 		Stdout: log, Stderr: log, User: c.user, Orphan: syscall.SIGINT,

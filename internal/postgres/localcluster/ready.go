@@ -120,7 +120,7 @@ func lastComplaint(name string) string {
 	if err != nil {
 		return ""
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	if size, err := f.Seek(0, io.SeekEnd); err != nil || size < tailBytes {
 		_, err = f.Seek(0, io.SeekStart)
 		if err != nil {

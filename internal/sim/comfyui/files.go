@@ -162,7 +162,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	defer file.Close() //nolint:errcheck // read only
+	defer file.Close() // read only
 	folder := cmp.Or(node.Folder(r.FormValue("type")), node.FolderInput)
 	subfolder := r.FormValue("subfolder")
 	if outside(subfolder) || !isFolder(folder) {
@@ -222,7 +222,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 
 // writeBody writes an answer. Whoever does not read it any more has gone.
 func writeBody(w http.ResponseWriter, raw []byte) {
-	w.Write(raw) //nolint:errcheck // see above
+	w.Write(raw) // see above
 }
 
 // writeJSON answers as aiohttp does.

@@ -321,7 +321,7 @@ func loadLatent() *node.Class {
 			if err != nil {
 				return node.Result{}, err
 			}
-			defer file.Close() //nolint:errcheck // read only
+			defer file.Close() // read only
 			raw, err := io.ReadAll(file)
 			if err != nil {
 				return node.Result{}, err

@@ -138,7 +138,7 @@ func (c *conversation) ask(method, path, body string) (int, []byte) {
 	require.NoError(c.t, err)
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(c.t, err)
-	defer res.Body.Close() //nolint:errcheck // read only
+	defer res.Body.Close() // read only
 	raw, err := io.ReadAll(res.Body)
 	require.NoError(c.t, err)
 	return res.StatusCode, raw
@@ -150,7 +150,7 @@ func (c *conversation) follow(graph string) {
 	ws, res, err := websocket.DefaultDialer.DialContext(c.t.Context(), strings.Replace(c.address, "http", "ws", 1)+"/ws?clientId="+c.client, nil)
 	require.NoError(c.t, err)
 	require.NoError(c.t, res.Body.Close())
-	defer ws.Close() //nolint:errcheck // the conversation is over
+	defer ws.Close() // the conversation is over
 	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)))
 	body, err := json.Marshal(map[string]any{
 		"prompt": json.RawMessage(strings.ReplaceAll(graph, "PREFIX", c.prefix)), "prompt_id": c.prompt, "client_id": c.client,

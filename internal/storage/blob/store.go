@@ -145,7 +145,7 @@ func Verify(ctx context.Context, s Store, ref Ref) (int64, error) {
 
 // contextReader ends a long read when its context ends.
 type contextReader struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // lives for one call
 	r   io.Reader
 }
 

@@ -412,11 +412,11 @@ func TestKeysOutliveTheIssuersAbsence(t *testing.T) {
 
 func TestAnswersThatAreNoKeys(t *testing.T) {
 	t.Parallel()
-	weak, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // too short, on purpose
+	weak, err := rsa.GenerateKey(rand.Reader, 1024) // too short, on purpose
 	require.NoError(t, err)
 	p := pairs()
 	text := func(s string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s) } //nolint:errcheck // a test's server
+		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s) } // a test's server
 	}
 	for name, answer := range map[string]http.HandlerFunc{
 		"no JSON": text("<html>"), "no keys": text(`{"keys":[]}`), "null": text("null"),
@@ -444,7 +444,7 @@ func keysOf(t *testing.T, keys ...jose.JSONWebKey) http.HandlerFunc {
 	t.Helper()
 	raw, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
 	require.NoError(t, err)
-	return func(w http.ResponseWriter, _ *http.Request) { w.Write(raw) } //nolint:errcheck // a test's server
+	return func(w http.ResponseWriter, _ *http.Request) { w.Write(raw) } // a test's server
 }
 
 func TestOptionsThatMakeNoSense(t *testing.T) {

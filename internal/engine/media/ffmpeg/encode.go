@@ -175,7 +175,7 @@ func escapedTag(text string) string {
 
 // frameReader reads the frames of an image one after the other, as 8-bit RGB.
 type frameReader struct {
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // lives for one call
 	image    *raster.Image
 	progress func(done, total int)
 	frame, y int

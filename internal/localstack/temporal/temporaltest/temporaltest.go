@@ -165,14 +165,14 @@ func build(root, path string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() //nolint:errcheck // closing releases the lock
+	defer lock.Close() // closing releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	cmd := exec.Command("make", "-C", root, "bin/"+temporal.Name)
+	cmd := exec.Command("make", "-C", root, "bin/"+temporal.Name) //nolint:gosec // the program and its arguments are chosen by this process
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

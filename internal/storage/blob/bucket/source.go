@@ -13,7 +13,7 @@ import (
 
 // source reads an object at any offset. Sequential reads share one request.
 type source struct {
-	ctx  context.Context // of the reader's opener: a reader is used within one request or activity
+	ctx  context.Context //nolint:containedctx // of the reader's opener: a reader is used within one request or activity
 	s    *Store
 	ref  blob.Ref
 	size int64

@@ -148,7 +148,7 @@ func (s *Store) damaged(ctx context.Context, ref blob.Ref) (bool, error) {
 		return false, err
 	}
 	src := &source{ctx: ctx, s: s, ref: ref, size: size}
-	defer src.Close() //nolint:errcheck // reading is over
+	defer src.Close() // reading is over
 	h := blob.NewHash()
 	if _, err := io.Copy(h, io.NewSectionReader(src, 0, size)); err != nil {
 		return false, err
