@@ -53,6 +53,7 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 		story += s.command("jobs", "events", id)
 	}
 	require.Contains(t, story, "job.segment_placed")
+	require.Contains(t, s.command("jobs", "timeline", ids[0]), "WHY THERE")
 }
 
 func TestServers(t *testing.T) {

@@ -27,6 +27,26 @@ func (p *Printer) Timeline(t Timeline) {
 		p.Line("", Plain)
 		p.spans(t)
 	}
+	if len(t.Servers) > 0 {
+		p.Line("", Plain)
+		p.servers(t)
+	}
+}
+
+// servers writes which ComfyUI server ran what, and why that one.
+func (p *Printer) servers(t Timeline) {
+	rows := make([][]Cell, len(t.Servers))
+	for i, s := range t.Servers {
+		why := s.Reason
+		if s.Problem != "" {
+			why += " (" + s.Problem + ")"
+		}
+		rows[i] = []Cell{
+			{Text: clip(Clean(s.URL), 48)}, {Text: fmt.Sprint(s.Nodes), Right: true}, {Text: fmt.Sprintf("%d/%d", s.Run, s.Attempt)},
+			{Text: s.Outcome, Style: styleOf(s.Outcome)}, {Text: span(s.Took), Right: true}, {Text: clip(Clean(why), 100)},
+		}
+	}
+	p.Table([]string{"SERVER", "NODES", "RUN/TRY", "OUTCOME", "TOOK", "WHY THERE"}, rows)
 }
 
 func span(m Millis) string { return Span(time.Duration(m)) }

@@ -34,6 +34,12 @@ func (f Fact) summary() string {
 		return "before it ran"
 	case job.RequeuedV1:
 		return fmt.Sprintf("run %d", e.Run)
+	case job.SegmentWaitingV1:
+		return fmt.Sprintf("%s: %s", e.Node, Clean(e.Reason))
+	case job.SegmentPlacedV1:
+		return fmt.Sprintf("%d nodes on %s, attempt %d: %s", e.Count, Clean(e.URL), e.Attempt, Clean(e.Reason))
+	case job.SegmentEndedV1:
+		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, Clean(e.URL), e.Attempt, Span(time.Duration(e.Millis)*time.Millisecond), Clean(e.Problem)), ": ")
 	case nil:
 		return string(f.Data)
 	}

@@ -28,6 +28,43 @@ type Timeline struct {
 	Executed    int        `json:"executed"`   // nodes of the last run that ran to their end
 	CacheHits   int        `json:"cache_hits"` // nodes of the last run whose result was kept from an earlier one
 	Nodes       []NodeSpan `json:"nodes"`
+
+	Servers []ServerSpan `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
+}
+
+// ServerSpan is one attempt of a part of the graph on a ComfyUI server.
+type ServerSpan struct {
+	Run     int       `json:"run"`
+	Segment int       `json:"segment"` // its unit in the plan
+	Nodes   int       `json:"nodes"`
+	Attempt int       `json:"attempt"`
+	URL     string    `json:"url"`
+	Reason  string    `json:"reason"`
+	Outcome string    `json:"outcome"` // running until it has ended
+	Problem string    `json:"problem,omitempty"`
+	Began   time.Time `json:"began"`
+	Took    Millis    `json:"took"`
+}
+
+// servers collects the attempts on servers; until ends what has not ended.
+func (h History) servers(until time.Time) []ServerSpan {
+	var spans []ServerSpan
+	for _, f := range h.Facts {
+		switch e := f.decoded.(type) {
+		case job.SegmentPlacedV1:
+			spans = append(spans, ServerSpan{
+				Run: e.Run, Segment: e.Segment, Nodes: e.Count, Attempt: e.Attempt, URL: e.URL, Reason: e.Reason,
+				Outcome: NodeRunning, Began: f.At, Took: Millis(max(0, until.Sub(f.At))),
+			})
+		case job.SegmentEndedV1:
+			for i := range spans {
+				if s := &spans[i]; s.Run == e.Run && s.Segment == e.Segment && s.Attempt == e.Attempt {
+					s.Outcome, s.Problem, s.Took = e.Outcome, e.Problem, Millis(time.Duration(e.Millis)*time.Millisecond)
+				}
+			}
+		}
+	}
+	return spans
 }
 
 // Millis is a duration that JSON shows in milliseconds.
@@ -79,7 +116,7 @@ func (h History) Timeline(now time.Time) Timeline {
 	t.WaitedSlot = Millis(admitted.Sub(j.SubmittedAt))
 	t.WaitedStart = Millis(max(0, started.Sub(admitted)))
 	t.Ran, t.Total = Millis(t.Until.Sub(started)), Millis(t.Until.Sub(j.SubmittedAt))
-	t.Nodes = h.spans(t.Until)
+	t.Nodes, t.Servers = h.spans(t.Until), h.servers(t.Until)
 	t.InNodes = Millis(covered(t.Nodes, started))
 	for _, n := range t.Nodes {
 		switch {
