@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/cenkalti/backoff/v5"
 )
 
 // Batch is the events of one message.
@@ -31,14 +32,19 @@ func BatchOf(msg *message.Message) (Batch, error) {
 	return b, nil
 }
 
-// backoff paces retries: first, then doubled up to last.
-type backoff struct{ first, last, next time.Duration }
+// retry paces the attempts of a subscription: about first, then longer each time up to about last, with jitter.
+type retry struct{ delays *backoff.ExponentialBackOff }
 
-func (b *backoff) reset() { b.next = 0 }
+func newRetry(first, last time.Duration) *retry {
+	delays := backoff.NewExponentialBackOff()
+	delays.InitialInterval, delays.MaxInterval = first, last
+	return &retry{delays}
+}
 
-func (b *backoff) wait(ctx context.Context) {
-	b.next = min(max(2*b.next, b.first), b.last)
-	timer := time.NewTimer(b.next)
+func (r *retry) reset() { r.delays.Reset() }
+
+func (r *retry) wait(ctx context.Context) {
+	timer := time.NewTimer(r.delays.NextBackOff())
 	defer timer.Stop()
 	select {
 	case <-timer.C:

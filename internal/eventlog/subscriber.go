@@ -168,9 +168,9 @@ func (s *subscription) wants(e Recorded) bool {
 }
 
 func (s *subscription) run(ctx context.Context) {
-	retry := backoff{first: s.opts.FirstRetry, last: s.opts.LastRetry}
+	retry := newRetry(s.opts.FirstRetry, s.opts.LastRetry)
 	for ctx.Err() == nil {
-		err := s.member(ctx, &retry)
+		err := s.member(ctx, retry)
 		if ctx.Err() != nil {
 			return
 		}
@@ -183,7 +183,7 @@ func (s *subscription) run(ctx context.Context) {
 var errLost = errors.New("another member has the group now")
 
 // member consumes for as long as the group is ours.
-func (s *subscription) member(ctx context.Context, retry *backoff) error {
+func (s *subscription) member(ctx context.Context, retry *retry) error {
 	var held Held
 	if s.opts.Group != "" {
 		var err error
@@ -257,7 +257,7 @@ func (s *subscription) due(read int, upTo int64) bool {
 }
 
 // step reads once and delivers what the topic wants of it.
-func (s *subscription) step(ctx context.Context, held Held, retry *backoff) error {
+func (s *subscription) step(ctx context.Context, held Held, retry *retry) error {
 	events, err := s.next(ctx)
 	if err != nil {
 		return err

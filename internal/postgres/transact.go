@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -140,8 +141,8 @@ func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, ambiguousFor)
 	defer cancel()
-	for delay := FirstAsk; ; delay = min(2*delay, LastAsk) {
-		if Pause(ctx, delay) != nil {
+	for delays := Delays(FirstAsk, LastAsk); ; {
+		if Pause(ctx, delays.NextBackOff()) != nil {
 			return ambiguous
 		}
 		switch err := attempt(ctx); {
@@ -151,6 +152,14 @@ func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) er
 			return err
 		}
 	}
+}
+
+// Delays returns the pauses between attempts: about first, then longer by half each time, up to about last, with
+// jitter, so that processes which failed together do not come back together.
+func Delays(first, last time.Duration) *backoff.ExponentialBackOff {
+	delays := backoff.NewExponentialBackOff()
+	delays.InitialInterval, delays.MaxInterval = first, last
+	return delays
 }
 
 // Pause waits for d or the end of ctx, whose error it returns.

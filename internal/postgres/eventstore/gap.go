@@ -47,8 +47,8 @@ func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, up
 	holders, err := appendLockHolders(ctx, conn, nil)
 	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
 	reported := false
-	for delay := firstLook; err == nil && len(holders) > 0; delay = min(2*delay, lastLook) {
-		if err := postgres.Pause(ctx, delay); err != nil {
+	for delays := postgres.Delays(firstLook, lastLook); err == nil && len(holders) > 0; {
+		if err := postgres.Pause(ctx, delays.NextBackOff()); err != nil {
 			return err
 		}
 		holders, err = appendLockHolders(ctx, conn, holders)

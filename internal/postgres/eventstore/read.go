@@ -26,8 +26,8 @@ func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 		return 0, postgres.Classify(err, "read the head of the log")
 	}
 	holders, err := appendLockHolders(ctx, conn.Conn(), nil)
-	for delay := firstLook; err == nil && len(holders) > 0; delay = min(2*delay, lastLook) {
-		if err := postgres.Pause(ctx, delay); err != nil {
+	for delays := postgres.Delays(firstLook, lastLook); err == nil && len(holders) > 0; {
+		if err := postgres.Pause(ctx, delays.NextBackOff()); err != nil {
 			return 0, err
 		}
 		holders, err = appendLockHolders(ctx, conn.Conn(), holders)

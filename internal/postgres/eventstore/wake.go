@@ -156,7 +156,7 @@ const (
 
 // keepTrying runs work until ctx ends, again after each failure, more and more slowly.
 func keepTrying(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
-	delay := firstRetry
+	delays := postgres.Delays(firstRetry, lastRetry)
 	for {
 		started := time.Now()
 		err := work(ctx)
@@ -164,14 +164,14 @@ func keepTrying(ctx context.Context, log *slog.Logger, name string, work func(co
 			return
 		}
 		if time.Since(started) > lastRetry {
-			delay = firstRetry
+			delays.Reset()
 		}
+		delay := delays.NextBackOff()
 		if log != nil {
 			log.Warn("log connection lost, will retry", "task", name, "error", err, "delay", delay)
 		}
 		if postgres.Pause(ctx, delay) != nil {
 			return
 		}
-		delay = min(2*delay, lastRetry)
 	}
 }
