@@ -30,7 +30,7 @@ const (
 	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
 	defaultMaxUpload = 100 << 20
 	defaultMaxImage  = 50 << 20 // cloud contract, limits
-	defaultMaxModel  = 64 << 20 // router facts, limits
+	defaultMaxModel  = 64 << 20
 	defaultSockets   = 2000
 	defaultStreams   = 64
 	defaultRetention = 30 * 24 * time.Hour

@@ -26,7 +26,7 @@ type Exports interface {
 // exportBody is the largest request of an export: two thousand ids, and as many names.
 const exportBody = 1 << 20
 
-// exportRoutes are those of archives (cloud facts, section 9). Their only tasks are exports.
+// exportRoutes are those of archives. Their only tasks are exports.
 func (s *library) exportRoutes() []edge.Route {
 	if s.Exports == nil {
 		return nil

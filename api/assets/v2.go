@@ -130,7 +130,7 @@ type listResponse struct {
 	NextCursor string        `json:"next_cursor,omitempty"`
 }
 
-// listedAsset is an asset with its tags, which the Asset object itself does not have (A-10).
+// listedAsset is an asset with its tags, which the Asset object itself does not have.
 type listedAsset struct {
 	assetBody
 	Tags []string `json:"tags"`

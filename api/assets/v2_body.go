@@ -16,12 +16,12 @@ type assetBody struct {
 	SizeBytes    int64   `json:"size_bytes"`
 	ContentType  string  `json:"content_type"`
 	FilePath     *string `json:"file_path"`
-	CreatedNew   *bool   `json:"created_new,omitempty"` // on create responses only (A-30)
+	CreatedNew   *bool   `json:"created_new,omitempty"` // on create responses only
 	CreatedAt    string  `json:"created_at"`
 	URL          string  `json:"url"`
 	URLExpiresAt string  `json:"url_expires_at"`
 	ExpiresAt    *string `json:"expires_at"`
-	JobID        string  `json:"job_id,omitempty"` // of what a job made (A-35)
+	JobID        string  `json:"job_id,omitempty"` // of what a job made
 
 	State      string    `json:"state"` // live or rejected
 	Width      int       `json:"width,omitempty"`

@@ -27,14 +27,14 @@ import (
 
 // Bounds of what a client says about an asset.
 const (
-	minExpiresIn   = 60     // seconds
+	minExpiresIn   = 60     // seconds
 	maxExpiresIn   = 604800 // seconds
 	maxTags        = 64
 	maxTagLength   = 255
 	maxContentType = 255
 )
 
-// assetOperation is the name space of idempotency keys of uploads.
+// assetOperation is the name space of idempotency keys of uploads.
 const assetOperation = "assets"
 
 // postAsset stores one file: POST /api/v2/assets.
@@ -59,7 +59,7 @@ func (s *v2) postAsset(c *gin.Context) error {
 }
 
 // withKey runs an upload under its key, which goes back after a definite failure and stays used
-// otherwise: after success, after hash_mismatch and when the outcome is not known.
+// otherwise: after success, after hash_mismatch and when the outcome is not known.
 func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Made, error)) (asset.Made, error) {
 	if key == "" {
 		return upload()
@@ -84,7 +84,7 @@ func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Made, erro
 const releaseTime = 10 * time.Second
 
 // leftNothing reports a failure of which it is known that it left no asset. After hash_mismatch the key stays used all
-// the same.
+// the same.
 func leftNothing(err error) bool {
 	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != "hash_mismatch"
 }

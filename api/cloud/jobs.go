@@ -215,7 +215,7 @@ func (s *Surface) getJob(c *gin.Context) error {
 	return nil
 }
 
-// outputMap maps node ids to what they showed (W-31).
+// outputMap maps node ids to what they showed.
 func outputMap(j job.Job) map[string]json.RawMessage {
 	outputs := make(map[string]json.RawMessage, len(j.Outputs))
 	for _, out := range j.Outputs {

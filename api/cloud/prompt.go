@@ -25,7 +25,7 @@ func (s *Surface) promptRoutes() []edge.Route {
 }
 
 // promptRequest is the body of POST /prompt. The fields behind ExtraData are not in the
-// cloud contract but every real client sends some of them (cloud facts, section 2).
+// cloud contract but every real client sends some of them.
 type promptRequest struct {
 	Prompt    json.RawMessage            `json:"prompt"`
 	ExtraData map[string]json.RawMessage `json:"extra_data"`

@@ -45,7 +45,7 @@ func (s *Surface) getStatus(c *gin.Context) error {
 	return nil
 }
 
-// friendly is the state in the five words of the cloud contract (W-26 to W-29).
+// friendly is the state in the five words of the cloud contract.
 func friendly(s job.State) string {
 	switch s {
 	case job.Queued:
@@ -63,7 +63,7 @@ func friendly(s job.State) string {
 }
 
 // polled is the state in the words that clients of the hosted service's current
-// documentation poll for (cloud facts, section 3).
+// documentation poll for.
 func polled(s job.State) string {
 	switch s {
 	case job.Succeeded:

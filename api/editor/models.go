@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// modelRoutes answer what an editor asks for when it opens (cloud facts, section 1). They ask for
+// modelRoutes answer what an editor asks for when it opens. They ask for
 // no credential; what is the account's own is shown to it only.
 func (s *Surface) modelRoutes() []edge.Route {
 	return edge.Cloud(
@@ -59,7 +59,7 @@ func noSubgraph(*gin.Context) error {
 	return fault.New(fault.NotFound, "not_found", "there is no such subgraph")
 }
 
-// modelsPrefix begins the paths of uploaded model files: models/<folder>/<name> (v2 facts, section 2).
+// modelsPrefix begins the paths of uploaded model files: models/<folder>/<name>.
 const modelsPrefix = "models/"
 
 // maxModels bounds the files that are looked through for models.

@@ -53,7 +53,7 @@ func (s *Surface) userdataRoutes() []edge.Route {
 	)
 }
 
-// plainly answers what is wrong with a request in plain text, as these routes do (cloud facts, section 1).
+// plainly answers what is wrong with a request in plain text, as these routes do.
 func plainly(handle func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		err := handle(c)
@@ -168,7 +168,7 @@ func (s *Surface) getUserdata(c *gin.Context) error {
 	return content.ServeReader(c, f.Modified, r)
 }
 
-// userdataPresentation shows nothing of a user's in place but a style sheet to the page that applies
+// userdataPresentation shows nothing of a user's in place but a style sheet to the page that applies
 // it: editors load user.css so. A browser that opens it as a page saves it.
 func userdataPresentation(r *http.Request, f userdata.File) (contentType, disposition string) {
 	if r.Header.Get("Sec-Fetch-Dest") == "style" && path.Ext(f.Base()) == ".css" {

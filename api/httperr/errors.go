@@ -112,8 +112,7 @@ func Verdict(where Surface, err error) (status int, code string) {
 	return http.StatusInternalServerError, code
 }
 
-// V2Verdict is the table of the v2 contract (asset contract, Errors; v2 facts,
-// section 7): a code always travels with its own status, else the kind decides.
+// V2Verdict is the table of the v2 contract: a code always travels with its own status, else the kind decides.
 func V2Verdict(kind fault.Kind, code string) (int, string) {
 	switch code {
 	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
@@ -165,7 +164,7 @@ func v2Kind(kind fault.Kind) (int, string) {
 }
 
 // assetsVerdict is v2's table where the asset contract differs: what is wrong
-// with a value is 422, and every failure of ours is 500.
+// with a value is 422, and every failure of ours is 500.
 func assetsVerdict(kind fault.Kind, code string) (int, string) {
 	status, code := V2Verdict(kind, code)
 	switch {
@@ -177,7 +176,7 @@ func assetsVerdict(kind fault.Kind, code string) (int, string) {
 	return status, code
 }
 
-// cloudVerdict is the table of the cloud contract (Errors; W-05).
+// cloudVerdict is the table of the cloud contract.
 func cloudVerdict(kind fault.Kind, code string) (int, string) {
 	switch code {
 	case "insufficient_credits":

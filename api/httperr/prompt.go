@@ -45,7 +45,7 @@ func orEmpty(m map[string]any) map[string]any {
 }
 
 // v2Details returns the details of err on the v2 surface: node_errors for a graph that
-// validation refused.
+// validation refused.
 func v2Details(err error, public map[string]any) map[string]any {
 	var refused *graph.PromptError
 	if !errors.As(err, &refused) {

@@ -22,7 +22,7 @@ const (
 	maxLabelValue = 512
 )
 
-// maxPriority bounds the advisory priority (v2 facts, section 4).
+// maxPriority bounds the advisory priority.
 const maxPriority = 1_000_000
 
 func (s *Surface) jobRoutes() []edge.Route {
@@ -45,8 +45,8 @@ type jobRequest struct {
 	Inputs    json.RawMessage `json:"inputs"`
 }
 
-// postJob accepts a workflow: POST /api/v2/jobs. The order of the checks is that of the
-// v2 facts, section 4: shape, key, workflow, capacity.
+// postJob accepts a workflow: POST /api/v2/jobs. The order of the checks is
+// that of the contract: shape, key, workflow, capacity.
 func (s *Surface) postJob(c *gin.Context) error {
 	var req jobRequest
 	if err := request.Submission(c, &req, jobio.MaxMembers); err != nil {

@@ -31,7 +31,7 @@ type jobsResponse struct {
 	Next string    `json:"next_cursor,omitempty"`
 }
 
-// listJobs lists jobs newest first (D-05): GET /api/v2/jobs?limit=&cursor=&status=&metadata.<key>=<value>.
+// listJobs lists jobs newest first: GET /api/v2/jobs?limit=&cursor=&status=&metadata.<key>=<value>.
 func (s *Surface) listJobs(c *gin.Context) error {
 	q, err := v2Query(c)
 	if err != nil {

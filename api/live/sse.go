@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Times of an event stream (v2 facts, section 5). Clients give up after 45 s of silence.
+// Times of an event stream. Clients give up after 45 s of silence.
 const (
 	sseKeepAlive = 10 * time.Second
 	sseThrottle  = 500 * time.Millisecond // between two progress, preview or position events

@@ -34,7 +34,7 @@ func (s *Surface) socketRoutes() []edge.Route {
 }
 
 // getSocket upgrades to a WebSocket: GET /ws?clientId=&token=. The credential has been
-// checked, so that a wrong one is a plain 401 (W-02).
+// checked, so that a wrong one is a plain 401.
 func (s *Surface) getSocket(c *gin.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request) {
 		return httperr.Invalidf("this path is a WebSocket: send an upgrade request")

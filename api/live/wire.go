@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Types of binary frames and of their images (cloud contract, Binary frames).
+// Types of binary frames and of their images.
 const (
 	framePreview         = 1
 	frameText            = 3

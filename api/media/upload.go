@@ -24,14 +24,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// maxImageSide bounds the edges of an uploaded image (cloud contract, limits).
+// maxImageSide bounds the edges of an uploaded image.
 const maxImageSide = 16384
 
 // maxFramePixels bounds the pixels of all frames of an uploaded image together.
 const maxFramePixels = 1 << 30
 
 // uploadResponse answers both upload routes. Subfolder is always empty: files of an account lie
-// flat (W-15).
+// flat.
 type uploadResponse struct {
 	Name      string         `json:"name"`
 	Subfolder string         `json:"subfolder"`
@@ -104,7 +104,7 @@ func (s *Surface) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Ent
 	return s.Files.Upload(c.Request.Context(), u)
 }
 
-// receiveImage reads the request and checks that the file is an image within the limits (W-12) or, where media is
+// receiveImage reads the request and checks that the file is an image within the limits or, where media is
 // taken too, a sound or a video by its name; what is in one of these shows when a node reads it.
 func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
 	var up imageUpload
@@ -133,7 +133,7 @@ func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) 
 	return up, err
 }
 
-// tooLargeIsInvalid is the upload routes' 400 for a file over the limit (cloud facts, section 6).
+// tooLargeIsInvalid is the upload routes' 400 for a file over the limit.
 func tooLargeIsInvalid(err error) error {
 	if fault.CodeOf(err) == httperr.CodeTooLarge {
 		return fault.Wrap(err, fault.Invalid, "file_too_large", "the image file is too large")
@@ -141,7 +141,7 @@ func tooLargeIsInvalid(err error) error {
 	return err
 }
 
-// uploadPlace reads where an upload wants to go. Its subfolder has no effect (W-15), but a hostile
+// uploadPlace reads where an upload wants to go. Its subfolder has no effect, but a hostile
 // one is refused.
 func uploadPlace(f *request.Form) (asset.Place, error) {
 	folder := node.FolderInput
@@ -211,7 +211,7 @@ func (s *Surface) postMask(c *gin.Context) error {
 	return s.uploaded(c, e, map[string]any{"is_mask": true, "original_hash": original.Hash.String()})
 }
 
-// original finds the image that original_ref names; whatever is wrong with it is 400 (W-16).
+// original finds the image that original_ref names; whatever is wrong with it is 400.
 func (s *Surface) original(c *gin.Context, f *request.Form) (files.Entry, error) {
 	raw, _ := f.Get("original_ref")
 	var ref originalRef

@@ -79,7 +79,7 @@ func New(deps Deps, opts Options) *Surface {
 	return &Surface{Deps: deps, opts: opts, images: limit.NewSemaphore(cores, cores)}
 }
 
-// maxViewPixels bounds what the view and upload routes decode (cloud contract, limits).
+// maxViewPixels bounds what the view and upload routes decode.
 const maxViewPixels = 64_000_000
 
 // Routes returns the routes of the surface.
@@ -129,7 +129,7 @@ func (s *Surface) getView(c *gin.Context) error {
 	return nil
 }
 
-// find looks a file up. Uploads ignore subfolders (W-15), so one that a client repeats when it
+// find looks a file up. Uploads ignore subfolders, so one that a client repeats when it
 // asks for an input leads to the same file.
 func (s *Surface) find(ctx context.Context, who account.Identity, place asset.Place) (files.Entry, error) {
 	e, err := s.Files.Lookup(ctx, who.Account, place)

@@ -17,13 +17,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// Page sizes of the list of models (router contract, Limits).
+// Page sizes of the list of models.
 const (
 	defaultModelPage = 20
 	maxModelPage     = 100
 )
 
-// maxSchemaURL bounds input_schema_url (router contract, Limits).
+// maxSchemaURL bounds input_schema_url.
 const maxSchemaURL = 2048
 
 // modelEntry is a model in lists.
@@ -92,8 +92,7 @@ func (s *Surface) getModels(c *gin.Context) error {
 	return nil
 }
 
-// modelLimit reads the page size: absent and not positive is the default, more than the most is the most
-// (checklist ).
+// modelLimit reads the page size: absent and not positive is the default, more than the most is the most.
 func modelLimit(c *gin.Context) (int, error) {
 	text, given := c.GetQuery("limit")
 	if !given {
@@ -112,7 +111,7 @@ func modelLimit(c *gin.Context) (int, error) {
 	return min(n, maxModelPage), nil
 }
 
-// after reads where the page begins: behind the model that the cursor names (checklist ).
+// after reads where the page begins: behind the model that the cursor names.
 func (s *Surface) after(c *gin.Context) (string, error) {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
@@ -148,7 +147,7 @@ func (s *Surface) getModel(c *gin.Context) error {
 	return nil
 }
 
-// schemaURL is the address of a model's document; the contract allows https only (checklist ).
+// schemaURL is the address of a model's document; the contract allows https only.
 func (s *Surface) schemaURL(c *gin.Context, m *catalog.Model) string {
 	address := s.Edge.BaseURL(c.Request) + "/" + string(versionOf(c.Request.URL.Path)) + "/models/" + m.ID + "/openapi.json"
 	if !m.InputAuthored() || !strings.HasPrefix(address, "https://") || len(address) > maxSchemaURL {

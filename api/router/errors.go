@@ -29,7 +29,7 @@ type routerError struct {
 	RefusalSubject string `json:"refusal_subject,omitempty"`
 }
 
-// routerValidation is the body of a 422; its type is in the header only (checklist R-54).
+// routerValidation is the body of a 422; its type is in the header only.
 type routerValidation struct {
 	Detail json.RawMessage `json:"detail"`
 }
@@ -60,13 +60,13 @@ func routerRefusal(path string, err error) call.Refusal {
 		r = *call.RefusalOf(fault.New(fault.Internal, "", "error type %q at %s: %s", r.Type, path, r.Detail))
 	}
 	if versionOf(path) == call.V1 && r.Type == call.RateLimited {
-		r.Type = call.ConcurrencyLimit // v1 knows no other 429 (checklist R-98)
+		r.Type = call.ConcurrencyLimit // v1 knows no other 429
 	}
 	return r
 }
 
 // sendable reports whether a type may be sent: the contract's fifteen everywhere, and below …/requests the
-// four of the queued delivery (checklist R-57, R-58). A client takes any other for internal_error.
+// four of the queued delivery. A client takes any other for internal_error.
 func sendable(errorType string, queued bool) bool {
 	switch errorType {
 	case call.InvalidInput, call.PolicyViolation, call.ProviderError, call.ProviderTimeout, call.InsufficientCredits,
@@ -132,8 +132,7 @@ func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 	setSpend(c, r.Spend)
 }
 
-// upstreamStatus is what the provider answered with, on the three statuses that tell it (router facts,
-// section 0).
+// upstreamStatus is what the provider answered with, on the three statuses that tell it.
 func upstreamStatus(r call.Refusal) string {
 	switch r.Status {
 	case http.StatusBadRequest, http.StatusBadGateway, http.StatusGatewayTimeout:
@@ -142,7 +141,7 @@ func upstreamStatus(r call.Refusal) string {
 	return ""
 }
 
-// upstreamDetail is the provider's own words, on a 400 only (router facts, section 0).
+// upstreamDetail is the provider's own words, on a 400 only.
 func upstreamDetail(r call.Refusal) string {
 	if r.Status != http.StatusBadRequest {
 		return ""
@@ -150,7 +149,7 @@ func upstreamDetail(r call.Refusal) string {
 	return headerText(r.UpstreamDetail)
 }
 
-// setReplayed marks an answer of an idempotency record; v1 has no such header (checklist R-18, R-99).
+// setReplayed marks an answer of an idempotency record; v1 has no such header.
 func setReplayed(c *gin.Context, replayed bool) {
 	if replayed && versionOf(c.Request.URL.Path) == call.V2 {
 		c.Header("Idempotent-Replayed", "true")

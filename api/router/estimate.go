@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// estimate is what a call would cost in US dollars (router facts, section 4).
+// estimate is what a call would cost in US dollars.
 type estimate struct {
 	Source    catalog.Source `json:"source"`
 	Currency  string         `json:"currency"`

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
-// queuedRequest is a request of the queued delivery as clients see it (router facts, section 3).
+// queuedRequest is a request of the queued delivery as clients see it.
 type queuedRequest struct {
 	ID        call.ID `json:"request_id"`
 	Status    string  `json:"status"`

@@ -109,7 +109,7 @@ func (s *Surface) Routes() []edge.Route {
 }
 
 // Unrouted answers a path of the router that no route has. It asks for a credential as every route does,
-// and a third segment is read as the variant of a model, none of which is in the catalog (checklist R-05):
+// and a third segment is read as the variant of a model, none of which is in the catalog:
 // the refusal then names what may have been meant.
 func (s *Surface) Unrouted(c *gin.Context) error {
 	if err := s.Edge.Authorize(c, edge.Read); err != nil {
@@ -156,7 +156,7 @@ func (s *Surface) Identify(c *gin.Context) (account.Identity, error) {
 	return id, err
 }
 
-// authenticate checks the credential of a request to the router (checklist ). A v1
+// authenticate checks the credential of a request to the router. A v1
 // request shows a token. In v2 the header X-API-Key decides where it is sent; what follows the word Bearer
 // is a token by its form, and a key otherwise.
 func (s *Surface) authenticate(c *gin.Context) (account.Identity, error) {
@@ -191,12 +191,12 @@ func withoutKey(r *http.Request) *http.Request {
 }
 
 // isToken reports whether a bearer credential is a JSON Web Token; keys of the hosted service tell by their
-// beginning that they are none (router facts, section 5).
+// beginning that they are none.
 func isToken(bearer string) bool {
 	return webtoken.Shaped(bearer) && !strings.HasPrefix(bearer, "comfyui-")
 }
 
-// checkEnabled refuses callers for whom the router is not switched on (checklist R-15).
+// checkEnabled refuses callers for whom the router is not switched on.
 func (s *Surface) checkEnabled(id account.Identity) error {
 	if s.opts.Off || id.Access.Off {
 		return call.Refuse(http.StatusForbidden, call.NotEnabled, "the model router is not enabled for this account")

@@ -35,7 +35,7 @@ func (s *Surface) postRun(c *gin.Context) error {
 }
 
 // invocation reads a request to run a model. What the model and its schema say is left to the service,
-// which asks first whether the account can pay (checklist R-45). The body takes memory, which is freed as
+// which asks first whether the account can pay. The body takes memory, which is freed as
 // soon as the service has stored it.
 func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.Invocation, error) {
 	r := c.Request
@@ -78,7 +78,7 @@ func kindOf(r *http.Request) string {
 // maxKeyBytes bounds an Idempotency-Key before it is read as text; 255 characters are no more.
 const maxKeyBytes = 255 * utf8.UTFMax
 
-// callKey reads the header: one value of 1 to 255 characters, or none (checklist R-63).
+// callKey reads the header: one value of 1 to 255 characters, or none.
 func callKey(r *http.Request) (string, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 {
@@ -90,7 +90,7 @@ func callKey(r *http.Request) (string, error) {
 	return keys[0], nil
 }
 
-// callOptions reads the query parameters of a run (router facts, section 2). What strict_mode forwards is
+// callOptions reads the query parameters of a run. What strict_mode forwards is
 // not looked at, so reject_unknown_fields says nothing beside it.
 func callOptions(c *gin.Context) (call.Options, error) {
 	strict, err := boolean(c, "strict_mode")
@@ -148,7 +148,7 @@ func memoryRefusal(err error) error {
 // deliveredWithin bounds the recording of a delivery.
 const deliveredWithin = 5 * time.Second
 
-// answer streams a model's answer as its provider gave it (checklist ). It may be any
+// answer streams a model's answer as its provider gave it. It may be any
 // bytes, a page included, which a browser must not take for one of ours.
 func (s *Surface) answer(c *gin.Context, res *call.Result) error {
 	body, err := res.Open(c.Request.Context())
@@ -180,7 +180,7 @@ func (s *Surface) answer(c *gin.Context, res *call.Result) error {
 	return nil
 }
 
-// setResultHeaders says what the answer cost and how it came about; v1 says neither (checklist R-97). A
+// setResultHeaders says what the answer cost and how it came about; v1 says neither. A
 // replay cost nothing, so it names no cost.
 func setResultHeaders(c *gin.Context, res *call.Result) {
 	if versionOf(c.Request.URL.Path) == call.V1 {
