@@ -35,7 +35,9 @@ type Metrics struct {
 	provider *prometheus.HistogramVec
 	cost     *prometheus.CounterVec
 	failures *prometheus.CounterVec
-	known    map[string]bool // values of labels that have series
+	segments *prometheus.CounterVec // of graphs, that ComfyUI servers ran
+	taken    *prometheus.CounterVec // seconds of those servers
+	known    map[string]bool        // values of labels that have series
 }
 
 // offer is the provider and model of a call.
@@ -71,12 +73,18 @@ func New() *Metrics {
 		cost: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_provider_cost_usd_total", Help: "Charged for calls, in US dollars.",
 		}, []string{"provider", "model"}),
+		segments: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_server_segments_total", Help: "Parts of graphs that ComfyUI servers were given, by outcome of the attempt.",
+		}, []string{"outcome"}),
+		taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_server_seconds_total", Help: "Seconds that ComfyUI servers were taken by parts of graphs, by outcome of the attempt.",
+		}, []string{"outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_job_failures_total", Help: "Jobs that failed, by code.",
 		}, []string{"code"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures)
+		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.segments, m.taken)
 	return m
 }
 
@@ -134,6 +142,9 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 		m.cached.WithLabelValues("cache").Add(float64(len(e.Nodes)))
 	case job.NodeExecutedV1:
 		m.node(e)
+	case job.SegmentEndedV1:
+		m.segments.WithLabelValues(m.label(e.Outcome)).Inc()
+		m.taken.WithLabelValues(m.label(e.Outcome)).Add(float64(e.Millis) / 1000)
 	case job.SucceededV1:
 		m.end(rec, "succeeded")
 	case job.FailedV1:
