@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // The back-off of restarts. A server that dies once is away for as long as it takes to start; one
@@ -34,7 +36,7 @@ func (s *Stack) supervise(ctx context.Context) {
 
 // keep waits for the death of a server and starts it again, until ctx ends or it gives up.
 func (s *Stack) keep(ctx context.Context, name string, running server, restart func(context.Context) (server, error)) {
-	failures := 0
+	failures, delays := 0, newDelays()
 	for {
 		began := time.Now()
 		select {
@@ -45,6 +47,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 		err := running.Err()
 		if time.Since(began) > healthy {
 			failures = 0
+			delays.Reset()
 		}
 		for again := false; !again; {
 			if failures++; failures > maxFailures {
@@ -52,7 +55,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 				return
 			}
 			s.opts.Log.Warn("server ended: starting it again", "server", name, "error", err, "attempt", failures)
-			if !pause(ctx, backoff(failures)) {
+			if failures > 1 && !pause(ctx, delays.NextBackOff()) { // the first time at once
 				return
 			}
 			next, restartErr := restart(ctx)
@@ -113,12 +116,12 @@ func (s *Stack) giveUp(err error) {
 	}
 }
 
-// backoff is how long to wait before the n-th attempt in a row: not at all for the first.
-func backoff(n int) time.Duration {
-	if n <= 1 {
-		return 0
-	}
-	return min(firstWait<<(n-2), longestWait)
+// newDelays are the waits between attempts in a row.
+func newDelays() *backoff.ExponentialBackOff {
+	delays := backoff.NewExponentialBackOff()
+	delays.InitialInterval, delays.MaxInterval, delays.Multiplier = firstWait, longestWait, 2
+	delays.Reset()
+	return delays
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
