@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -243,4 +244,28 @@ func TestAHoldInsideAnothersTransaction(t *testing.T) {
 	require.NoError(t, admit("h2", nil))
 	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(admit("h3", nil)))
 	require.Equal(t, credit.Balance{Metered: true, Available: 2, Held: 8, Granted: 10}, balance(t, credits, "a"))
+}
+
+// boughtV1 is of a type that only a newer version of the program has.
+type boughtV1 struct{}
+
+func TestALedgerOfANewerVersionIsReadAndNotRebuilt(t *testing.T) {
+	t.Parallel()
+	credits, _, pool := newCredits(t)
+	require.NoError(t, credits.Grant(t.Context(), "a", 10, "ops", "test"))
+	newer := eventlog.NewRegistry()
+	require.NoError(t, newer.Register(eventlog.TypeOf[boughtV1]("credits.bought.v1")))
+	_, err := eventstore.New(pool, newer, nil).Append(t.Context(), eventlog.Append{
+		Stream: credit.Stream("a"), Account: "a", Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{ID: uuid.New(), Type: "credits.bought.v1", Data: boughtV1{}}},
+	})
+	require.NoError(t, err)
+
+	ledger, err := credits.Fold(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, int64(2), ledger.Version)
+	require.Equal(t, int64(10), ledger.Balance.Available)
+	_, _, err = credits.Rebuild(t.Context(), "a")
+	require.ErrorIs(t, err, eventlog.ErrUnknownType, "a balance without what the newer version wrote would be wrong")
+	require.Equal(t, int64(10), balance(t, credits, "a").Available)
 }

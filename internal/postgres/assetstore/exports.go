@@ -167,7 +167,7 @@ const openExport = `select true from exports where id = $1 and account = $2 for 
 // open reports whether an export is not over, and keeps it so until tx ends.
 func (s *Exports) open(ctx context.Context, tx pgx.Tx, ref export.Ref) (open bool, err error) {
 	err = tx.QueryRow(ctx, openExport, string(ref.Export), ref.Account).Scan(&open)
-	return open, maybe(err)
+	return open, ignoreNoRows(err)
 }
 
 // errOver ends a transaction on an export that is over: there is nothing to do.
@@ -183,11 +183,11 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 	}
 	var open bool
 	var m making
-	st := standing{limit: limit}
+	st := bytesState{limit: limit}
 	look := func(q *pgx.Batch) {
 		q.Queue(openExport, string(ref.Export), ref.Account).
-			QueryRow(func(row pgx.Row) error { return maybe(row.Scan(&open)) })
-		queueStanding(q, archive, &st)
+			QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&open)) })
+		queueBytesState(q, archive, &st)
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(_ postgres.Tx, q *pgx.Batch) error {
 		if !open {

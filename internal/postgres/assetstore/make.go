@@ -21,8 +21,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// standing is what a transaction that makes an asset finds of its bytes, behind its locks.
-type standing struct {
+// bytesState is what a transaction that makes an asset finds of its bytes, behind its locks.
+type bytesState struct {
 	limit    int64 // of the account's bytes, 0 = none
 	held     bool
 	never    bool       // some asset of these bytes has no deadline
@@ -42,10 +42,10 @@ type history struct {
 	facts []eventlog.Recorded
 }
 
-// queueStanding locks the name and the bytes within the account until the transaction ends and reads
+// queueBytesState locks the name and the bytes within the account until the transaction ends and reads
 // what is in force for the bytes. The locks come as statements of their own, so that the read sees what
 // the previous holder committed.
-func queueStanding(q *pgx.Batch, n asset.New, st *standing) {
+func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
 	const lock = `select pg_advisory_xact_lock(hashtextextended($1, $2))`
 	if n.Place != nil {
 		q.Queue(lock, keyOfName(n.Account, *n.Place), lockOfNames)
@@ -57,7 +57,7 @@ func queueStanding(q *pgx.Batch, n asset.New, st *standing) {
 }
 
 // inForce returns the later of the deadline and the one in force (A-40); nil = never.
-func (st *standing) inForce(deadline *time.Time) *time.Time {
+func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	switch {
 	case !st.held:
 		return deadline
@@ -79,14 +79,14 @@ const (
 )
 
 // queueLikes reads the asset that a reference repeats, if any, and the newest one of the same bytes.
-func queueLikes(q *pgx.Batch, n asset.New, st *standing) {
+func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	repeated := []any{n.Account, n.Hash[:], n.FilePath, tagsOf(n)}
 	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
-		QueryRow(func(row pgx.Row) error { return maybe(row.Scan(&st.same.id)) })
+		QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&st.same.id)) })
 	q.Queue(factsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
 	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, repeated[:2]...).
 		QueryRow(func(row pgx.Row) error {
-			return maybe(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
+			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
 		})
 	q.Queue(factsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
 }
@@ -99,8 +99,8 @@ func tagsOf(n asset.New) []string {
 	return n.Tags
 }
 
-// maybe takes an absent row for none.
-func maybe(err error) error {
+// ignoreNoRows returns nil for a query that found no row.
+func ignoreNoRows(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -137,8 +137,8 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Made, error) {
 	name := nameFor(n)
 	var tried []making
 	recorded, err := s.events.RetryAmbiguous(ctx, name.first, func(ctx context.Context) error {
-		st := standing{limit: limit}
-		return postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueStanding(q, n, &st) }, func(_ postgres.Tx, q *pgx.Batch) error {
+		st := bytesState{limit: limit}
+		return postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueBytesState(q, n, &st) }, func(_ postgres.Tx, q *pgx.Batch) error {
 			m, err := s.queueAsset(q, n, name, &st)
 			tried = append(tried, m)
 			return err
@@ -180,9 +180,9 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Made, sa
 
 // reference is one attempt at a reference.
 func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit int64) (m making, same bool, err error) {
-	st := standing{limit: limit}
+	st := bytesState{limit: limit}
 	look := func(q *pgx.Batch) {
-		queueStanding(q, n, &st)
+		queueBytesState(q, n, &st)
 		queueLikes(q, n, &st)
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
@@ -253,7 +253,7 @@ const insertAsset = `insert into files (asset_id, account, hash, size, content_t
 
 // queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
 // known of the bytes yet is left to its ingestion.
-func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *standing, known ...any) (making, error) {
+func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesState, known ...any) (making, error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
 	id, m := name.id, making{held: st.held}
 	place, named := asset.Place{Folder: "input"}, n.Place != nil
@@ -286,7 +286,7 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *standing,
 
 // queueReference completes a reference with what the account's newest asset of these bytes says of
 // them; what was found out about the bytes holds for the new asset as well.
-func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *standing) (making, error) {
+func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
 	n.Size, n.Width, n.Height = st.size, st.wide, st.high
 	if n.ContentType == "" {
 		n.ContentType = st.kind
