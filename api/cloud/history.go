@@ -42,8 +42,7 @@ func (s *Surface) historyReads() []edge.Route {
 	)
 }
 
-// historyEntry is one job as the self-hosted runtime's history shows it (node graph
-// semantics, section 3.4). Prompt is the 5-tuple (number, id, prompt, extra_data, outputs).
+// historyEntry is one job as the self-hosted runtime's history shows it. Prompt is the 5-tuple (number, id, prompt, extra_data, outputs).
 type historyEntry struct {
 	Prompt  []any                      `json:"prompt"`
 	Outputs map[string]json.RawMessage `json:"outputs"`

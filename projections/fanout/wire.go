@@ -109,7 +109,7 @@ type Entry struct {
 func (e Entry) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.Type, e.Data}) }
 
 // History returns the lifecycle messages of a job, from its folded state, in the order
-// in which they were sent (node graph semantics, section 3.4).
+// in which they were sent.
 func History(j job.Job) []Entry {
 	if j.StartedAt == nil {
 		return []Entry{}
@@ -151,8 +151,7 @@ func executionError(j job.Job, at time.Time) errorData {
 	return d
 }
 
-// blockage tells why a node was kept from running. The run goes on, so histories do not keep it (node graph
-// semantics, section 3.1).
+// blockage tells why a node was kept from running. The run goes on, so histories do not keep it.
 func blockage(j job.Job, e job.NodeExecutedV1, at time.Time) errorData {
 	before := slices.DeleteFunc(slices.Clone(j.Executed), func(id string) bool { return id == e.Node })
 	return errorData{

@@ -46,8 +46,7 @@ const (
 	TierPro      Tier = "pro"
 )
 
-// Slots returns how many jobs of the tier run at once by default (cloud facts,
-// section 10): 1, 3 and 5. A free account submits nothing: 0. The local account
+// Slots returns how many jobs of the tier run at once by default: 1, 3 and 5. A free account submits nothing: 0. The local account
 // has localSlots.
 func (t Tier) Slots(localSlots int) int {
 	switch t {

@@ -24,8 +24,7 @@ func IsPlaceLabel(tag string) bool {
 	return tag == LabelInput || tag == LabelOutput || tag == LabelTemp || tag == LabelModels
 }
 
-// modelsFolder holds uploaded model files: models/<category>/<name> below the input folder (v2 facts,
-// section 2).
+// modelsFolder holds uploaded model files: models/<category>/<name> below the input folder.
 const modelsFolder = "models/"
 
 // ModelPath splits the place of a model file into its category and what loaders of that category call it.

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// PerDollar is how many credits clients are shown for one US dollar (router facts, section 9).
+// PerDollar is how many credits clients are shown for one US dollar.
 const PerDollar = 211
 
 // Dollar is one US dollar in micros.

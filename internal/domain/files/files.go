@@ -52,7 +52,7 @@ func (s *Service) deadline(retention time.Duration) *time.Time {
 }
 
 // Lookup returns the file of that name. The filename may also be "asset:<id>" or, as existing
-// clients know it, "blake3:<hex>" (node graph semantics, section 4.5).
+// clients know it, "blake3:<hex>".
 func (s *Service) Lookup(ctx context.Context, account string, place asset.Place) (Entry, error) {
 	return s.lookup(ctx, Viewer{Account: account}, place)
 }

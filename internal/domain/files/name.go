@@ -115,8 +115,7 @@ func Numbered(filename string, n int) string {
 }
 
 // Counters returns every prefix whose counter a file of this name advances, with its number: the
-// name "a_00005_00001_.png" counts for the prefix "a" as 5 and for "a_00005" as 1 (node graph
-// semantics, section 4.1).
+// name "a_00005_00001_.png" counts for the prefix "a" as 5 and for "a_00005" as 1.
 func Counters(filename string) (prefixes []string, numbers []int64) {
 	for i := range len(filename) {
 		if filename[i] != '_' || i == 0 {

@@ -21,7 +21,7 @@ const (
 	logOverlong = "…"
 )
 
-// Log is what happened in a job, line by line (v2 facts, section 1).
+// Log is what happened in a job, line by line.
 type Log struct {
 	Text      string
 	Truncated bool      // the beginning was dropped

@@ -19,7 +19,7 @@ import (
 // afterEnd is how long a job can be read after its end at least, unless its retention is shorter.
 const afterEnd = 24 * time.Hour
 
-// ExpiresAt returns until when the job can be read: its retention from submission (v2 facts, section 3),
+// ExpiresAt returns until when the job can be read: its retention from submission,
 // and for a day after its end, or the retention if that is shorter. An unfinished job stays in any case.
 func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	at := j.SubmittedAt.Add(retention)

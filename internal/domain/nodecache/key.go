@@ -1,5 +1,5 @@
 // Package nodecache says when the result of a node is that of an earlier job of the same account, and
-// what then need not run (node graph semantics, section 3.2). It decides only; what it decides on is
+// what then need not run. It decides only; what it decides on is
 // kept by a Store, and running nodes is package activities' business.
 package nodecache
 

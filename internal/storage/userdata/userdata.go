@@ -1,5 +1,5 @@
 // Package userdata keeps the small files that an editor stores for its user, such as settings and
-// saved workflows (cloud facts, section 1). It promises that a file is one account's and that a path
+// saved workflows. It promises that a file is one account's and that a path
 // never leads out of it. The files are no assets: nothing refers to them, and a client overwrites
 // them as it likes.
 package userdata
