@@ -154,7 +154,8 @@ func TestEditorsSeeWhatServersHave(t *testing.T) {
 		require.JSONEq(t, want, h.do(t, "GET", path, "", "Authorization", "Bearer key-a").body, path)
 	}
 	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/extensions/other/sim.js", "").status)
-	require.Contains(t, h.do(t, "GET", "/system_stats", "").body, `{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12}`)
+	require.NotContains(t, h.do(t, "GET", "/system_stats", "").body, "cuda", "without a key, nothing of the machines")
+	require.Contains(t, h.do(t, "GET", "/system_stats", "", "Authorization", "Bearer key-a").body, `{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12}`)
 }
 
 func TestScriptsOfCustomNodesAreServed(t *testing.T) {

@@ -502,6 +502,6 @@ func TestAMaskedImageHasTheOriginalsColourAndTheMasksAlpha(t *testing.T) { // W-
 		require.Equal(t, http.StatusBadRequest, res.status, bad)
 	}
 	res = h.post(t, "/api/upload/mask", "key-a", part{"image", "mask.png", picture(t, 4, 4, 0)}, part{"original_ref", "", ref})
-	require.Equal(t, "the mask measures 4 × 4, the original 8 × 8", res.json(t)["message"])
+	require.Equal(t, "the mask is 4 × 4 pixels large, the original 8 × 8; both must have the same size", res.json(t)["message"])
 	require.Equal(t, http.StatusBadRequest, res.status, "another size")
 }
