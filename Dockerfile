@@ -7,7 +7,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/millrace-dev/millrace/internal/version.Version=${VERSION}" -o /out/millrace ./cmd/millrace
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/millrace-dev/millrace/internal/config/version.Version=${VERSION}" -o /out/millrace ./cmd/millrace
 
 FROM debian:bookworm-slim
 RUN apt-get update \

@@ -33,7 +33,7 @@ build: postgres bin/millrace bin/millrace-temporal ## build bin/millrace and bin
 # Always asked: the compiler knows best what has changed.
 .PHONY: bin/millrace
 bin/millrace:
-	CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/version.Version=$(VERSION)" -o $@ ./cmd/millrace
+	CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/config/version.Version=$(VERSION)" -o $@ ./cmd/millrace
 
 # The Temporal server of local mode: minutes the first time, so only when its sources change.
 bin/millrace-temporal: $(TEMPORAL_SOURCES)

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
-	"github.com/millrace-dev/millrace/internal/version"
 )
 
 var _ admin.Doctor = servedDoctor{}

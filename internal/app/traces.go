@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
 
+	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/telemetry"
-	"github.com/millrace-dev/millrace/internal/version"
 )
 
 // openTraces exports traces if a collector is configured, and returns what the engine's client needs for

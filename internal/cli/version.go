@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/version"
+	"github.com/millrace-dev/millrace/internal/config/version"
 )
 
 func versionCommand(s *shell.Shell) *cobra.Command {
