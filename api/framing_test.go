@@ -23,7 +23,7 @@ func TestABodyThatIsFramedWronglyIsTheClientsMistake(t *testing.T) {
 		"/api/prompt":         `400 {"error":{"type":"invalid_body"`,
 		"/api/queue":          `400 {"code":"invalid_body"`,
 		"/api/v2/jobs":        `422 {"error":{"code":"invalid_body"`,
-		"/v2/models/sim/echo": `400 {"detail":"the request body is not framed`,
+		"/v2/models/sim/echo": `400 {"detail":"the request body does not match its headers`,
 	} {
 		require.Contains(t, h.broken(t, path), want, path)
 	}

@@ -107,7 +107,7 @@ func (s *library) postFile(c *gin.Context) error {
 	}
 	fr.Open = func(map[string][]string) (_ io.Writer, err error) {
 		if refused != nil {
-			return io.Discard, nil
+			return io.Discard, nil //nolint:nilerr // the refusal is answered once the body has been read
 		}
 		in, err = s.Assets.Receive(ctx, account, expected)
 		return in, err

@@ -104,7 +104,7 @@ func (s *v2) receive(c *gin.Context) (asset.Made, error) {
 	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields, Take: u.take}
 	fr.Open = func(map[string][]string) (io.Writer, error) {
 		if u.refused != nil {
-			return io.Discard, nil
+			return io.Discard, nil //nolint:nilerr // the refusal is answered once the body has been read
 		}
 		var err error
 		in, err = s.Assets.Receive(ctx, account, u.expected)

@@ -37,7 +37,7 @@ func (s *Surface) WebFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // read only
+	defer file.Close() // read only
 	h := c.Writer.Header()
 	h.Set("Content-Type", file.MediaType)
 	h.Set("Cache-Control", "no-cache")

@@ -18,7 +18,7 @@ func tuneMemory() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || unix.Sysinfo(&info) != nil {
 		return
 	}
-	total := int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // far below 63 bits; types differ by platform
+	total := int64(info.Totalram) * int64(info.Unit) // far below 63 bits; types differ by platform
 	debug.SetMemoryLimit(total / 2)
 	debug.SetGCPercent(lazyCollection)
 }

@@ -25,7 +25,7 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 	}
 	tuneMemory()
 	for _, warning := range cfg.Warnings() {
-		log.Warn(warning)
+		log.Warn("configuration warning", slog.String("warning", warning))
 	}
 	if err := migrate(ctx, cfg.DatabaseURL, log); err != nil {
 		return err

@@ -132,7 +132,7 @@ func TestAnExpansionThatCannotRunIsAnErrorOfTheNodeThatExpanded(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	for name, change := range map[string][]string{
-		"a class that is not there":     {`"StringConcatenate"`, `"NoSuchClass"`, "class \"NoSuchClass\" is not known"},
+		"a class that is not there":     {`"StringConcatenate"`, `"NoSuchClass"`, "class \"NoSuchClass\" is unknown"},
 		"a required input that is not":  {`\"delimiter\":\"-\"`, `\"other\":1`, "Required input is missing: delimiter"},
 		"an input that takes no such":   {`"StringConcatenate","input":"string_a"`, `"ImageBlur","input":"sigma"`, "Required input is missing: image"},
 		"an expansion in its place":     {`"node_class":"StringConcatenate","input":"string_a","times":3,`, `"node_class":"MillraceRepeat","input":"times","times":1,`, "Required input is missing"},

@@ -68,7 +68,7 @@ func start(t *testing.T, options ...comfyui.Options) *service {
 	t.Cleanup(func() {
 		cancel()
 		<-ended
-		dir.Remove() //nolint:errcheck // the next run removes it
+		dir.Remove() // the next run removes it
 	})
 	require.NoError(t, served.AwaitReady(s.base, 2*patience, ended))
 	s.await("the classes of the servers", func() bool {

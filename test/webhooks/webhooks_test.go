@@ -329,7 +329,7 @@ func TestANameThatLeadsInsideIsNotReached(t *testing.T) {
 	c.json("POST", e.path()+"/test", "")
 	dead := c.awaitDelivery(e, "dead")
 	for _, try := range dead["last_attempts"].([]any) {
-		require.Equal(t, "address_not_allowed", try.(map[string]any)["error"])
+		require.Equal(t, "name_not_found", try.(map[string]any)["error"])
 	}
 	require.Empty(t, r.all())
 }

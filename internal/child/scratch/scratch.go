@@ -42,7 +42,7 @@ func NewIn(parent, name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o711); err != nil { //nolint:gosec // root's PostgreSQL runs as another user
+	if err := os.Chmod(path, 0o711); err != nil { // root's PostgreSQL runs as another user
 		return nil, err
 	}
 	lock, err := child.Acquire(filepath.Join(path, lockName))

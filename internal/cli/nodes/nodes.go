@@ -63,7 +63,7 @@ func firstSentence(text string) string {
 
 // writePages writes a page for each family of classes, and one that leads there.
 func writePages(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "nodes"), 0o755); err != nil { //nolint:gosec // documentation
+	if err := os.MkdirAll(filepath.Join(dir, "nodes"), 0o755); err != nil {
 		return err
 	}
 	var index strings.Builder
@@ -79,11 +79,11 @@ func writePages(dir string) error {
 				return err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, "nodes", family.Name+".md"), []byte(page.String()), 0o644); err != nil { //nolint:gosec // documentation
+		if err := os.WriteFile(filepath.Join(dir, "nodes", family.Name+".md"), []byte(page.String()), 0o644); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, "nodes.md"), []byte(index.String()), 0o644) //nolint:gosec // documentation
+	return os.WriteFile(filepath.Join(dir, "nodes.md"), []byte(index.String()), 0o644)
 }
 
 // anchor is the name of a heading in a link.

@@ -37,8 +37,11 @@ var files = map[string]func(*testing.T, *bench){
 	},
 	"NamesThatLeadOutsideAreRefused": func(t *testing.T, b *bench) {
 		for _, f := range []comfyui.File{
-			{Name: "../x.png", Type: comfyui.FolderInput}, {Name: "x.png", Subfolder: "../..", Type: comfyui.FolderInput},
-			{Name: "x.png", Subfolder: "/etc", Type: comfyui.FolderInput}, {Name: "", Type: comfyui.FolderInput}, {Name: "x.png", Type: "models"},
+			{Name: "../x.png", Type: comfyui.FolderInput},
+			{Name: "x.png", Subfolder: "../..", Type: comfyui.FolderInput},
+			{Name: "x.png", Subfolder: "/etc", Type: comfyui.FolderInput},
+			{Name: "", Type: comfyui.FolderInput},
+			{Name: "x.png", Type: "models"},
 		} {
 			_, err := b.Fetch(b.ctx, f, maxFile)
 			require.Equal(t, comfyui.CodeUnsafeName, fault.CodeOf(err), "%+v", f)

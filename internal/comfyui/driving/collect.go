@@ -162,8 +162,9 @@ func (d *Driver) value(ctx context.Context, r *Run, out graph.SegmentOut, shown 
 		}
 		data, err := d.read(ctx, r, shown.Files[0])
 		return node.Opaque{Type: out.Type, Data: data}, err
+	default:
+		return texts(out.Type, shown.Texts, list)
 	}
-	return texts(out.Type, shown.Texts, list)
 }
 
 // read returns a whole file; only values are read so, which have to fit into memory anyway.
@@ -277,6 +278,7 @@ func parse(kind node.Type, text string) (node.Value, error) {
 		return strconv.ParseFloat(python.Digits(text), 64)
 	case node.Boolean:
 		return text == "True" || text == "true", nil
+	default:
+		return text, nil
 	}
-	return text, nil
 }

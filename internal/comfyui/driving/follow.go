@@ -56,7 +56,7 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	for {
 		select {
 		case <-events: // so that Follow, which may wait to deliver, ends
-		case <-ended:
+		case <-ended: //nolint:errcheck // it was stopped here, and the outcome is what counts
 			return outcome, err
 		}
 	}

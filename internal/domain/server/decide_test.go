@@ -79,7 +79,8 @@ func TestDecide(t *testing.T) {
 				healthy("s1", func(s *server.Server) { s.Health = server.Absent }), healthy("s2", func(s *server.Server) { s.Drained = true }),
 				healthy("s3", func(s *server.Server) { s.Health = server.Unusable }),
 			},
-			[]*server.Wait{waits("1")}, []string{},
+			[]*server.Wait{waits("1")},
+			[]string{},
 		},
 		"the server with the model goes before an empty one": {
 			[]*server.Server{healthy("s1"), healthy("s2", loaded("m"))}, []*server.Wait{waits("1", needs("m"))}, []string{"1→s2"},
@@ -92,7 +93,8 @@ func TestDecide(t *testing.T) {
 		},
 		"but no longer than loading takes": {
 			[]*server.Server{healthy("s1"), healthy("s2", busy("m"))},
-			[]*server.Wait{waits("1", needs("m"), func(w *server.Wait) { w.Since = now.Add(-11 * time.Second) })}, []string{"1→s1"},
+			[]*server.Wait{waits("1", needs("m"), func(w *server.Wait) { w.Since = now.Add(-11 * time.Second) })},
+			[]string{"1→s1"},
 		},
 		"prompts of others count as waiting": {
 			[]*server.Server{healthy("s1", func(s *server.Server) { s.Foreign = 1 }), healthy("s2")}, []*server.Wait{waits("1")}, []string{"1→s2"},
@@ -102,26 +104,31 @@ func TestDecide(t *testing.T) {
 		},
 		"classes decide who can": {
 			[]*server.Server{healthy("s1"), healthy("s2")},
-			[]*server.Wait{waits("1", func(w *server.Wait) { w.Needs = []server.Need{{Class: "only on s2"}} })}, []string{"1→s2"},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Needs = []server.Need{{Class: "only on s2"}} })},
+			[]string{"1→s2"},
 		},
 		"labels decide who may": {
 			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Labels = []string{"big"} })},
-			[]*server.Wait{waits("1", func(w *server.Wait) { w.Labels = []string{"big"} })}, []string{"1→s2"},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Labels = []string{"big"} })},
+			[]string{"1→s2"},
 		},
 		"the account with the fewest running goes first": {
 			[]*server.Server{healthy("s1", func(s *server.Server) { s.Leases = []server.Lease{{Account: "a"}} }), healthy("s2")},
-			[]*server.Wait{waits("1"), waits("2", func(w *server.Wait) { w.Account = "b" })}, []string{"2→s2"},
+			[]*server.Wait{waits("1"), waits("2", func(w *server.Wait) { w.Account = "b" })},
+			[]string{"2→s2"},
 		},
 		"within an account the queue's order counts": {
 			[]*server.Server{healthy("s1")},
-			[]*server.Wait{waits("1", func(w *server.Wait) { w.Number = 2 }), waits("2", func(w *server.Wait) { w.Number = -1 })}, []string{"2→s1"},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Number = 2 }), waits("2", func(w *server.Wait) { w.Number = -1 })},
+			[]string{"2→s1"},
 		},
 		"a server that failed it is taken again when no other is left": {
 			[]*server.Server{healthy("s1")}, []*server.Wait{waits("1", func(w *server.Wait) { w.Avoid = []server.ID{"s1"} })}, []string{"1→s1"},
 		},
 		"more memory was asked for": {
 			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Devices[0].Total = 24 << 30 })},
-			[]*server.Wait{waits("1", func(w *server.Wait) { w.Memory = 8 << 30 })}, []string{"1→s2"},
+			[]*server.Wait{waits("1", func(w *server.Wait) { w.Memory = 8 << 30 })},
+			[]string{"1→s2"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

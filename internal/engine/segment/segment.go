@@ -26,8 +26,9 @@ func Crosses(t node.Type) bool {
 	switch t {
 	case node.Image, node.Mask, Latent, node.String, node.Int, node.Float, node.Boolean, node.Combo:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Latent is the type of latent images, which only servers compute with.
@@ -136,13 +137,16 @@ func (c *cutter) mark() error {
 	for len(pending) > 0 {
 		u := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		c.eachNeighbour(u, func(v int, _ edge) error {
+		err := c.eachNeighbour(u, func(v int, _ edge) error {
 			if c.side[v] == Either && !c.onServer[v] {
 				c.onServer[v] = true
 				pending = append(pending, v)
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

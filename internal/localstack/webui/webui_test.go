@@ -60,8 +60,12 @@ func TestPagesOfOtherSitesReachNothing(t *testing.T) {
 	const host = "127.0.0.1:8233"
 	require.Equal(t, http.StatusOK, ask(t, h, "POST", host, end, map[string]string{"Origin": "http://" + host, "Sec-Fetch-Site": "same-origin"}).Code)
 	for _, headers := range []map[string]string{
-		{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:9999"}, {"Sec-Fetch-Site": "cross-site"},
-		{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"}, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+		{"Origin": "https://evil.example"},
+		{"Origin": "null"},
+		{"Origin": "http://127.0.0.1:9999"},
+		{"Sec-Fetch-Site": "cross-site"},
+		{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"},
+		{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
 	} {
 		require.Equal(t, http.StatusForbidden, ask(t, h, "POST", host, end, headers).Code, headers)
 		require.Equal(t, http.StatusForbidden, ask(t, h, "GET", host, list, headers).Code, headers)

@@ -42,8 +42,12 @@ func (p *Printer) servers(t Timeline) {
 			why += " (" + s.Problem + ")"
 		}
 		rows[i] = []Cell{
-			{Text: clip(Clean(s.URL), 48)}, {Text: fmt.Sprint(s.Nodes), Right: true}, {Text: fmt.Sprintf("%d/%d", s.Run, s.Attempt)},
-			{Text: s.Outcome, Style: styleOf(s.Outcome)}, {Text: span(s.Took), Right: true}, {Text: clip(Clean(why), 100)},
+			{Text: clip(Clean(s.URL), 48)},
+			{Text: fmt.Sprint(s.Nodes), Right: true},
+			{Text: fmt.Sprintf("%d/%d", s.Run, s.Attempt)},
+			{Text: s.Outcome, Style: styleOf(s.Outcome)},
+			{Text: span(s.Took), Right: true},
+			{Text: clip(Clean(why), 100)},
 		}
 	}
 	p.Table([]string{"SERVER", "NODES", "RUN/TRY", "OUTCOME", "TOOK", "WHY THERE"}, rows)

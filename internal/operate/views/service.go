@@ -142,7 +142,7 @@ func (v Service) RebuildView(ctx context.Context, p projections.Projection, step
 	return Result{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 
-// checkView compares a view with what its facts fold to.
+// Check compares a view with what its events fold to.
 func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
 	began := time.Now()
 	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})

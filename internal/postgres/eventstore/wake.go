@@ -8,8 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/millrace-dev/millrace/internal/postgres"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // A process notifies at most once a notifyEvery, since each notification is a commit of its own. When

@@ -60,7 +60,7 @@ func (p *Pair) start(dir string) *localcluster.Cluster {
 func (p *Pair) copyTo(dir string) {
 	p.t.Helper()
 	from := socketOf(p.primary)
-	require.NoError(p.t, os.MkdirAll(dir, 0o711)) //nolint:gosec // the server's user enters it
+	require.NoError(p.t, os.MkdirAll(dir, 0o711)) // the server's user enters it
 	data := filepath.Join(dir, "data")
 	cmd := exec.CommandContext(p.t.Context(), backupBinary(p.t), "-D", data, "-R", "-X", "stream", "-c", "fast", //nolint:gosec // a test's own command
 		"-h", from, "-p", strconv.Itoa(portOf(p.primary)), "-U", userOf(p.primary))

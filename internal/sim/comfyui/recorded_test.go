@@ -43,13 +43,17 @@ type exchange struct {
 const id = "ID"
 
 var scenarios = []scenario{
-	{name: "picture", graph: `{
+	{
+		name: "picture", graph: `{
 		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":48,"batch_size":1,"color":255}},
 		"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
 		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"PREFIX"}}}`,
-		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}, {"GET", "/queue", ""}}},
-	{name: "text", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"some text"}}}`,
-		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}}},
+		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}, {"GET", "/queue", ""}},
+	},
+	{
+		name: "text", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"some text"}}}`,
+		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}},
+	},
 	{name: "sampler", unsorted: true, graph: `{
 		"1":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
 		"2":{"class_type":"CLIPTextEncode","inputs":{"text":"PREFIX","clip":["1",1]}},
@@ -62,11 +66,18 @@ var scenarios = []scenario{
 		"1":{"class_type":"StringFormat","inputs":{"f_string":"{"}},
 		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`},
 	{name: "unknown", requests: []exchange{
-		{"GET", "/history/" + uuid.Nil.String(), ""}, {"GET", "/api/jobs/" + uuid.Nil.String(), ""},
-		{"POST", "/api/jobs/" + uuid.Nil.String() + "/cancel", ""}, {"POST", "/interrupt", `{"prompt_id":"` + uuid.Nil.String() + `"}`},
-		{"POST", "/queue", `{"delete":["` + uuid.Nil.String() + `"]}`}, {"POST", "/history", `{"delete":["` + uuid.Nil.String() + `"]}`},
-		{"GET", "/object_info/NoSuchClass", ""}, {"GET", "/models/no_such_folder", ""}, {"GET", "/view?filename=absent.png", ""},
-		{"GET", "/view?filename=../x.png", ""}, {"GET", "/view?filename=x.png&subfolder=../..", ""}, {"POST", "/free", `{}`},
+		{"GET", "/history/" + uuid.Nil.String(), ""},
+		{"GET", "/api/jobs/" + uuid.Nil.String(), ""},
+		{"POST", "/api/jobs/" + uuid.Nil.String() + "/cancel", ""},
+		{"POST", "/interrupt", `{"prompt_id":"` + uuid.Nil.String() + `"}`},
+		{"POST", "/queue", `{"delete":["` + uuid.Nil.String() + `"]}`},
+		{"POST", "/history", `{"delete":["` + uuid.Nil.String() + `"]}`},
+		{"GET", "/object_info/NoSuchClass", ""},
+		{"GET", "/models/no_such_folder", ""},
+		{"GET", "/view?filename=absent.png", ""},
+		{"GET", "/view?filename=../x.png", ""},
+		{"GET", "/view?filename=x.png&subfolder=../..", ""},
+		{"POST", "/free", `{}`},
 	}},
 	{name: "refusals", requests: []exchange{
 		{"POST", "/prompt", `{"prompt":{"1":{"class_type":"NoSuchClass","inputs":{}}}}`},
