@@ -53,7 +53,7 @@ func startUI(o options, logger log.Logger) (address string, stop func()) {
 			logger.Error("the Web UI ended", tag.Error(err))
 		}
 	}()
-	return o.ui, func() { server.Close() }
+	return o.ui, func() { _ = server.Close() } // the process ends behind it
 }
 
 // listenUI listens on HOST:PORT or on unix:PATH. The socket that a killed server left is replaced.
@@ -92,7 +92,9 @@ func uiHandler(o options) (http.Handler, error) {
 	if err := route.SetAPIRoutes(e, provider, []api.Middleware{headers.WithForwardHeaders([]string{"Caller-Type"})}); err != nil {
 		return nil, err
 	}
-	route.SetUIRoutes(e, "", assets)
+	if err := route.SetUIRoutes(e, "", assets); err != nil {
+		return nil, err
+	}
 	route.SetRenderRoute(e, "")
 	return e, nil
 }
