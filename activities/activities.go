@@ -1,5 +1,5 @@
 // Package activities holds the side effects of workflows: running nodes, appending
-// facts, ending jobs. Every activity is idempotent: its facts have ids that are the
+// events, ending jobs. Every activity is idempotent: its events have ids that are the
 // same on every attempt, and a repeated append returns what the first one recorded.
 // What runs when is decided by package workflows.
 package activities
@@ -56,7 +56,7 @@ type Deps struct {
 	// NodeTimeout bounds the run of one node; 0 = no bound.
 	NodeTimeout time.Duration
 	FusedFor    time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
-	Worker      string        // name of this process in facts
+	Worker      string        // name of this process in events
 	Log         *slog.Logger
 }
 

@@ -96,8 +96,8 @@ func (r BeginResult) Scheduler() *graph.Scheduler {
 	return sched
 }
 
-// runFirst runs the first batch behind the facts of the start. When the run succeeded with it, the
-// facts that still wait are appended together with its end.
+// runFirst runs the first batch behind the events of the start. When the run succeeded with it, the
+// events that still wait are appended together with its end.
 func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult) (BeginResult, error) {
 	c.until = time.Now().Add(g.FusedFor)
 	first, err := g.runChain(ctx, c)

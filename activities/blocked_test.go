@@ -51,7 +51,7 @@ func gated(message string) []*node.Class {
 const gatedPrompt = `{"1":{"class_type":"Gate","inputs":{}},"2":{"class_type":"Between","inputs":{"in":["1",0]}},
 	"3":{"class_type":"Show","inputs":{"in":["2",0]}},"4":{"class_type":"Show","inputs":{"in":["1",1]}}}`
 
-// executed are the recorded facts of finished nodes, by node.
+// executed are the recorded events of finished nodes, by node.
 func (b *bench) executed(t *testing.T) map[string]job.NodeExecutedV1 {
 	t.Helper()
 	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)

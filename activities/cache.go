@@ -63,7 +63,7 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	return a
 }
 
-// addAnswer adds the facts of what the cache answers: which nodes in document order, and what they show.
+// addAnswer adds the events of what the cache answers: which nodes in document order, and what they show.
 func (g *Graph) addAnswer(facts *recorder, p *planned, a nodecache.Answer) {
 	units := slices.Clone(a.Units)
 	slices.SortFunc(units, func(x, y int) int { return p.order[p.Nodes[x].ID] - p.order[p.Nodes[y].ID] })

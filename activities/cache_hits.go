@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// cacheHits asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this
+// cacheHits asks the cache which nodes of an expansion need not run, and adds the events of what they show. What this
 // job itself kept is passed over: whether a node or its like beside it comes first must make no difference, nor
 // must a second attempt.
 func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
@@ -35,7 +35,7 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 	return c.recordCacheHits(unit, doc, expanded, answer)
 }
 
-// recordCacheHits adds the facts of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
+// recordCacheHits adds the events of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
 // run begins; of these each says by itself that it is cached.
 func (c *chain) recordCacheHits(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, answer nodecache.Answer) []graph.CachedUnit {
 	var cached []graph.CachedUnit

@@ -78,7 +78,7 @@ func spentBehind(plan *planned, units []int) map[int][]int {
 	return spent
 }
 
-// run stops at the first failed node; nodes that lack an input are passed over. The last facts are
+// run stops at the first failed node; nodes that lack an input are passed over. The last events are
 // left to be appended by the caller.
 func (c *chain) run(ctx context.Context) error {
 	for i, unit := range c.params.Units {

@@ -36,7 +36,7 @@ type FinishParams struct {
 
 // Finish records the end of a run, frees its slot and starts the jobs that were waiting for it.
 // A run that ended otherwise in the meantime stays as it ended; one does not succeed of which the log has
-// lost facts, and one that the log does not have begin any more is not ended.
+// lost events, and one that the log does not have begin any more is not ended.
 func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
 	due, err := g.mayFinish(ctx, p)
 	if err == nil && due {
@@ -59,7 +59,7 @@ func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
 	return err == nil, err
 }
 
-// finish ends a run; facts that wait to be appended go before the end.
+// finish ends a run; events that wait to be appended go before the end.
 func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) error {
 	ending, err := g.ending(ctx, p)
 	if err != nil {

@@ -39,7 +39,7 @@ func (l *live) Preview(contentType string, data []byte) {
 func (l *live) Text(text string) {
 	l.chain.log.add(text)
 	if err := l.chain.facts.flush(l.ctx); err != nil {
-		return // the chain meets the same error at its next fact
+		return // the chain meets the same error at its next event
 	}
 	l.publish(stream.Frame{Kind: stream.FrameText, Data: []byte(text)})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// framesBus keeps what is published, and what of the node's facts was recorded by then.
+// framesBus keeps what is published, and what of the node's events was recorded by then.
 type framesBus struct {
 	mu     sync.Mutex
 	b      *bench

@@ -28,7 +28,7 @@ func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, r
 
 func (r *recorder) add(node, eventType string, data any) { r.addNth(node, 0, eventType, data) }
 
-// addNth adds the fact that something happened to a node for the nth time, from 0.
+// addNth adds the event that something happened to a node for the nth time, from 0.
 func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 	if len(r.pending) == 0 {
 		r.since = time.Now()
@@ -46,7 +46,7 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 	return r.flush(ctx)
 }
 
-// flush appends what waits. Facts that are recorded already stay as they are: another attempt of the
+// flush appends what waits. Events that are recorded already stay as they are: another attempt of the
 // chain recorded a beginning of what waits, and then the store answers with that; a node whose values
 // were lost runs again in another chain, so its events may also follow new ones.
 func (r *recorder) flush(ctx context.Context) error {
@@ -76,8 +76,8 @@ func (r *recorder) append(ctx context.Context, events []eventlog.Event) ([]event
 	})
 }
 
-// checkLog refuses to go on with a run some of whose facts the log had, up to version seen of the stream, and has
-// no longer, as behind a failover to a replica that lagged: the run is planned anew, and the nodes whose facts
+// checkLog refuses to go on with a run some of whose events the log had, up to version seen of the stream, and has
+// no longer, as behind a failover to a replica that lagged: the run is planned anew, and the nodes whose events
 // are gone run again. Otherwise it would succeed without what they put out.
 func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error {
 	if seen == 0 {

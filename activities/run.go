@@ -44,7 +44,7 @@ type RunResult struct {
 	Stopped bool         `json:",omitempty"` // the log says that the user wants the job to end
 	At      *job.NodeRef `json:",omitempty"` // where it stood then
 	Lost    []int        `json:",omitempty"` // units whose stored values are gone
-	Version int64        `json:",omitempty"` // of the job's stream behind the batch's last facts
+	Version int64        `json:",omitempty"` // of the job's stream behind the batch's last events
 }
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
@@ -103,7 +103,7 @@ func planChanged(why string) error {
 	return temporal.NewNonRetryableApplicationError(why, attempt.ErrPlanChanged, nil)
 }
 
-// runChain runs a batch and leaves its last facts to be appended by the caller.
+// runChain runs a batch and leaves its last events to be appended by the caller.
 func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err error) {
 	defer attempt.Contain(&err) // of a class outside its own run
 	watched, release := g.Stops.Watch(ctx, c.params.Job)

@@ -83,7 +83,7 @@ func (b *bench) append(t *testing.T, eventType string, data any) []eventlog.Reco
 	return recorded
 }
 
-// facts are the recorded facts of nodes, "type node", in order.
+// events are the recorded events of nodes, "type node", in order.
 func (b *bench) facts(t *testing.T) []string {
 	t.Helper()
 	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
@@ -163,7 +163,7 @@ func TestANodeStoppedByItsUserEndsTheRunAndNamesWhereItStood(t *testing.T) {
 	require.Equal(t, &job.NodeRef{Node: "1", Class: "Wait"}, res.At)
 }
 
-// A batch does not go on with a run whose facts the log has lost, and such a run does not succeed; one that the log
+// A batch does not go on with a run whose events the log has lost, and such a run does not succeed; one that the log
 // has not admitted is not ended in its place.
 func TestARunIsHeldAgainstTheLog(t *testing.T) {
 	t.Parallel()
@@ -246,7 +246,7 @@ func TestFactsOfNodesThatRunAgainMayStandBehindNewOnes(t *testing.T) {
 	require.Len(t, b.facts(t), 6)
 }
 
-// lastFailure is the newest fact, which tells that a node failed.
+// lastFailure is the newest event, which tells that a node failed.
 func (b *bench) lastFailure(t *testing.T) job.NodeFailedV1 {
 	t.Helper()
 	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)

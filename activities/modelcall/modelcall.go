@@ -185,7 +185,7 @@ func internalFailure(detail string) call.Failure {
 	return call.Failure{Type: call.InternalError, Status: 500, Detail: detail}
 }
 
-// announceTries bounds the races with facts that come in between, such as a caller that hangs up.
+// announceTries bounds the races with events that come in between, such as a caller that hangs up.
 const announceTries = 5
 
 // announce records that the call goes on the wire, and reports whether it is ours to send.

@@ -19,7 +19,7 @@ import (
 type JobExpiry interface {
 	Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error)
 	ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error)
-	// Facts returns all facts of a job that are in the log.
+	// Facts returns all events of a job that are in the log.
 	Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error)
 	Retire(ctx context.Context, r job.Retirement) error
 	Prune(ctx context.Context, views []string, limit int) (int, error)
@@ -29,9 +29,9 @@ type JobExpiry interface {
 // JobPolicy says what becomes of jobs.
 type JobPolicy struct {
 	Retention time.Duration // from submission; 0 keeps jobs for ever
-	Erase     bool          // facts of retired jobs are not archived
+	Erase     bool          // events of retired jobs are not archived
 	Archives  time.Duration // after which an archive is given up; 0 keeps archives for ever
-	Views     []string      // that must have seen a retirement before facts leave the log
+	Views     []string      // that must have seen a retirement before events leave the log
 	Now       func() time.Time
 }
 
@@ -46,7 +46,7 @@ func (p JobPolicy) now() time.Time {
 type JobSweep struct {
 	Expired int // ended in the queue
 	Retired int
-	Pruned  int // whose facts left the log
+	Pruned  int // whose events left the log
 	Failed  int // left to the next sweep
 
 	Forgotten int // whose archive was given up
@@ -63,7 +63,7 @@ func finalStates() []job.State {
 }
 
 // ExpireJobs ends jobs that waited in the queue past their retention, retires ended ones past it, and
-// removes the facts of those that every view has forgotten; archives past their own retention are given up.
+// removes the events of those that every view has forgotten; archives past their own retention are given up.
 // A job that runs is left alone. One job that cannot be retired is reported and keeps none of the others.
 func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	var done JobSweep
@@ -150,7 +150,7 @@ func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kin
 	return nil
 }
 
-// retire archives the facts of an ended job, unless they are to be erased, and records that it is over. It
+// retire archives the events of an ended job, unless they are to be erased, and records that it is over. It
 // returns false for one that another sweep retired and the view has not forgotten yet.
 func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
 	facts, err := r.Jobs.Facts(ctx, j.ID)
@@ -184,7 +184,7 @@ func (r *Retention) archive(ctx context.Context, facts []eventlog.Recorded, out 
 	return err
 }
 
-// prune removes facts page by page.
+// prune removes events page by page.
 func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) error {
 	for done.Pruned < sweepLimit {
 		n, err := r.Jobs.Prune(ctx, r.Policy.Views, jobPage)

@@ -275,7 +275,7 @@ func (s *Service) Holds(ctx context.Context, account string, ref blob.Ref) (bool
 	return err == nil, err
 }
 
-// Change changes what the owner says about an asset; the facts are what that came to.
+// Change changes what the owner says about an asset; the events are what that came to.
 func (s *Service) Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Fact, error) {
 	return s.store.Change(ctx, account, id, c, requestID)
 }

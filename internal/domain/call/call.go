@@ -1,4 +1,4 @@
-// Package call is the aggregate of a model call: its states, the facts of its life, the fold from
+// Package call is the aggregate of a model call: its states, the events of its life, the fold from
 // one to the other, and the Service that accepts calls. It promises that a call is sent to its
 // provider at most once, and that an answer which was recorded is never lost before its time.
 // Folding is pure and total; transactions live in the Store, the wire in package provider.

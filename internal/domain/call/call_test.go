@@ -15,7 +15,7 @@ import (
 
 const id = call.ID("0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d")
 
-// fold applies facts as the versions 1, 2, 3 … of one stream, a second apart.
+// fold applies events as the versions 1, 2, 3 … of one stream, a second apart.
 func fold(facts ...any) call.Call {
 	var c call.Call
 	for i, fact := range facts {
@@ -138,7 +138,7 @@ func TestFingerprintsTellEveryByteApart(t *testing.T) { // R-66
 	}
 }
 
-func TestConcurrencyFollowsWhatWasSpent(t *testing.T) { // R-76, section 6 of the router facts
+func TestConcurrencyFollowsWhatWasSpent(t *testing.T) { // R-76, section 6 of the router events
 	t.Parallel()
 	const dollar = 1_000_000
 	l := call.Limits{Steps: []call.Step{{0, 1}, {1, 5}, {100 * dollar, 10}, {500 * dollar, 20}, {1000 * dollar, 40}}}

@@ -57,7 +57,7 @@ type Credits interface {
 }
 
 // Sender goes on the wire from the process that accepts a call, where that is also one that dispatches.
-// The fact call.dispatching is then recorded with the call itself, and its workflow, which begins a few
+// The event call.dispatching is then recorded with the call itself, and its workflow, which begins a few
 // milliseconds later, finds the conversation under way. It saves a caller who waits the engine's time.
 type Sender interface {
 	// Prepare opens both ends of the wire for a call that is about to be recorded. It returns nil when this
@@ -69,9 +69,9 @@ type Sender interface {
 type Attempt interface {
 	// Fact is what is recorded before the call goes on the wire.
 	Fact() DispatchingV1
-	// Send goes on the wire; the fact is recorded.
+	// Send goes on the wire; the event is recorded.
 	Send()
-	// Discard sends nothing. Uncertain says that the fact may be recorded all the same.
+	// Discard sends nothing. Uncertain says that the event may be recorded all the same.
 	Discard(uncertain bool)
 }
 

@@ -143,7 +143,7 @@ const (
 // Ending is the end of a call.
 type Ending struct {
 	Run
-	Before     []eventlog.Event // facts that come with the end, such as the answer
+	Before     []eventlog.Event // events that come with the end, such as the answer
 	Type       string
 	Fact       any
 	Charged    int64 // USD millionths
@@ -177,7 +177,7 @@ type Store interface {
 	Key(ctx context.Context, account, key string) (KeyRecord, bool, error)
 	// Load folds a call from the log. Another account's and an unknown one are NotFound.
 	Load(ctx context.Context, account string, id ID) (Call, error)
-	// Note records a fact that does not end the call. A call that has ended is Conflict (ErrClosed).
+	// Note records an event that does not end the call. A call that has ended is Conflict (ErrClosed).
 	Note(ctx context.Context, account string, id ID, e eventlog.Event) error
 	// Cancel ends a parked call, and records the request for one under way.
 	Cancel(ctx context.Context, account string, id ID, requestID string) (Cancellation, error)

@@ -1,10 +1,10 @@
-// Package credit is the ledger of what accounts may spend: the facts of an account's ledger, the
-// fold from facts to a balance, and how amounts are written. It keeps one promise: what was granted
+// Package credit is the ledger of what accounts may spend: the events of an account's ledger, the
+// fold from events to a balance, and how amounts are written. It keeps one promise: what was granted
 // is at every moment exactly what is available, held and settled together. The transactions that
-// record facts, and keep holds that run at once from overdrawing, are left to the store.
+// record events, and keep holds that run at once from overdrawing, are left to the store.
 //
 // Amounts are millionths of a US dollar ("micros"). An account without a ledger, one that was never
-// granted anything, is not metered: it spends without a bound and no fact is recorded.
+// granted anything, is not metered: it spends without a bound and no event is recorded.
 package credit
 
 import (

@@ -51,10 +51,10 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// namespace of fact ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of event ids; fixed for ever, since ids must come out the same on every attempt.
 var namespace = uuid.MustParse("1f6f3c5a-6f0e-5d0a-9a53-3a1c5d7a2b90")
 
-// FactID returns the id of a fact about a hold, the same on every attempt.
+// FactID returns the id of an event about a hold, the same on every attempt.
 func FactID(account, hold, eventType string) uuid.UUID {
 	key, err := json.Marshal([]string{account, hold, eventType})
 	if err != nil {

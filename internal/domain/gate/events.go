@@ -10,7 +10,7 @@ const (
 	TypeStopped      = "queue.stopped.v1"
 )
 
-// Each fact carries the mode before it; who and why are in the event's meta.
+// Each event carries the mode before it; who and why are in the event's meta.
 type (
 	// ResumedV1 records that a queue was opened.
 	ResumedV1 struct {

@@ -1,5 +1,5 @@
 // Package gate is what operators do to the queues of jobs: hold them, let them run dry, close them
-// and open them again, for one account or for all. It keeps one promise: what an operator did is a fact
+// and open them again, for one account or for all. It keeps one promise: what an operator did is an event
 // with a name and a reason, and every process acts on it from the next admission on. How a queue is
 // ordered and who is admitted is left to the job store.
 package gate

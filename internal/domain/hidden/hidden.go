@@ -1,6 +1,6 @@
 // Package hidden is what an account has taken out of its history: the lists of finished jobs that
-// the cloud surface shows. Facts are not erased; that an entry is hidden is a fact of its own, and
-// what is hidden follows from these facts alone. The v2 surface, which has no such operation, shows
+// the cloud surface shows. Events are not erased; that an entry is hidden is an event of its own, and
+// what is hidden follows from these events alone. The v2 surface, which has no such operation, shows
 // everything.
 package hidden
 
@@ -53,7 +53,7 @@ func AccountOfStream(stream string) (string, bool) {
 	return stream[len(streamPrefix):], true
 }
 
-// Marks say which jobs of an account are hidden, as far as the facts up to Version go.
+// Marks say which jobs of an account are hidden, as far as the events up to Version go.
 type Marks struct {
 	Version int64
 	Cleared int64    // jobs submitted up to this position are hidden
@@ -61,7 +61,7 @@ type Marks struct {
 	Hidden  []string // and these are, whenever they were submitted
 }
 
-// Fold applies one fact. A fact at or below the folded version changes nothing.
+// Fold applies one event. An event at or below the folded version changes nothing.
 func (m Marks) Fold(version int64, data any) Marks {
 	if version <= m.Version {
 		return m
@@ -103,7 +103,7 @@ type Service struct {
 	Jobs   Jobs
 }
 
-// chunk is how many jobs one fact hides: its size stays below 64 KiB.
+// chunk is how many jobs one event hides: its size stays below 64 KiB.
 const chunk = 1000
 
 // Hide takes finished jobs out of the account's history. Ids that name none are passed over, as the

@@ -135,7 +135,7 @@ type RequeuedV1 struct {
 	Run int `json:"run"`
 }
 
-// RetiredV1 records that an ended job is past its retention: views forget it, and its facts leave the log
+// RetiredV1 records that an ended job is past its retention: views forget it, and its events leave the log
 // for the archive, or for good when Archive is empty.
 type RetiredV1 struct {
 	Facts   int64  `json:"facts"`             // how many there were before this one
@@ -165,11 +165,11 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// namespace of fact ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of event ids; fixed for ever, since ids must come out the same on every attempt.
 var namespace = uuid.MustParse("6a0d1c0e-3f0b-5b53-9f5e-7d2b1f6f9a41")
 
-// FactID returns the id of a fact, the same on every attempt: a version 5 UUID of
-// the job, our run number, the node ("" for facts of the job), a call index and the event type.
+// FactID returns the id of an event, the same on every attempt: a version 5 UUID of
+// the job, our run number, the node ("" for events of the job), a call index and the event type.
 func FactID(id ID, run int, node string, index int, eventType string) uuid.UUID {
 	key, err := json.Marshal([]any{id, run, node, index, eventType})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Fold applies one recorded event of the job's stream to the state before it and
-// returns the state after. It never fails on a decoded event: facts of a run that is
+// returns the state after. It never fails on a decoded event: events of a run that is
 // over, and event types it does not know, only move the version. An event at or below the folded version changes
 // nothing, so delivering twice is harmless.
 func Fold(before Job, rec eventlog.Recorded, data any) Job {
@@ -37,7 +37,7 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 		}
 	case RequeuedV1:
 		if e.Run == j.Run {
-			j.Execution = "" // another execution may begin the run; facts that are recorded stay as they are
+			j.Execution = "" // another execution may begin the run; events that are recorded stay as they are
 		}
 	case NodesCachedV1:
 		if e.Run == j.Run {

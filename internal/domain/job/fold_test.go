@@ -13,7 +13,7 @@ import (
 
 const id = job.ID("0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d")
 
-// fold applies facts as the versions 1, 2, 3 … of one stream, a second apart.
+// fold applies events as the versions 1, 2, 3 … of one stream, a second apart.
 func fold(facts ...any) job.Job {
 	var j job.Job
 	for i, fact := range facts {

@@ -1,4 +1,4 @@
-// Package job is the job aggregate: its states, the facts of its life and the
+// Package job is the job aggregate: its states, the events of its life and the
 // fold from one to the other. Folding is pure and total; rules that refuse a
 // command live in Service, transactions in the Store that it is given.
 package job
@@ -40,7 +40,7 @@ func IDOfStream(stream string) (ID, bool) {
 // WorkflowID returns the Temporal workflow id of one run of the job.
 func (id ID) WorkflowID(run int) string { return fmt.Sprintf("job-%s-%d", id, run) }
 
-// State is a job's state in the vocabulary of the v2 facts.
+// State is a job's state in the vocabulary of the v2 events.
 type State string
 
 // The states; docs/state_machine.md draws the transitions.

@@ -28,7 +28,7 @@ type Log struct {
 	At        time.Time // of the last line
 }
 
-// Logs render the facts of jobs for their owners. They show no secrets: facts hold none.
+// Logs render the events of jobs for their owners. They show no secrets: events hold none.
 type Logs struct {
 	Events   eventlog.Store
 	Registry *eventlog.Registry
@@ -102,7 +102,7 @@ func cutText(text string, most int) string {
 	return text[:most]
 }
 
-// fact writes what one fact says; what tells nothing of the run says nothing.
+// event writes what one event says; what tells nothing of the run says nothing.
 func (w *logWriter) fact(at time.Time, data any) {
 	switch e := data.(type) {
 	case AdmittedV1:
@@ -136,7 +136,7 @@ func (w *logWriter) canceled(at time.Time, e CanceledV1) {
 	w.line(at, "INFO", "cancelled at node %s (%s)", e.At.Node, e.At.Class)
 }
 
-// node writes what the facts of nodes say.
+// node writes what the events of nodes say.
 func (w *logWriter) node(at time.Time, data any) {
 	switch e := data.(type) {
 	case NodeStartedV1:
@@ -195,7 +195,7 @@ func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
 	w.line(at, "INFO", "node %s (%s): finished in %d ms", e.Node, e.Class, e.Millis)
 }
 
-// LogLines bounds the texts that a node logs, for its fact.
+// LogLines bounds the texts that a node logs, for its event.
 func LogLines(texts []string) []string {
 	if len(texts) > maxLogged {
 		texts = texts[len(texts)-maxLogged:]

@@ -35,7 +35,7 @@ type Bill struct {
 	Millis int64 // in which its nodes ran
 }
 
-// Add takes a fact of the job into account. Nodes that the cache answered, and those of other runs, cost nothing.
+// Add takes an event of the job into account. Nodes that the cache answered, and those of other runs, cost nothing.
 func (b *Bill) Add(run int, data any) {
 	switch e := data.(type) {
 	case SubmittedV1:
@@ -49,7 +49,7 @@ func (b *Bill) Add(run int, data any) {
 	}
 }
 
-// Total is what a run costs that ended by a fact of that type; begun seconds count by their milliseconds.
+// Total is what a run costs that ended by an event of that type; begun seconds count by their milliseconds.
 func (b *Bill) Total(eventType string) int64 {
 	if float64(b.Millis)*float64(b.Price.NodeSecond) >= 1000*float64(credit.MaxAmount) { // no overflow below
 		return credit.MaxAmount

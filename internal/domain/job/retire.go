@@ -39,14 +39,14 @@ func OutputRetention(retention time.Duration) time.Duration { return 2 * (retent
 // archiveFormat is the format that the first line of an archive names.
 const archiveFormat = "millrace-job-facts/1"
 
-// archiveHead is the first line of an archive, before one line for each fact.
+// archiveHead is the first line of an archive, before one line for each event.
 type archiveHead struct {
 	Format string `json:"format"`
 	Stream string `json:"stream"`
 	Facts  int    `json:"facts"`
 }
 
-// WriteArchive writes the facts of one stream, versions 1 to the last, as JSON lines compressed with zstd.
+// WriteArchive writes the events of one stream, versions 1 to the last, as JSON lines compressed with zstd.
 func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
 	if err := checkFacts(facts); err != nil {
 		return err
@@ -74,7 +74,7 @@ func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
 // archiveMemory bounds what reading an archive may take.
 const archiveMemory = 64 << 20
 
-// ReadArchive returns the facts that WriteArchive wrote. One that was cut or mixed up is Internal: it is
+// ReadArchive returns the events that WriteArchive wrote. One that was cut or mixed up is Internal: it is
 // never returned in part.
 func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(archiveMemory))
@@ -146,13 +146,13 @@ type Overdue struct {
 type Retirement struct {
 	ID       ID
 	Account  string
-	Version  int64    // of its last fact
-	Archive  blob.Ref // with its facts; zero = they are erased
+	Version  int64    // of its last event
+	Archive  blob.Ref // with its events; zero = they are erased
 	Document blob.Ref // of a large submission, kept with the archive; zero = none
 }
 
-// DocumentBlob returns the name of the blob with the submission that a job's first fact refers to, "" when
-// the fact holds it itself.
+// DocumentBlob returns the name of the blob with the submission that a job's first event refers to, "" when
+// the event holds it itself.
 func DocumentBlob(first eventlog.Recorded) (string, error) {
 	var fact SubmittedV1
 	if err := json.Unmarshal(first.Data, &fact); err != nil {

@@ -25,7 +25,7 @@ type Submission struct {
 	ClientID       string
 	Prompt         json.RawMessage
 	ExtraData      map[string]json.RawMessage // without credentials
-	Credential     string                     // api_key_service; sealed, never part of a fact
+	Credential     string                     // api_key_service; sealed, never part of an event
 	Number         *float64
 	Front          bool
 	Targets        []string // nil = every output

@@ -59,13 +59,13 @@ type Ending struct {
 	Run     int
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
 	Fact    any
-	Before  []eventlog.Event // facts of the run that are appended with its end, before it
+	Before  []eventlog.Event // events of the run that are appended with its end, before it
 	Bounds  Bounds
 	Actor   string
 	Reason  string
 }
 
-// ErrRecordedInPart refuses an Ending some of whose facts before the end are in the log, and the end
+// ErrRecordedInPart refuses an Ending some of whose events before the end are in the log, and the end
 // is not: they must be appended on their own first.
 var ErrRecordedInPart = errors.New("some of the facts are recorded already")
 
@@ -92,7 +92,7 @@ type Cancellation struct {
 }
 
 // Store carries out the transactions of a job's life. Each locks the account's lane
-// first and appends its facts last.
+// first and appends its events last.
 type Store interface {
 	// Submit records the job, admitted or queued. fault codes: queue_full, insufficient_credits (Exhausted),
 	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the id is taken).

@@ -23,7 +23,7 @@ func (b Book) Endpoint(id ID) (Endpoint, error) {
 	return Endpoint{}, ErrNoEndpoint()
 }
 
-// Fold applies one fact, decoded. A fact at or below the folded version changes nothing, one of a type
+// Fold applies one event, decoded. An event at or below the folded version changes nothing, one of a type
 // that this program does not know moves the version only.
 func (b Book) Fold(rec eventlog.Recorded, data any) Book {
 	if rec.Version <= b.Version {

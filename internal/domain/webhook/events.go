@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Event type names. They are stored; renaming one breaks history. No fact holds an address or a key.
+// Event type names. They are stored; renaming one breaks history. No event holds an address or a key.
 const (
 	TypeRegistered    = "webhook.registered.v1"
 	TypeChanged       = "webhook.changed.v1"

@@ -57,13 +57,13 @@ type urlData struct {
 	Self string `json:"self,omitempty"`
 }
 
-// Origin is what the first fact of a job or call says of it.
+// Origin is what the first event of a job or call says of it.
 type Origin struct {
 	At   *time.Time       // nil: unknown
 	Call *call.AcceptedV1 // of a model call
 }
 
-// Message renders what a fact, decoded, tells receivers. ok is false for one that tells nothing: of what
+// Message renders what an event, decoded, tells receivers. ok is false for one that tells nothing: of what
 // happened within a job, the job's end tells. base is the public URL, or "".
 func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Kind, body []byte, ok bool, err error) {
 	kind, ok = KindOf(rec.Type)
@@ -138,10 +138,10 @@ func testMessage(id ID, at time.Time) ([]byte, error) {
 	}{"webhook", id}})
 }
 
-// namespace of delivery ids; fixed for ever, since an id must come out the same however often a fact is seen.
+// namespace of delivery ids; fixed for ever, since an id must come out the same however often an event is seen.
 var namespace = uuid.MustParse("3f6c5a0e-9a57-5a4f-8f0b-52a4c1de7b11")
 
-// DeliveryID names the delivery of a fact to an endpoint: the same whenever it is asked for.
+// DeliveryID names the delivery of an event to an endpoint: the same whenever it is asked for.
 func DeliveryID(id ID, fact uuid.UUID) uuid.UUID {
 	return uuid.NewSHA1(namespace, []byte(string(id)+"/"+fact.String()))
 }

@@ -29,7 +29,7 @@ type Books interface {
 	Book(ctx context.Context, account string) (Book, error)
 }
 
-// Effect is what a change does beside its facts, in their transaction.
+// Effect is what a change does beside its events, in their transaction.
 type Effect int
 
 // The effects of changes.
@@ -42,7 +42,7 @@ const (
 	Enqueue               // put Delivery into the queue
 )
 
-// Change is the facts of a command and what they do.
+// Change is the events of a command and what they do.
 type Change struct {
 	Account  string
 	Expected int64 // version of the account's stream
@@ -54,7 +54,7 @@ type Change struct {
 	Delivery Delivery
 }
 
-// Replaying puts ended deliveries of an endpoint back into the queue, with a fact.
+// Replaying puts ended deliveries of an endpoint back into the queue, with an event.
 type Replaying struct {
 	Account string
 	Webhook ID

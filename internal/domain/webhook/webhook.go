@@ -56,14 +56,14 @@ const (
 	Test           Kind = "webhook.test"
 )
 
-// kinds maps the facts that are told of to what is told.
+// kinds maps the events that are told of to what is told.
 var kinds = map[string]Kind{
 	job.TypeSucceeded: JobCompleted, job.TypeFailed: JobFailed, job.TypeCanceled: JobCancelled, job.TypeExpired: JobExpired,
 	call.TypeSucceeded: CallSucceeded, call.TypeFailed: CallFailed, call.TypeCanceled: CallCancelled,
 	call.TypeOutcomeUnknown: CallUnknown, call.TypeReconciled: CallReconciled,
 }
 
-// KindOf returns what a fact of that type tells receivers; ok is false for most facts.
+// KindOf returns what an event of that type tells receivers; ok is false for most events.
 func KindOf(eventType string) (kind Kind, ok bool) {
 	kind, ok = kinds[eventType]
 	return kind, ok
@@ -132,12 +132,12 @@ type Endpoint struct {
 	Description string     `json:"description,omitempty"`
 	Disabled    Cause      `json:"disabled,omitempty"`
 	DisabledAt  *time.Time `json:"disabled_at,omitempty"`
-	Position    int64      `json:"position"` // of the fact of its registration: it is told of later facts
+	Position    int64      `json:"position"` // of the event of its registration: it is told of later events
 	CreatedAt   time.Time  `json:"created_at"`
 	RotatedAt   *time.Time `json:"rotated_at,omitempty"` // when its key was last replaced
 }
 
-// Wants reports whether the endpoint is told of a fact of that kind at that position of the log.
+// Wants reports whether the endpoint is told of an event of that kind at that position of the log.
 func (e Endpoint) Wants(kind Kind, position int64) bool {
 	if e.Disabled != "" || position <= e.Position {
 		return false
