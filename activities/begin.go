@@ -67,21 +67,21 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	if p.Replan {
 		return res, nil
 	}
-	facts := g.newRecorder(p.RunRef)
-	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
+	events := g.newRecorder(p.RunRef)
+	events.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
 	answer := g.answer(ctx, plan, state)
-	g.addAnswer(facts, plan, answer)
+	g.addAnswer(events, plan, answer)
 	res.Cached = cachedInputs(answer)
 	sched := res.Scheduler()
 	if sched.Finished() {
-		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, facts)
+		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, events)
 	}
 	// A later attempt runs no nodes: whatever kept the first one from its end should not do so again.
 	if first, ok := sched.StartFused(); ok && n == 1 {
-		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Cached}, 1, facts)
+		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Cached}, 1, events)
 		return g.runFirst(ctx, c, sched, first.ID, res)
 	}
-	if err := facts.flush(ctx); err != nil {
+	if err := events.flush(ctx); err != nil {
 		return BeginResult{}, fmt.Errorf("record the start of job %s: %w", p.Job, err)
 	}
 	return res, nil
@@ -107,11 +107,11 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 	c.keepEntries(ctx)
 	sched.Done(batch, first.Units)
 	if first.Failed == "" && !first.Stopped && sched.Finished() {
-		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.facts)
+		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.events)
 	}
 	res.First = &first
-	err = c.facts.flush(ctx)
-	first.Version = c.facts.version
+	err = c.events.flush(ctx)
+	first.Version = c.events.version
 	return res, err
 }
 

@@ -64,19 +64,19 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 }
 
 // addAnswer adds the events of what the cache answers: which nodes in document order, and what they show.
-func (g *Graph) addAnswer(facts *recorder, p *planned, a nodecache.Answer) {
+func (g *Graph) addAnswer(events *recorder, p *planned, a nodecache.Answer) {
 	units := slices.Clone(a.Units)
 	slices.SortFunc(units, func(x, y int) int { return p.order[p.Nodes[x].ID] - p.order[p.Nodes[y].ID] })
 	ids := make([]string, len(units))
 	for i, u := range units {
 		ids[i] = p.Nodes[u].ID
 	}
-	facts.add("", job.TypeNodesCached, job.NodesCachedV1{Run: facts.ref.Run, Nodes: ids})
+	events.add("", job.TypeNodesCached, job.NodesCachedV1{Run: events.ref.Run, Nodes: ids})
 	for _, u := range a.Units {
 		if e, ok := a.Hits[u]; ok && len(e.UI) > 0 {
 			n := &p.Nodes[u]
-			facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
-				Run: facts.ref.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
+			events.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
+				Run: events.ref.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
 			})
 		}
 	}

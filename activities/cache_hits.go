@@ -41,7 +41,7 @@ func (c *chain) recordCacheHits(unit int, doc *expansionDoc, expanded *graph.Exp
 	var cached []graph.CachedUnit
 	for _, u := range answer.Units {
 		n, e := &expanded.Nodes[u], answer.Hits[u]
-		c.facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
+		c.events.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
 			Run: c.params.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
 			Within: c.plan.place(unit, doc, n.ID).expansion(),
 		})

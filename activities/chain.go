@@ -30,7 +30,7 @@ type chain struct {
 	plan     *planned
 	params   RunParams
 	attempt  int
-	facts    *recorder
+	events   *recorder
 	values   map[int][]node.Value // by unit and slot, of this batch and its inputs
 	refs     map[int][]string     // of inputs not read yet
 	keep     map[int]bool
@@ -44,9 +44,9 @@ type chain struct {
 	spent    map[int][]int     // units that nobody of the batch reads behind the node at that place
 }
 
-func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder) *chain {
+func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorder) *chain {
 	c := &chain{
-		g: g, plan: plan, params: p, attempt: attempt, facts: facts,
+		g: g, plan: plan, params: p, attempt: attempt, events: events,
 		values: map[int][]node.Value{}, refs: map[int][]string{}, keep: map[int]bool{},
 	}
 	for _, in := range p.Inputs {
@@ -142,10 +142,10 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return false, err
 	}
-	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
+	c.events.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.within[unit].expansion(),
 	})
-	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
+	if err := c.events.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
 	}
 	unmark, err := c.mark(ctx, pn, inv.Class)
@@ -175,11 +175,11 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
-	fact := job.NodeExecutedV1{
+	event := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
 		Within: c.plan.within[unit].expansion(),
 	}
-	return true, c.executed(ctx, unit, res, fact, took)
+	return true, c.executed(ctx, unit, res, event, took)
 }
 
 // invoke runs a node, in a span of its own where traces are recorded.
@@ -326,11 +326,11 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 }
 
 // executed records a finished node, with its values if a node outside the batch reads them.
-func (c *chain) executed(ctx context.Context, unit int, res node.Result, fact job.NodeExecutedV1, took time.Duration) error {
+func (c *chain) executed(ctx context.Context, unit int, res node.Result, event job.NodeExecutedV1, took time.Duration) error {
 	out := graph.UnitResult{Unit: unit, Status: graph.Done}
 	c.values[unit] = res.Outputs
 	var err error
-	if out.Values, err = c.retain(ctx, unit, res, fact.UI, fact.Files, took); err != nil {
+	if out.Values, err = c.retain(ctx, unit, res, event.UI, event.Files, took); err != nil {
 		return err
 	}
 	if c.keep[unit] && out.Values == nil {
@@ -339,9 +339,9 @@ func (c *chain) executed(ctx context.Context, unit int, res node.Result, fact jo
 		}
 	}
 	c.result.Units = append(c.result.Units, out)
-	c.facts.add(fact.Node, job.TypeNodeExecuted, fact)
+	c.events.add(event.Node, job.TypeNodeExecuted, event)
 	c.current = nil
-	return c.facts.flushIfDue(ctx, false)
+	return c.events.flushIfDue(ctx, false)
 }
 
 // store keeps values where other batches find them.

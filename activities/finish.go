@@ -60,7 +60,7 @@ func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
 }
 
 // finish ends a run; events that wait to be appended go before the end.
-func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) error {
+func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder) error {
 	ending, err := g.ending(ctx, p)
 	if err != nil {
 		return err
@@ -68,10 +68,10 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return err
 	}
-	ending.Before = facts.pending
+	ending.Before = events.pending
 	ended, err := g.Jobs.End(ctx, ending)
 	if errors.Is(err, job.ErrRecordedInPart) { // by an execution that came to nothing
-		if err = facts.flush(ctx); err == nil {
+		if err = events.flush(ctx); err == nil {
 			ending.Before = nil
 			ended, err = g.Jobs.End(ctx, ending)
 		}

@@ -38,7 +38,7 @@ func (l *live) Preview(contentType string, data []byte) {
 // Text implements node.Live. It is announced at any cost: text is what such a node is for.
 func (l *live) Text(text string) {
 	l.chain.log.add(text)
-	if err := l.chain.facts.flush(l.ctx); err != nil {
+	if err := l.chain.events.flush(l.ctx); err != nil {
 		return // the chain meets the same error at its next event
 	}
 	l.publish(stream.Frame{Kind: stream.FrameText, Data: []byte(text)})

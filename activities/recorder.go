@@ -83,11 +83,11 @@ func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error 
 	if seen == 0 {
 		return nil
 	}
-	facts, err := g.Events.ReadStream(ctx, ref.Job.Stream(), seen-1, 1)
+	events, err := g.Events.ReadStream(ctx, ref.Job.Stream(), seen-1, 1)
 	if err != nil {
 		return fmt.Errorf("look for the facts of job %s: %w", ref.Job, err)
 	}
-	if len(facts) == 0 {
+	if len(events) == 0 {
 		g.Log.Error("the log has lost events of a run: the run is planned anew", "job_id", ref.Job, "version", seen)
 		return planChanged("the log has lost facts of the run")
 	}

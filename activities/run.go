@@ -90,8 +90,8 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time
 	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)
 	if err == nil {
-		err = c.facts.flush(ctx)
-		res.Version = c.facts.version
+		err = c.events.flush(ctx)
+		res.Version = c.events.version
 	}
 	return res, err
 }
@@ -129,7 +129,7 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 func (g *Graph) interrupted(ctx context.Context, c *chain) error {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.facts.flush(flush); err != nil {
+	if err := c.events.flush(flush); err != nil {
 		g.Log.Warn("recording the nodes of an interrupted batch failed; they run again", "job_id", c.params.Job, "error", err)
 	}
 	return context.Cause(ctx)
@@ -140,7 +140,7 @@ func (g *Graph) interrupted(ctx context.Context, c *chain) error {
 func (g *Graph) stopped(ctx context.Context, c *chain) (RunResult, error) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.facts.flush(flush); err != nil {
+	if err := c.events.flush(flush); err != nil {
 		return RunResult{}, err
 	}
 	c.result.Stopped, c.result.At = true, c.current

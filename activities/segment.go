@@ -75,7 +75,7 @@ func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (
 // failSegment records the failure of a node of a segment.
 func (c *chain) failSegment(unit int, f *segmentFailure) (bool, error) {
 	c.g.Log.Warn("node failed", "job_id", c.params.Job, "node_id", f.Node, "class", f.Class, "error", f.cause)
-	c.facts.add(f.Node, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: f.Failure})
+	c.events.add(f.Node, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: f.Failure})
 	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Failed})
 	c.result.Failed = f.Node
 	return false, nil
@@ -237,11 +237,11 @@ func (s *segmentRun) tellWaiting(ctx context.Context) {
 	if err != nil || reason == "" {
 		return
 	}
-	facts := s.g.newRecorder(s.params.RunRef)
-	facts.addNth(s.pn.ID, s.wait.Attempt-1, job.TypeSegmentWaiting, job.SegmentWaitingV1{
+	events := s.g.newRecorder(s.params.RunRef)
+	events.addNth(s.pn.ID, s.wait.Attempt-1, job.TypeSegmentWaiting, job.SegmentWaitingV1{
 		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: s.wait.Attempt, Reason: reason,
 	})
-	if err := facts.flush(ctx); err != nil && ctx.Err() == nil {
+	if err := events.flush(ctx); err != nil && ctx.Err() == nil {
 		s.g.Log.Warn("that a segment waits was not recorded", "job_id", s.key.Job, "error", err)
 	}
 }
@@ -282,8 +282,8 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if err != nil {
 		return nil, nil, err
 	}
-	story := &segmentStory{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
-	if err := story.begin(ctx, l, row); err != nil {
+	recorder := &segmentRecorder{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
+	if err := recorder.begin(ctx, l, row); err != nil {
 		return nil, nil, err
 	}
 	driven, lost := context.WithCancelCause(ctx)
@@ -291,23 +291,23 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
-		Segment: s.pn.Segment, Inputs: s.args, Classes: s.plan.classes, Extra: s.extra(), Story: story,
+		Segment: s.pn.Segment, Inputs: s.args, Classes: s.plan.classes, Extra: s.extra(), Story: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})
 	if err != nil {
-		return s.failed(ctx, l, row, srv, story, err)
+		return s.failed(ctx, l, row, srv, recorder, err)
 	}
 	refs, err := s.store(ctx, res.Outputs)
 	if err != nil {
 		return nil, nil, err
 	}
-	story.end(ctx, l, row, job.SegmentDone, nil)
+	recorder.end(ctx, l, row, job.SegmentDone, nil)
 	return refs, nil, s.release(ctx, l, segmentResult{Values: refs})
 }
 
 // release keeps what the segment came to, unless somebody else has it.
 func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentResult) error {
-	if err := s.facts.flush(ctx); err != nil {
+	if err := s.events.flush(ctx); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(res)

@@ -20,7 +20,7 @@ func (c *chain) reportWaiting(ctx context.Context, cause error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportWithin)
 	defer cancel()
 	c.g.Log.Warn("node waits for an outage to end", "job_id", c.params.Job, "node_id", c.current.Node, "error", cause)
-	if err := c.facts.flush(ctx); err != nil {
+	if err := c.events.flush(ctx); err != nil {
 		c.g.Log.Warn("recording the nodes of a waiting batch failed; they run again", "job_id", c.params.Job, "error", err)
 		return
 	}

@@ -101,7 +101,7 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	w.models.SetAlive(true)
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
-	group.Go(func() error { w.giveHeartbeats(alive); return nil })
+	group.Go(func() error { w.recordHeartbeats(alive); return nil })
 	defer group.Wait() //nolint:errcheck // it returns none
 	defer die()
 	if err := run(ctx, "model calls", w.build, func() { w.models.SetAlive(false) }); err != nil {
@@ -115,8 +115,8 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	return nil
 }
 
-// giveHeartbeats says that the process lives until ctx ends.
-func (w *ModelWorker) giveHeartbeats(ctx context.Context) {
+// recordHeartbeats says that the process lives until ctx ends.
+func (w *ModelWorker) recordHeartbeats(ctx context.Context) {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for {

@@ -237,16 +237,16 @@ func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange
 	}
 	answer := call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: out.ContentType}
 	linked := links.found && isJSON(out.ContentType)
-	fact := eventlog.Event{
+	event := eventlog.Event{
 		ID: call.FactID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
 		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked, Dropped: out.Dropped},
 	}
 	if out.Host {
-		return func() (Step, error) { return Step{Next: NextHost}, m.append(ctx, r, fact) }
+		return func() (Step, error) { return Step{Next: NextHost}, m.append(ctx, r, event) }
 	}
 	return func() (Step, error) {
 		return m.end(ctx, r, call.Ending{
-			Before: []eventlog.Event{fact}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
+			Before: []eventlog.Event{event}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
 			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},
 		})
 	}

@@ -223,8 +223,8 @@ func (m *Activities) isOurs(recorded []eventlog.Recorded, token string) (bool, e
 	if err != nil {
 		return false, err
 	}
-	fact, ok := data.(call.DispatchingV1)
-	return ok && fact.Token == token, nil
+	event, ok := data.(call.DispatchingV1)
+	return ok && event.Token == token, nil
 }
 
 // Resolve looks in the log how far a call has come and says what it needs next. A call that was on

@@ -153,13 +153,13 @@ func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kin
 // retire archives the events of an ended job, unless they are to be erased, and records that it is over. It
 // returns false for one that another sweep retired and the view has not forgotten yet.
 func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
-	facts, err := r.Jobs.Facts(ctx, j.ID)
-	if err != nil || len(facts) == 0 || facts[len(facts)-1].Type == job.TypeRetired {
+	events, err := r.Jobs.Facts(ctx, j.ID)
+	if err != nil || len(events) == 0 || events[len(events)-1].Type == job.TypeRetired {
 		return false, err
 	}
-	out := job.Retirement{ID: j.ID, Account: j.Account, Version: facts[len(facts)-1].Version}
+	out := job.Retirement{ID: j.ID, Account: j.Account, Version: events[len(events)-1].Version}
 	if !r.Policy.Erase {
-		if err := r.archive(ctx, facts, &out); err != nil {
+		if err := r.archive(ctx, events, &out); err != nil {
 			return false, err
 		}
 	}
@@ -167,16 +167,16 @@ func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
 	return err == nil, err
 }
 
-func (r *Retention) archive(ctx context.Context, facts []eventlog.Recorded, out *job.Retirement) error {
+func (r *Retention) archive(ctx context.Context, events []eventlog.Recorded, out *job.Retirement) error {
 	var packed bytes.Buffer
-	if err := job.WriteArchive(&packed, facts); err != nil {
+	if err := job.WriteArchive(&packed, events); err != nil {
 		return err
 	}
 	var err error
 	if out.Archive, err = blob.PutBytes(ctx, r.Archives, packed.Bytes()); err != nil {
 		return fmt.Errorf("store the archive of job %s: %w", out.ID, err)
 	}
-	name, err := job.DocumentBlob(facts[0])
+	name, err := job.DocumentBlob(events[0])
 	if err != nil || name == "" {
 		return err
 	}

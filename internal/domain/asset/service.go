@@ -251,14 +251,14 @@ func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made 
 		return Made{}, false, err
 	}
 	if !held {
-		return Made{}, false, notHeld()
+		return Made{}, false, bytesNotOwned()
 	}
 	made, same, err = s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
 	s.notify(made.Intents)
 	return made, same, err
 }
 
-func notHeld() error {
+func bytesNotOwned() error {
 	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 }
 

@@ -183,8 +183,8 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	if attempt == nil {
 		return s.begin(ctx, n)
 	}
-	fact := attempt.Fact()
-	n.Sending = &fact
+	event := attempt.Fact()
+	n.Sending = &event
 	admission, rec, err := s.accept(ctx, n)
 	if err != nil || rec != nil {
 		var refused *Refusal
@@ -281,10 +281,10 @@ const noteWithin = 10 * time.Second
 
 // letGo records that nobody waits on the original connection any more: from here on a retry with
 // the same key collects. A call that ended in this moment is answered after all.
-func (s *Service) letGo(ctx context.Context, c Call, eventType string, fact any, replayed bool) (*Result, error) {
+func (s *Service) letGo(ctx context.Context, c Call, eventType string, event any, replayed bool) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, noteWithin)
 	defer cancel()
-	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: fact})
+	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: event})
 	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
 		s.Log.Warn("the disconnection of a client was not recorded", "call_id", c.ID, "error", err)
 	}

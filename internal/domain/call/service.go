@@ -94,13 +94,13 @@ type Deps struct {
 // is given; every error it returns is shown as RefusalOf says.
 type Service struct{ Deps }
 
-// holdFor is how long a connection is held by default (router contract: ten minutes).
-const holdFor = 10 * time.Minute
+// answerWait is how long a connection is held by default (router contract: ten minutes).
+const answerWait = 10 * time.Minute
 
 // NewService returns the service over its dependencies.
 func NewService(deps Deps) *Service {
 	if deps.Deadline <= 0 {
-		deps.Deadline = holdFor
+		deps.Deadline = answerWait
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now

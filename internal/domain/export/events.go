@@ -91,13 +91,13 @@ func Register(r *eventlog.Registry) error {
 func (id ID) Event(data any) eventlog.Event {
 	switch data.(type) {
 	case RequestedV1:
-		return eventlog.Event{ID: id.factID(TypeRequested), Type: TypeRequested, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeRequested), Type: TypeRequested, Data: data}
 	case StartedV1:
-		return eventlog.Event{ID: id.factID(TypeStarted), Type: TypeStarted, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeStarted), Type: TypeStarted, Data: data}
 	case CompletedV1:
-		return eventlog.Event{ID: id.factID(TypeCompleted), Type: TypeCompleted, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeCompleted), Type: TypeCompleted, Data: data}
 	case FailedV1:
-		return eventlog.Event{ID: id.factID(TypeFailed), Type: TypeFailed, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeFailed), Type: TypeFailed, Data: data}
 	default:
 		return eventlog.Event{ID: uuid.New(), Type: TypeRequeued, Data: RequeuedV1{}}
 	}

@@ -51,8 +51,8 @@ func IDOfStream(stream string) (ID, bool) {
 // WorkflowID returns the Temporal workflow id of the export.
 func (id ID) WorkflowID() string { return "export-" + string(id) }
 
-// factID returns the id of an event that happens to an export once: a repeated append is harmless.
-func (id ID) factID(eventType string) uuid.UUID {
+// eventID returns the id of an event that happens to an export once: a repeated append is harmless.
+func (id ID) eventID(eventType string) uuid.UUID {
 	return asset.FactID(asset.ID(id), eventType)
 }
 

@@ -48,9 +48,9 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 			j.Cached = e.Nodes
 		}
 	case SegmentWaitingV1, SegmentPlacedV1:
-		j.segmentFact(e)
+		j.foldSegment(e)
 	case NodeStartedV1, NodeExecutedV1, NodeFailedV1:
-		j.nodeFact(e)
+		j.foldNode(e)
 	case CancelRequestedV1:
 		j.State = Canceling
 	case SucceededV1:
@@ -74,8 +74,8 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	j.Metadata, j.Origin, j.WorkflowID, j.SubmittedAt = e.Metadata, e.Origin, e.WorkflowID, at
 }
 
-// nodeFact changes copies: states share nothing, so that a fold can be kept and compared.
-func (j *Job) nodeFact(data any) {
+// foldNode changes copies: states share nothing, so that a fold can be kept and compared.
+func (j *Job) foldNode(data any) {
 	running := make(map[string]string, len(j.Running)+1)
 	for id, class := range j.Running {
 		running[id] = class

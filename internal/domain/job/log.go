@@ -50,7 +50,7 @@ func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 		if err != nil {
 			return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
 		}
-		w.fact(rec.RecordedAt, data)
+		w.event(rec.RecordedAt, data)
 	}
 	if !owned {
 		return Log{}, fault.New(fault.NotFound, "job_not_found", "no such job")
@@ -103,7 +103,7 @@ func cutText(text string, most int) string {
 }
 
 // event writes what one event says; what tells nothing of the run says nothing.
-func (w *logWriter) fact(at time.Time, data any) {
+func (w *logWriter) event(at time.Time, data any) {
 	switch e := data.(type) {
 	case AdmittedV1:
 		w.line(at, "INFO", "run %d: admitted", e.Run)

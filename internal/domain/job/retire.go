@@ -47,8 +47,8 @@ type archiveHead struct {
 }
 
 // WriteArchive writes the events of one stream, versions 1 to the last, as JSON lines compressed with zstd.
-func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
-	if err := checkFacts(facts); err != nil {
+func WriteArchive(w io.Writer, events []eventlog.Recorded) error {
+	if err := checkEvents(events); err != nil {
 		return err
 	}
 	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
@@ -57,12 +57,12 @@ func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
 	}
 	out := json.NewEncoder(z)
 	out.SetEscapeHTML(false)
-	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: facts[0].Stream, Facts: len(facts)}); err != nil {
+	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: events[0].Stream, Facts: len(events)}); err != nil {
 		return fmt.Errorf("write the head of an archive: %w", err)
 	}
-	for _, fact := range facts {
-		if err := out.Encode(fact); err != nil {
-			return fmt.Errorf("archive fact %d of %s: %w", fact.Version, fact.Stream, err)
+	for _, event := range events {
+		if err := out.Encode(event); err != nil {
+			return fmt.Errorf("archive fact %d of %s: %w", event.Version, event.Stream, err)
 		}
 	}
 	if err := z.Close(); err != nil {
@@ -90,33 +90,33 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	if head.Format != archiveFormat {
 		return nil, fault.New(fault.Internal, "", "an archive in format %q", head.Format)
 	}
-	var facts []eventlog.Recorded
+	var events []eventlog.Recorded
 	for {
-		var fact eventlog.Recorded
-		if err := in.Decode(&fact); errors.Is(err, io.EOF) {
+		var event eventlog.Recorded
+		if err := in.Decode(&event); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "", "read fact %d of an archive", len(facts)+1)
+			return nil, fault.Wrap(err, fault.Internal, "", "read fact %d of an archive", len(events)+1)
 		}
-		facts = append(facts, fact)
+		events = append(events, event)
 	}
-	if err := checkFacts(facts); err != nil {
+	if err := checkEvents(events); err != nil {
 		return nil, err
 	}
-	if len(facts) != head.Facts || facts[0].Stream != head.Stream {
-		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(facts), head.Facts)
+	if len(events) != head.Facts || events[0].Stream != head.Stream {
+		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(events), head.Facts)
 	}
-	return facts, nil
+	return events, nil
 }
 
-// checkFacts refuses what is not the whole beginning of one stream.
-func checkFacts(facts []eventlog.Recorded) error {
-	if len(facts) == 0 {
+// checkEvents refuses what is not the whole beginning of one stream.
+func checkEvents(events []eventlog.Recorded) error {
+	if len(events) == 0 {
 		return fault.New(fault.Internal, "", "an archive without facts")
 	}
-	for i, fact := range facts {
-		if fact.Stream != facts[0].Stream || fact.Version != int64(i)+1 {
-			return fault.New(fault.Internal, "", "fact %d of %s stands at place %d of an archive", fact.Version, fact.Stream, i+1)
+	for i, event := range events {
+		if event.Stream != events[0].Stream || event.Version != int64(i)+1 {
+			return fault.New(fault.Internal, "", "fact %d of %s stands at place %d of an archive", event.Version, event.Stream, i+1)
 		}
 	}
 	return nil
@@ -154,9 +154,9 @@ type Retirement struct {
 // DocumentBlob returns the name of the blob with the submission that a job's first event refers to, "" when
 // the event holds it itself.
 func DocumentBlob(first eventlog.Recorded) (string, error) {
-	var fact SubmittedV1
-	if err := json.Unmarshal(first.Data, &fact); err != nil {
+	var event SubmittedV1
+	if err := json.Unmarshal(first.Data, &event); err != nil {
 		return "", fmt.Errorf("read the first fact of %s: %w", first.Stream, err)
 	}
-	return fact.Document.Blob, nil
+	return event.Document.Blob, nil
 }

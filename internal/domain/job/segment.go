@@ -56,8 +56,8 @@ const (
 	SegmentGivenUp  = "given_up" // another attempt follows
 )
 
-// segmentFact tells why a job waits for a server, as long as it does.
-func (j *Job) segmentFact(data any) {
+// foldSegment tells why a job waits for a server, as long as it does.
+func (j *Job) foldSegment(data any) {
 	switch e := data.(type) {
 	case SegmentWaitingV1:
 		if e.Run == j.Run {

@@ -32,7 +32,7 @@ type Answer struct {
 func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) Answer {
 	r := resolver{
 		plan: plan, hits: hits, readable: readable,
-		read: make([]bool, len(plan.Nodes)), runs: make([]bool, len(plan.Nodes)), spared: make([]bool, len(plan.Nodes)),
+		read: make([]bool, len(plan.Nodes)), runs: make([]bool, len(plan.Nodes)), skipped: make([]bool, len(plan.Nodes)),
 	}
 	a := Answer{Hits: map[int]Entry{}, Values: map[int]bool{}}
 	if len(hits) == 0 {
@@ -43,7 +43,7 @@ func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) An
 	}
 	for u := range plan.Nodes {
 		entry, hit := hits[u]
-		if r.runs[u] || !hit && !r.spared[u] {
+		if r.runs[u] || !hit && !r.skipped[u] {
 			continue
 		}
 		a.Units = append(a.Units, u)
@@ -56,10 +56,10 @@ func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) An
 }
 
 type resolver struct {
-	plan               *graph.Plan
-	hits               map[int]Entry
-	readable           func(Entry) bool
-	read, runs, spared []bool
+	plan                *graph.Plan
+	hits                map[int]Entry
+	readable            func(Entry) bool
+	read, runs, skipped []bool
 }
 
 func (r *resolver) visit(u int) {
@@ -72,8 +72,8 @@ func (r *resolver) visit(u int) {
 		switch {
 		case r.runs[u]:
 			r.read[link.Unit] = true
-		case !n.IsLazy(name) && (hit || r.spared[u]): // an earlier job ran it, since it ran what reads it
-			r.spared[link.Unit] = true
+		case !n.IsLazy(name) && (hit || r.skipped[u]): // an earlier job ran it, since it ran what reads it
+			r.skipped[link.Unit] = true
 		}
 	}
 }

@@ -142,6 +142,6 @@ func testMessage(id ID, at time.Time) ([]byte, error) {
 var namespace = uuid.MustParse("3f6c5a0e-9a57-5a4f-8f0b-52a4c1de7b11")
 
 // DeliveryID names the delivery of an event to an endpoint: the same whenever it is asked for.
-func DeliveryID(id ID, fact uuid.UUID) uuid.UUID {
-	return uuid.NewSHA1(namespace, []byte(string(id)+"/"+fact.String()))
+func DeliveryID(id ID, event uuid.UUID) uuid.UUID {
+	return uuid.NewSHA1(namespace, []byte(string(id)+"/"+event.String()))
 }

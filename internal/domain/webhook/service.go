@@ -154,7 +154,7 @@ func (s *Service) change(ctx context.Context, account string, by By, decide func
 	return err
 }
 
-func fact(eventType string, data any) []eventlog.Event {
+func oneEvent(eventType string, data any) []eventlog.Event {
 	return []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}}
 }
 
@@ -187,7 +187,7 @@ func (s *Service) Register(ctx context.Context, account string, w Wish, by By) (
 		if err := s.unused(ctx, account, p.URL, ""); err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: fact(TypeRegistered, made)}, nil
+		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: oneEvent(TypeRegistered, made)}, nil
 	})
 	if err != nil {
 		return Shown{}, "", err
