@@ -16,11 +16,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// afterEnd is how long a job can be read after its end at least, unless its retention is shorter.
+// afterEnd is the least time for which a job can be read after its end, unless its retention is shorter.
 const afterEnd = 24 * time.Hour
 
-// ExpiresAt returns until when the job can be read: its retention from submission,
-// and for a day after its end, or the retention if that is shorter. An unfinished job stays in any case.
+// ExpiresAt returns when the job expires: its retention after submission, but no sooner than afterEnd (or the
+// retention, if shorter) after its end. An unfinished job does not expire.
 func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	at := j.SubmittedAt.Add(retention)
 	if j.EndedAt == nil {
@@ -32,14 +32,14 @@ func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	return at
 }
 
-// OutputRetention returns how long an output is kept from when it was saved, so that it outlives its job. It
-// is twice the life of a job: the node cache shows outputs in the first half of theirs to further jobs.
+// OutputRetention returns how long an output is kept after it was saved, so that it outlives its job. It is twice the
+// life of a job, because later jobs may reuse an output from the node cache during the first half of its life.
 func OutputRetention(retention time.Duration) time.Duration { return 2 * (retention + afterEnd) }
 
 // archiveFormat is the format that the first line of an archive names.
 const archiveFormat = "millrace-job-facts/1"
 
-// archiveHead is the first line of an archive, before one line for each event.
+// archiveHead is the first line of an archive. One line for each event follows.
 type archiveHead struct {
 	Format string `json:"format"`
 	Stream string `json:"stream"`
@@ -71,11 +71,11 @@ func WriteArchive(w io.Writer, events []eventlog.Recorded) error {
 	return nil
 }
 
-// archiveMemory bounds what reading an archive may take.
+// archiveMemory bounds the memory that the decompression of an archive may use.
 const archiveMemory = 64 << 20
 
-// ReadArchive returns the events that WriteArchive wrote. One that was cut or mixed up is Internal: it is
-// never returned in part.
+// ReadArchive returns the events that WriteArchive wrote. An archive that is truncated or out of order is Internal;
+// no part of it is returned.
 func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(archiveMemory))
 	if err != nil {
@@ -109,7 +109,7 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	return events, nil
 }
 
-// checkEvents refuses what is not the whole beginning of one stream.
+// checkEvents returns an error unless the events are versions 1, 2, 3 and so on of one stream.
 func checkEvents(events []eventlog.Recorded) error {
 	if len(events) == 0 {
 		return fault.New(fault.Internal, "", "an archive without facts")
@@ -122,7 +122,7 @@ func checkEvents(events []eventlog.Recorded) error {
 	return nil
 }
 
-// OpenArchive reads an archive from the blob store, which verifies its bytes.
+// OpenArchive reads an archive from the blob store, which verifies its hash.
 func OpenArchive(ctx context.Context, blobs blob.Store, name string) ([]eventlog.Recorded, error) {
 	ref, err := blob.ParseRef(name)
 	if err != nil {
@@ -139,20 +139,20 @@ func OpenArchive(ctx context.Context, blobs blob.Store, name string) ([]eventlog
 // Overdue is a job that may be past its retention.
 type Overdue struct {
 	Job       Job
-	CreatedAt time.Time // as listed, to continue from
+	CreatedAt time.Time // cursor of the listing
 }
 
-// Retirement takes an ended job out of the views.
+// Retirement is a command to remove an ended job from the views.
 type Retirement struct {
 	ID       ID
 	Account  string
 	Version  int64    // of its last event
-	Archive  blob.Ref // with its events; zero = they are erased
-	Document blob.Ref // of a large submission, kept with the archive; zero = none
+	Archive  blob.Ref // holds its events; zero = the events are erased
+	Document blob.Ref // holds a large submission, kept as long as the archive; zero = none
 }
 
-// DocumentBlob returns the name of the blob with the submission that a job's first event refers to, "" when
-// the event holds it itself.
+// DocumentBlob returns the name of the blob with a job's submission, given the job's first event. It returns "" if
+// the event contains the submission.
 func DocumentBlob(first eventlog.Recorded) (string, error) {
 	var event SubmittedV1
 	if err := json.Unmarshal(first.Data, &event); err != nil {
