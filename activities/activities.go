@@ -33,7 +33,7 @@ type Jobs interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
-// Deps are what the activities of graph runs need.
+// Deps are the dependencies of the activities of graph runs.
 type Deps struct {
 	Events    eventlog.Store
 	Types     *eventlog.Registry
@@ -51,11 +51,11 @@ type Deps struct {
 	Bus       stream.Publisher
 	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
 	Stops     *Stops
-	Marks     Marks // nil: a node that ends its worker is begun again without end
+	Marks     Marks // nil: a node that kills its worker is retried without limit
 	MaxPixels int64
 	// NodeTimeout bounds the run of one node; 0 = no bound.
 	NodeTimeout time.Duration
-	FusedFor    time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
+	FusedFor    time.Duration // time limit of a fused chain; another batch runs the rest; default 3 s
 	Worker      string        // name of this process in events
 	Log         *slog.Logger
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// segmentFailure is the failure of a node on a server, as clients read it.
+// segmentFailure is the failure of a node on a server, as shown to clients.
 type segmentFailure struct {
 	job.Failure
 	cause error
@@ -25,13 +25,13 @@ type segmentFailure struct {
 func (f *segmentFailure) Error() string { return f.Message }
 
 const (
-	// mostInterrupted is how often a prompt is sent again that somebody interrupted on its server.
+	// mostInterrupted is how often a prompt is sent again after it was interrupted on its server.
 	mostInterrupted = 3
-	// mostRefused is how often a prompt is sent again that its server refused.
+	// mostRefused is how often a prompt is sent again after its server refused it.
 	mostRefused = 3
 )
 
-// failed decides what follows an attempt that did not end well.
+// failed decides what follows a failed attempt.
 func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
 	var node *driving.NodeError
 	var refusal *comfyui.Refusal
@@ -62,12 +62,12 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 		}
 	}
 	if attempt.IsOutage(cause) || fault.KindOf(cause) == fault.Internal {
-		return nil, nil, cause // ours: the attempt goes on from here
+		return nil, nil, cause // an error of ours: the next attempt continues from here
 	}
 	return s.over(ctx, l, row, recorder, s.failure(exceptionType(cause), publicMessage(cause), cause))
 }
 
-// failure is one that lies in no node that is known; the first node of the segment stands for it.
+// failure returns a failure of an unknown node. It names the first node of the segment.
 func (s *segmentRun) failure(kind, message string, cause error) *segmentFailure {
 	n := &s.pn.Segment.Nodes[0]
 	if s.current != nil {
@@ -85,7 +85,7 @@ func newFailure(id, class, kind, message string, traceback []string, cause error
 	}}
 }
 
-// over ends a segment with a failure. It is kept before it is told, so that no other driver begins anew.
+// over ends a segment with a failure. It stores the failure before reporting it, so that no other driver starts again.
 func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, f *segmentFailure) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentFailed, f.cause)
 	if err := s.release(ctx, l, segmentResult{Failure: &f.Failure}); err != nil {
@@ -94,13 +94,13 @@ func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Serve
 	return nil, nil, f
 }
 
-// again has another attempt follow one whose prompt has ended.
+// again ends an attempt whose prompt has ended and requests another attempt.
 func (s *segmentRun) again(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error, change func(*server.Wait)) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentGivenUp, cause)
 	return nil, &retry{lease: l, change: change}, s.events.flush(ctx)
 }
 
-// givenUp has another server take the segment. What the lost one still does is cancelled when it is seen again.
+// givenUp moves the segment to another server. The prompt on the lost server is canceled when the server is back.
 func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
 	if err := s.Pool.Store().Doubt(ctx, l.Server, publicMessage(cause)); err != nil {
 		return nil, nil, err
@@ -113,7 +113,7 @@ func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Se
 	return nil, again, err
 }
 
-// canceled takes the prompt of a job that is to stop from its server.
+// canceled cancels the prompt of a canceled job on its server.
 func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
@@ -124,13 +124,13 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 		end = s.Pool.Store().GiveUp
 	}
 	if err := end(ctx, l); err != nil {
-		s.g.Log.Warn("the lease of a canceled segment lapses by itself", "job_id", l.Job, "error", err)
+		s.g.Log.Warn("lease of a canceled segment not released; it will expire", "job_id", l.Job, "error", err)
 	}
 	s.Pool.Freed()
 	return errStopped
 }
 
-// nodeFailed is an error of a node: memory that was too little is tried for, everything else is final.
+// nodeFailed handles an error of a node. A lack of memory is retried; any other error is final.
 func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, e *driving.NodeError) ([]string, *retry, error) {
 	kind := e.Type
 	switch {
@@ -187,5 +187,5 @@ func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *ser
 // path finds the paths of a server's machine in a text; the name of the file is its last group.
 var path = regexp.MustCompile(`(?:[A-Za-z]:\\|\\\\|/)(?:[^\s"'<>|:*?\n/\\]+[/\\])+([^\s"'<>|:*?\n/\\]*)`)
 
-// withoutPaths leaves the names of files and removes where they are.
+// withoutPaths replaces file paths in a text by file names.
 func withoutPaths(text string) string { return path.ReplaceAllString(text, "$1") }

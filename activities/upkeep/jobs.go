@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// JobExpiry carries out the transactions of retention on jobs.
+// JobExpiry runs the transactions of job retention.
 type JobExpiry interface {
 	Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error)
 	ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error)
@@ -26,11 +26,11 @@ type JobExpiry interface {
 	ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// JobPolicy says what becomes of jobs.
+// JobPolicy is the retention policy of jobs.
 type JobPolicy struct {
 	Retention time.Duration // from submission; 0 keeps jobs for ever
 	Erase     bool          // events of retired jobs are not archived
-	Archives  time.Duration // after which an archive is given up; 0 keeps archives for ever
+	Archives  time.Duration // after which an archive is deleted; 0 keeps archives for ever
 	Views     []string      // that must have seen a retirement before events leave the log
 	Now       func() time.Time
 }
@@ -42,7 +42,7 @@ func (p JobPolicy) now() time.Time {
 	return p.Now()
 }
 
-// JobSweep is what one sweep did to jobs.
+// JobSweep is the result of one sweep of jobs.
 type JobSweep struct {
 	Expired int // ended in the queue
 	Retired int
@@ -63,8 +63,8 @@ func finalStates() []job.State {
 }
 
 // ExpireJobs ends jobs that waited in the queue past their retention, retires ended ones past it, and
-// removes the events of those that every view has forgotten; archives past their own retention are given up.
-// A job that runs is left alone. One job that cannot be retired is reported and keeps none of the others.
+// removes the events of jobs that every view has removed. It deletes archives past their own retention. Running jobs
+// are not affected. A job that cannot be retired is logged and does not block the others.
 func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	var done JobSweep
 	if r.Policy.Retention <= 0 {
@@ -146,7 +146,7 @@ func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kin
 		return err
 	}
 	done.Failed++
-	r.Log.Error("retention failed for one; skipped", kind, id, "error", err)
+	r.Log.Error("retention failed; skipped", kind, id, "error", err)
 	return nil
 }
 
@@ -197,7 +197,7 @@ func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) erro
 	return nil
 }
 
-// forgetArchives gives archives up page by page.
+// forgetArchives deletes archives page by page.
 func (r *Retention) forgetArchives(ctx context.Context, _ time.Time, done *JobSweep) error {
 	if r.Policy.Archives <= 0 {
 		return nil
