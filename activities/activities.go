@@ -1,5 +1,5 @@
 // Package activities holds the side effects of workflows: running nodes, appending
-// facts, ending jobs. Every activity is idempotent: its facts have ids that are the
+// events, ending jobs. Every activity is idempotent: its events have ids that are the
 // same on every attempt, and a repeated append returns what the first one recorded.
 // What runs when is decided by package workflows.
 package activities
@@ -33,7 +33,7 @@ type Jobs interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
-// Deps are what the activities of graph runs need.
+// Deps are the dependencies of the activities of graph runs.
 type Deps struct {
 	Events    eventlog.Store
 	Types     *eventlog.Registry
@@ -51,12 +51,12 @@ type Deps struct {
 	Bus       stream.Publisher
 	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
 	Stops     *Stops
-	Marks     Marks // nil: a node that ends its worker is begun again without end
+	Marks     Marks // nil: a node that kills its worker is retried without limit
 	MaxPixels int64
 	// NodeTimeout bounds the run of one node; 0 = no bound.
 	NodeTimeout time.Duration
-	FusedFor    time.Duration // after which the rest of a fused chain is left to another batch; default 3 s
-	Worker      string        // name of this process in facts
+	FusedFor    time.Duration // time limit of a fused chain; another batch runs the rest; default 3 s
+	Worker      string        // name of this process in events
 	Log         *slog.Logger
 }
 

@@ -14,35 +14,34 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// BeginParams names the run and the execution that asks to begin it.
+// BeginParams names a run and the workflow execution that begins it.
 type BeginParams struct {
 	job.RunRef
 	Execution string // first run id of the Temporal execution chain
 	Replan    bool   // the run had begun; only plan again
 }
 
-// BeginResult is what the workflow decides on.
+// BeginResult tells the workflow what to do.
 type BeginResult struct {
 	Skip     bool // the job is over, or this run was begun by another execution
-	Canceled bool // the user gave up before the run began
+	Canceled bool // the user canceled the job before the run began
 	PlanHash string
 	Shape    graph.Shape
-	Cached   []Input    `json:"Spared,omitempty"` // units that an earlier job ran, with the values that are read
+	Cached   []Input    `json:"Spared,omitempty"` // cached units, with the values that are read
 	First    *RunResult `json:",omitempty"`       // how the scheduler's first batch went, where Begin ran it
 	Ended    bool       `json:",omitempty"`       // the run was that batch, and its end is recorded
 }
 
-// Begin plans a run and records that it started. A run that another execution began is
-// skipped: the engine forgets closed workflow ids, the log does not. Where nothing but one fused batch
-// can start, Begin runs it, and ends a run that is nothing else: a small job then costs one activity
-// and one append.
+// Begin plans a run and records its start. It skips a run that another execution began: Temporal forgets the ids of
+// closed workflows, the log does not. If only one fused batch can start, Begin runs it, and it ends the run if nothing
+// else remains. A small job then costs one activity and one append.
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.planned(ctx, p, n)
 	return res, attempt.Error(g.panics.judge(work{p.RunRef, planning}, err))
 }
 
-// planned is begin with panics made errors.
+// planned calls begin and converts panics to errors.
 func (g *Graph) planned(ctx context.Context, p BeginParams, n int32) (res BeginResult, err error) {
 	defer attempt.Contain(&err)
 	return g.begin(ctx, p, n)
@@ -67,21 +66,21 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	if p.Replan {
 		return res, nil
 	}
-	facts := g.newRecorder(p.RunRef)
-	facts.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
+	events := g.newRecorder(p.RunRef)
+	events.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
 	answer := g.answer(ctx, plan, state)
-	g.addAnswer(facts, plan, answer)
+	g.addAnswer(events, plan, answer)
 	res.Cached = cachedInputs(answer)
 	sched := res.Scheduler()
 	if sched.Finished() {
-		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, facts)
+		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, events)
 	}
-	// A later attempt runs no nodes: whatever kept the first one from its end should not do so again.
+	// A later attempt runs no nodes, because a node may have prevented the first attempt from ending.
 	if first, ok := sched.StartFused(); ok && n == 1 {
-		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Cached}, 1, facts)
+		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Cached}, 1, events)
 		return g.runFirst(ctx, c, sched, first.ID, res)
 	}
-	if err := facts.flush(ctx); err != nil {
+	if err := events.flush(ctx); err != nil {
 		return BeginResult{}, fmt.Errorf("record the start of job %s: %w", p.Job, err)
 	}
 	return res, nil
@@ -96,8 +95,8 @@ func (r BeginResult) Scheduler() *graph.Scheduler {
 	return sched
 }
 
-// runFirst runs the first batch behind the facts of the start. When the run succeeded with it, the
-// facts that still wait are appended together with its end.
+// runFirst runs the first batch after the start of the run. If the run succeeds with it, the pending events are
+// appended together with the end of the run.
 func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult) (BeginResult, error) {
 	c.until = time.Now().Add(g.FusedFor)
 	first, err := g.runChain(ctx, c)
@@ -107,11 +106,11 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 	c.keepEntries(ctx)
 	sched.Done(batch, first.Units)
 	if first.Failed == "" && !first.Stopped && sched.Finished() {
-		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.facts)
+		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.events)
 	}
 	res.First = &first
-	err = c.facts.flush(ctx)
-	first.Version = c.facts.version
+	err = c.events.flush(ctx)
+	first.Version = c.events.version
 	return res, err
 }
 
@@ -121,7 +120,7 @@ func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
 	return state, err
 }
 
-// readJob is foldJob with the place of the submission, which the stream begins with.
+// readJob is foldJob and also returns the location of the submission, from the first event.
 func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (state job.Job, doc job.Document, err error) {
 	events := eventlog.Read(ctx, g.Events, ref.Job.Stream(), 0)
 	state, err = eventlog.Fold(g.Types, events, state, func(state job.Job, rec eventlog.Recorded, data any) job.Job {

@@ -51,7 +51,7 @@ func gated(message string) []*node.Class {
 const gatedPrompt = `{"1":{"class_type":"Gate","inputs":{}},"2":{"class_type":"Between","inputs":{"in":["1",0]}},
 	"3":{"class_type":"Show","inputs":{"in":["2",0]}},"4":{"class_type":"Show","inputs":{"in":["1",1]}}}`
 
-// executed are the recorded facts of finished nodes, by node.
+// executed are the recorded events of finished nodes, by node.
 func (b *bench) executed(t *testing.T) map[string]job.NodeExecutedV1 {
 	t.Helper()
 	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
@@ -97,13 +97,13 @@ func TestWhoReadsABlockerDoesNotRunAndTheRestDoes(t *testing.T) {
 			require.Empty(t, failed)
 			require.True(t, sched.Finished())
 			require.Equal(t, c.batches, batches)
-			facts := b.executed(t)
-			require.Len(t, facts, 4)
-			require.Empty(t, facts["1"].Blocked)
-			require.Equal(t, c.message, facts["2"].Blocked, "the first that reads the blocker tells")
-			require.Empty(t, facts["3"].Blocked, "the second is silent")
-			require.Empty(t, facts["3"].UI)
-			require.JSONEq(t, `{"text":["open"]}`, string(facts["4"].UI))
+			events := b.executed(t)
+			require.Len(t, events, 4)
+			require.Empty(t, events["1"].Blocked)
+			require.Equal(t, c.message, events["2"].Blocked, "the first that reads the blocker tells")
+			require.Empty(t, events["3"].Blocked, "the second is silent")
+			require.Empty(t, events["3"].UI)
+			require.JSONEq(t, `{"text":["open"]}`, string(events["4"].UI))
 			require.Equal(t, []string{"Show"}, cache.classes, "what a blocker had a part in is kept for nobody")
 		})
 	}

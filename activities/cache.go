@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// identify gives the units of a plan their keys in the cache, and finds out what is to run anew.
+// identify computes the cache keys of a plan's units and the units that must run again.
 func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed *graph.Graph, origin *job.Origin) {
 	p.order = make(map[string]int, len(parsed.Nodes))
 	for i, n := range parsed.Nodes {
@@ -38,8 +38,8 @@ func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, p *planned, plan *gr
 		})
 }
 
-// answer asks the cache what of a run need not run. A run that began before keeps to what was said then.
-// A cache that cannot be asked spares nothing.
+// answer looks up which units of a run need not run. A run that has begun keeps its first answer. If the cache is
+// unavailable, every unit runs.
 func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache.Answer {
 	if g.Cache == nil {
 		return nodecache.Answer{}
@@ -57,32 +57,32 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	for _, u := range a.Units {
 		e := a.Hits[u]
 		if err := p.outputs.take(p.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
-			return nodecache.Answer{} // of several jobs together it is too much for one: the node that is over says so
+			return nodecache.Answer{} // the outputs exceed the bound of one job: the node that exceeds it will fail
 		}
 	}
 	return a
 }
 
-// addAnswer adds the facts of what the cache answers: which nodes in document order, and what they show.
-func (g *Graph) addAnswer(facts *recorder, p *planned, a nodecache.Answer) {
+// addAnswer adds the events of cached nodes: their list in document order, and their UI outputs.
+func (g *Graph) addAnswer(events *recorder, p *planned, a nodecache.Answer) {
 	units := slices.Clone(a.Units)
 	slices.SortFunc(units, func(x, y int) int { return p.order[p.Nodes[x].ID] - p.order[p.Nodes[y].ID] })
 	ids := make([]string, len(units))
 	for i, u := range units {
 		ids[i] = p.Nodes[u].ID
 	}
-	facts.add("", job.TypeNodesCached, job.NodesCachedV1{Run: facts.ref.Run, Nodes: ids})
+	events.add("", job.TypeNodesCached, job.NodesCachedV1{Run: events.ref.Run, Nodes: ids})
 	for _, u := range a.Units {
 		if e, ok := a.Hits[u]; ok && len(e.UI) > 0 {
 			n := &p.Nodes[u]
-			facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
-				Run: facts.ref.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
+			events.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
+				Run: events.ref.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
 			})
 		}
 	}
 }
 
-// cachedInputs returns the units that need not run, with references of those values that are read.
+// cachedInputs returns the units that need not run, with references to the values that are read.
 func cachedInputs(a nodecache.Answer) []Input {
 	var inputs []Input
 	for _, u := range a.Units {
@@ -95,16 +95,16 @@ func cachedInputs(a nodecache.Answer) []Input {
 	return inputs
 }
 
-// retain prepares a finished node for the cache: its values too where they took long to compute. It
-// returns the references of the values if it stored them. What a blocker had a part in is not kept: the next job is
-// to be told again.
+// retain prepares the cache entry of a finished node. It stores the node's values if they were slow to compute, and
+// returns their references. A result that a blocker affected is not cached, so that the next job reports the blocker
+// again.
 func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.RawMessage, saved []job.OutputFile, took time.Duration) ([]string, error) {
 	if c.g.Cache == nil || c.plan.keys[unit].IsZero() || res.Blocked {
 		return nil, nil
 	}
 	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, Job: string(c.params.Job), UI: ui, Files: saved}
 	class, known := c.plan.classes.Lookup(e.Class)
-	paid := known && class.Partner // nobody pays twice for what a cache could have kept
+	paid := known && class.Partner // a paid result is always cached
 	costly := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0
 	if !costly && len(ui) == 0 {
 		return nil, nil
@@ -124,8 +124,8 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 	return e.Values, nil
 }
 
-// keepEntries hands what finished to the cache, before anybody can learn that it finished. A cache that
-// takes nothing costs later runs their time and this one nothing.
+// keepEntries saves the entries of finished nodes in the cache before their ends are recorded. A failure to save does
+// not affect this run; later jobs run these nodes again.
 func (c *chain) keepEntries(ctx context.Context) {
 	if len(c.entries) == 0 {
 		return

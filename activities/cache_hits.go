@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// cacheHits asks the cache which nodes of an expansion need not run, and adds the facts of what they show. What this
+// cacheHits asks the cache which nodes of an expansion need not run, and adds the events of what they show. What this
 // job itself kept is passed over: whether a node or its like beside it comes first must make no difference, nor
 // must a second attempt.
 func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
@@ -35,13 +35,13 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 	return c.recordCacheHits(unit, doc, expanded, answer)
 }
 
-// recordCacheHits adds the facts of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
+// recordCacheHits adds the events of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
 // run begins; of these each says by itself that it is cached.
 func (c *chain) recordCacheHits(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, answer nodecache.Answer) []graph.CachedUnit {
 	var cached []graph.CachedUnit
 	for _, u := range answer.Units {
 		n, e := &expanded.Nodes[u], answer.Hits[u]
-		c.facts.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
+		c.events.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
 			Run: c.params.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
 			Within: c.plan.place(unit, doc, n.ID).expansion(),
 		})

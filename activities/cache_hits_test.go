@@ -73,7 +73,7 @@ func (r *ran) maze() []*node.Class {
 			Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 				r.count("Grow")
 				n, _ := call.Args["n"].(int64)
-				return grownMaze(n, call.Args["a"], call.Args["b"]), nil
+				return expandedMaze(n, call.Args["a"], call.Args["b"]), nil
 			},
 		},
 	}
@@ -87,8 +87,8 @@ func digest(class string, args node.Args) string {
 	return fmt.Sprintf("%x", blake3.Sum256(raw))[:12]
 }
 
-// grownMaze is a random graph on two values; that of a seed from 100 has another within it.
-func grownMaze(seed int64, a, b node.Value) node.Result {
+// expandedMaze is a random graph on two values; that of a seed from 100 has another within it.
+func expandedMaze(seed int64, a, b node.Value) node.Result {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	e, values := &node.Expansion{}, []node.Value{a, b, "constant"}
 	for range 1 + r.IntN(5) {

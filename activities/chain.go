@@ -20,33 +20,32 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// slowNode is the cost from which a node's start is announced before it runs: watchers should
-// see what they wait for.
+// slowNode is the least cost of a node whose start is recorded before it runs, so that watchers see what they wait for.
 const slowNode = 20 * time.Millisecond
 
-// chain runs the nodes of one batch in order, handing values on in memory.
+// chain runs the nodes of one batch in order and passes values in memory.
 type chain struct {
 	g        *Graph
 	plan     *planned
 	params   RunParams
 	attempt  int
-	facts    *recorder
+	events   *recorder
 	values   map[int][]node.Value // by unit and slot, of this batch and its inputs
 	refs     map[int][]string     // of inputs not read yet
 	keep     map[int]bool
-	until    time.Time // when the rest is left to another batch; zero = never
+	until    time.Time // when to leave the rest to another batch; zero = never
 	current  *job.NodeRef
 	log      *nodeLog // of the current node
 	result   RunResult
-	entries  []nodecache.Entry // finished nodes that the cache is to keep
+	entries  []nodecache.Entry // entries of finished nodes for the cache
 	expanded int               // nodes of this batch that expanded
 	added    int               // to how many in all
-	spent    map[int][]int     // units that nobody of the batch reads behind the node at that place
+	spent    map[int][]int     // by index in the batch: units that no later node of the batch reads
 }
 
-func newChain(g *Graph, plan *planned, p RunParams, attempt int, facts *recorder) *chain {
+func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorder) *chain {
 	c := &chain{
-		g: g, plan: plan, params: p, attempt: attempt, facts: facts,
+		g: g, plan: plan, params: p, attempt: attempt, events: events,
 		values: map[int][]node.Value{}, refs: map[int][]string{}, keep: map[int]bool{},
 	}
 	for _, in := range p.Inputs {
@@ -78,7 +77,7 @@ func spentBehind(plan *planned, units []int) map[int][]int {
 	return spent
 }
 
-// run stops at the first failed node; nodes that lack an input are passed over. The last facts are
+// run stops at the first failed node; nodes that lack an input are passed over. The last events are
 // left to be appended by the caller.
 func (c *chain) run(ctx context.Context) error {
 	for i, unit := range c.params.Units {
@@ -105,7 +104,7 @@ func (c *chain) run(ctx context.Context) error {
 	return nil
 }
 
-// step runs one node and reports whether the chain goes on.
+// step runs one node and reports whether the chain continues.
 func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	pn := &c.plan.Nodes[unit]
 	if expanded := c.plan.expanded[unit]; expanded != nil {
@@ -142,10 +141,10 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return false, err
 	}
-	c.facts.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
+	c.events.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.within[unit].expansion(),
 	})
-	if err := c.facts.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
+	if err := c.events.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
 	}
 	unmark, err := c.mark(ctx, pn, inv.Class)
@@ -160,7 +159,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	began := time.Now()
 	res, err := c.invoke(ctx, pn, inv, files)
 	switch {
-	case err != nil && ctx.Err() != nil: // whatever the node made of it, it was interrupted
+	case err != nil && ctx.Err() != nil: // interrupted, whatever error the node returned
 		return false, context.Cause(ctx)
 	case err != nil:
 		return c.failed(ctx, unit, pn, inv, err)
@@ -175,11 +174,11 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
-	fact := job.NodeExecutedV1{
+	event := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
 		Within: c.plan.within[unit].expansion(),
 	}
-	return true, c.executed(ctx, unit, res, fact, took)
+	return true, c.executed(ctx, unit, res, event, took)
 }
 
 // invoke runs a node, in a span of its own where traces are recorded.
@@ -196,13 +195,13 @@ func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocat
 	return res, err
 }
 
-// errTooLong is why the context of a node ends.
+// errTooLong is the cause of the context of a node that exceeded its time limit.
 var errTooLong = errors.New("the node ran too long")
 
-// codeNodeTimeout is that of a node which ran longer than the operator allows.
+// codeNodeTimeout is the error code of a node that exceeded the operator's time limit.
 const codeNodeTimeout = "node_timeout"
 
-// inTime runs a node for as long as the operator allows.
+// inTime runs a node with the operator's time limit.
 func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Result, error)) (node.Result, error) {
 	if c.g.NodeTimeout <= 0 {
 		return run(ctx)
@@ -219,12 +218,12 @@ func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Resu
 const (
 	// countedNode is the cost from which the beginnings of a node are counted: one read of the log is nothing beside it.
 	countedNode = time.Second
-	// mostRecordedBegins bounds the events that say that one node of one run began: during a long outage it begins
+	// mostRecordedBegins bounds the recorded starts of one node in one run: during a long outage it starts again
 	// every few seconds.
 	mostRecordedBegins = 100
 )
 
-// begun counts how often the log says that the node began, 0 for a cheap one, less than mostRecordedBegins for any.
+// begun returns the number of recorded starts of the node, 0 for a cheap node. It is less than mostRecordedBegins.
 func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	if pn.Cost < countedNode {
 		return 0, nil
@@ -325,12 +324,12 @@ func (c *chain) call(ctx context.Context, pn *graph.PlanNode, files node.Files) 
 	}
 }
 
-// executed records a finished node, with its values if a node outside the batch reads them.
-func (c *chain) executed(ctx context.Context, unit int, res node.Result, fact job.NodeExecutedV1, took time.Duration) error {
+// executed records a finished node, and its values if a node outside the batch reads them.
+func (c *chain) executed(ctx context.Context, unit int, res node.Result, event job.NodeExecutedV1, took time.Duration) error {
 	out := graph.UnitResult{Unit: unit, Status: graph.Done}
 	c.values[unit] = res.Outputs
 	var err error
-	if out.Values, err = c.retain(ctx, unit, res, fact.UI, fact.Files, took); err != nil {
+	if out.Values, err = c.retain(ctx, unit, res, event.UI, event.Files, took); err != nil {
 		return err
 	}
 	if c.keep[unit] && out.Values == nil {
@@ -339,12 +338,12 @@ func (c *chain) executed(ctx context.Context, unit int, res node.Result, fact jo
 		}
 	}
 	c.result.Units = append(c.result.Units, out)
-	c.facts.add(fact.Node, job.TypeNodeExecuted, fact)
+	c.events.add(event.Node, job.TypeNodeExecuted, event)
 	c.current = nil
-	return c.facts.flushIfDue(ctx, false)
+	return c.events.flushIfDue(ctx, false)
 }
 
-// store keeps values where other batches find them.
+// store stores values for other batches.
 func (c *chain) store(ctx context.Context, values []node.Value) (refs []string, err error) {
 	for _, value := range values {
 		ref, err := c.g.Values.Put(ctx, c.params.Job, value)
@@ -356,7 +355,7 @@ func (c *chain) store(ctx context.Context, values []node.Value) (refs []string, 
 	return refs, nil
 }
 
-// models is what a node of a partner class calls models through; nil for every other.
+// models returns the models of a node of a partner class, nil for any other node.
 func (c *chain) models(pn *graph.PlanNode) node.Models {
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok || !class.Partner || c.g.Partners == nil {

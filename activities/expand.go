@@ -43,7 +43,7 @@ func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 	}
 	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Expanded, Expansion: shape})
 	c.current = nil
-	return true, c.facts.flushIfDue(ctx, false)
+	return true, c.events.flushIfDue(ctx, false)
 }
 
 func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc expansionDoc) (*graph.ExpansionShape, error) {
@@ -264,11 +264,11 @@ func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 	if err != nil {
 		return c.failed(ctx, unit, pn, node.Invocation{Class: class}, err)
 	}
-	fact := job.NodeExecutedV1{
+	event := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: expanded.doc.Files, Millis: expanded.doc.Millis, Log: expanded.doc.Log,
 		Blocked: res.Message, Within: c.plan.within[unit].expansion(),
 	}
-	return true, c.executed(ctx, unit, res, fact, c.g.cachedFrom())
+	return true, c.executed(ctx, unit, res, event, c.g.cachedFrom())
 }
 
 // outputName names an output of a call among the links of an expanded node.

@@ -59,7 +59,7 @@ func TestAnExpansionRunsOnWhatItWasHandedAndEveryAttemptIsTheSame(t *testing.T) 
 	require.True(t, sched.Finished())
 	require.Equal(t, []string{
 		"started 1", "executed 1", "started 2", "started 2.0.0.1", "executed 2.0.0.1", "started 2.0.0.2", "executed 2.0.0.2", "executed 2",
-	}, b.facts(t))
+	}, b.events(t))
 }
 
 func TestAnExpansionWhoseStoredPlanIsGoneHasTheRunPlannedAgain(t *testing.T) {

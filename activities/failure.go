@@ -27,7 +27,7 @@ func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 		failure.Node, failure.Class, inner = root.Node, root.Class, pn.ID
 	}
 	c.g.Log.Warn("node failed", "job_id", c.params.Job, "node_id", pn.ID, "class", pn.Class, "error", cause)
-	c.facts.add(pn.ID, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: failure, Inner: inner})
+	c.events.add(pn.ID, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: failure, Inner: inner})
 	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Failed})
 	c.result.Failed = pn.ID
 	return false, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Outcome says how a run ended, as its workflow saw it.
+// Outcome is the outcome of a run, as seen by its workflow.
 type Outcome string
 
 // The outcomes.
@@ -29,14 +29,14 @@ type FinishParams struct {
 	Outcome Outcome
 	Node    string       // the node that failed; its failure is in the log
 	Failure *job.Failure // of a run that failed outside any node
-	At      *job.NodeRef // where a canceled run stood
-	Values  []string     // references that no node will read again
+	At      *job.NodeRef // the node at which a run was canceled
+	Values  []string     // references to values that no node will read again
 	Seen    int64        `json:",omitempty"` // as of RunParams
 }
 
-// Finish records the end of a run, frees its slot and starts the jobs that were waiting for it.
-// A run that ended otherwise in the meantime stays as it ended; one does not succeed of which the log has
-// lost facts, and one that the log does not have begin any more is not ended.
+// Finish records the end of a run, frees its slot and admits waiting jobs. It does not change a run that has already
+// ended. If the log has lost events of the run, the run does not succeed; if the log has lost its start, the run is
+// not ended.
 func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
 	due, err := g.mayFinish(ctx, p)
 	if err == nil && due {
@@ -45,7 +45,7 @@ func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
 	return attempt.Error(err)
 }
 
-// mayFinish compares what a run knows of itself with the log, which may have been rewound.
+// mayFinish compares a run with the log, which may have lost events of the run.
 func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
 	if p.Outcome == Succeeded {
 		err := g.checkLog(ctx, p.RunRef, p.Seen)
@@ -59,8 +59,8 @@ func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
 	return err == nil, err
 }
 
-// finish ends a run; facts that wait to be appended go before the end.
-func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) error {
+// finish ends a run. It appends the pending events before the end.
+func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder) error {
 	ending, err := g.ending(ctx, p)
 	if err != nil {
 		return err
@@ -68,10 +68,10 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return err
 	}
-	ending.Before = facts.pending
+	ending.Before = events.pending
 	ended, err := g.Jobs.End(ctx, ending)
-	if errors.Is(err, job.ErrRecordedInPart) { // by an execution that came to nothing
-		if err = facts.flush(ctx); err == nil {
+	if errors.Is(err, job.ErrRecordedInPart) { // by an execution that did not end the run
+		if err = events.flush(ctx); err == nil {
 			ending.Before = nil
 			ended, err = g.Jobs.End(ctx, ending)
 		}
@@ -85,7 +85,7 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, facts *recorder) err
 		g.Partners.StopJob(ctx, p.RunRef)
 	}
 	if err := g.Values.Forget(ctx, p.Values); err != nil {
-		g.Log.Warn("values of a finished job not deleted; the next sweep will", "job_id", p.Job, "error", err)
+		g.Log.Warn("values of a finished job not deleted; the next sweep will delete them", "job_id", p.Job, "error", err)
 	}
 	return nil
 }
@@ -113,8 +113,8 @@ func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) 
 	return e, nil
 }
 
-// interruptedAt is the node that a canceled run was interrupted at: the one that an activity named, else the first that the log
-// says is running; nil when there is none.
+// interruptedAt returns the node at which a canceled run was interrupted: the node named by an activity, otherwise the
+// first node that is running according to the log, or nil.
 func (g *Graph) interruptedAt(ctx context.Context, p FinishParams) (*job.NodeRef, error) {
 	if p.At != nil {
 		return p.At, nil
@@ -129,7 +129,7 @@ func (g *Graph) interruptedAt(ctx context.Context, p FinishParams) (*job.NodeRef
 	return nil, nil // "nowhere" is an answer
 }
 
-// failure finds what a failed node recorded: texts of a failure travel in the log, not in histories.
+// failure returns the failure that a failed node recorded. Texts of failures are in the log, not in Temporal's histories.
 func (g *Graph) failure(ctx context.Context, p FinishParams) (job.Failure, error) {
 	if p.Failure != nil {
 		return *p.Failure, nil

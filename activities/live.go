@@ -12,13 +12,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// live publishes the frames of one running node. Losing one is harmless, so errors end here.
+// live publishes the frames of one running node. A lost frame is harmless, so errors are only logged.
 type live struct {
 	ctx       context.Context //nolint:containedctx // of the one call that this value is made for
 	chain     *chain
 	node      string
-	attempt   int  // of a node on a server; 0 = that of the batch
-	announced bool // the log says already that the node runs; progress of one that is over at once is nobody's concern
+	attempt   int  // of a node on a server; 0 = the attempt of the batch
+	announced bool // the start of the node is in the log; progress of a very short node is not published
 }
 
 // Progress implements node.Live.
@@ -35,16 +35,16 @@ func (l *live) Preview(contentType string, data []byte) {
 	}
 }
 
-// Text implements node.Live. It is announced at any cost: text is what such a node is for.
+// Text implements node.Live. It always records the start of the node first, because text is the purpose of such a node.
 func (l *live) Text(text string) {
 	l.chain.log.add(text)
-	if err := l.chain.facts.flush(l.ctx); err != nil {
-		return // the chain meets the same error at its next fact
+	if err := l.chain.events.flush(l.ctx); err != nil {
+		return // the chain meets the same error at its next event
 	}
 	l.publish(stream.Frame{Kind: stream.FrameText, Data: []byte(text)})
 }
 
-// publish sends a frame. Watchers see only frames of nodes that the log says are running.
+// publish sends a frame if the log says that the node is running. Watchers ignore frames of other nodes.
 func (l *live) publish(f stream.Frame) {
 	c := l.chain
 	f.Account, f.Job, f.Run, f.Node, f.Attempt = c.params.Account, c.params.Job, c.params.Run, l.node, c.attempt
@@ -57,14 +57,14 @@ func (l *live) publish(f stream.Frame) {
 }
 
 const (
-	// previewedNode is the cost from which pictures of a node are previewed: many times what a preview takes.
+	// previewedNode is the least cost of a node with previews: many times the cost of a preview.
 	previewedNode = 200 * time.Millisecond
 	// previewEvery is the time between two previews of one node.
 	previewEvery = 500 * time.Millisecond
 )
 
-// previews returns what shows the pictures of a node that takes its time, each call's as it comes; nil
-// for a node without previews. An output node shows its pictures when it has ended.
+// previews returns a function that publishes a preview of each call's image of a slow node, or nil for a node without
+// previews. An output node has none, because it shows its images at its end.
 func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok || class.OutputNode || pn.Cost < previewedNode || !c.plan.source.Previews() {
@@ -86,7 +86,7 @@ func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
 	}
 }
 
-// picture returns the first image among the outputs of a call, the last one of a list; nil if there is none.
+// picture returns the first image among the outputs of a call, or nil. Of a list of images it returns the last.
 func picture(class *node.Class, res node.Result) *raster.Image {
 	for i, out := range class.Outputs {
 		if out.Type != node.Image || i >= len(res.Outputs) {

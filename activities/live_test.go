@@ -17,19 +17,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// framesBus keeps what is published, and what of the node's facts was recorded by then.
+// framesBus keeps what is published, and what of the node's events was recorded by then.
 type framesBus struct {
 	mu     sync.Mutex
 	b      *bench
 	t      *testing.T
 	frames []stream.Frame
-	facts  [][]string
+	events [][]string
 }
 
 func (f *framesBus) Publish(_ context.Context, frame stream.Frame) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.frames, f.facts = append(f.frames, frame), append(f.facts, f.b.facts(f.t))
+	f.frames, f.events = append(f.frames, frame), append(f.events, f.b.events(f.t))
 	return nil
 }
 
@@ -68,8 +68,8 @@ func TestSlowNodesPreviewTheirPictures(t *testing.T) {
 	require.Len(t, bus.frames, 1)
 	frame := bus.frames[0]
 	require.Equal(t, []any{stream.FramePreview, "1", "image/jpeg"}, []any{frame.Kind, frame.Node, frame.ContentType})
-	require.Contains(t, bus.facts[0], "started 1")
-	require.NotContains(t, bus.facts[0], "executed 1")
+	require.Contains(t, bus.events[0], "started 1")
+	require.NotContains(t, bus.events[0], "executed 1")
 	config, err := jpeg.DecodeConfig(bytes.NewReader(frame.Data))
 	require.NoError(t, err)
 	require.Equal(t, []int{512, 256}, []int{config.Width, config.Height})

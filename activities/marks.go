@@ -10,16 +10,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Marks name the node that a worker process runs, so that a process that dies leaves behind what it died of. A mark
+// Marks record which node a worker process runs, so that after the death of a process the node is known. A mark
 // belongs to one process and one node of one run.
 type Marks interface {
-	// Set marks a node as run by this process. It returns how many other processes have left a mark at it.
+	// Set marks a node as run by this process. It returns the number of marks of other processes at the node.
 	Set(ctx context.Context, ref job.RunRef, nodeID string) (others int, err error)
-	// Clear takes back the mark of this process. It is called however the node ended, and gives up when ctx ends: the
-	// mark then goes with a later call.
+	// Clear removes the mark of this process. It is called for every outcome of the node and gives up when ctx ends;
+	// a later call then removes the mark.
 	Clear(ctx context.Context, ref job.RunRef, nodeID string)
-	// Dead returns how many of the processes that left a mark at the node give no sign of life. It is asked every few
-	// seconds: only a silence that lasts while it is watched counts, so that an outage kills nobody.
+	// Dead returns the number of processes with a mark at the node that have stopped their heartbeats. It is called
+	// every few seconds, because only silence during observation counts. An outage alone makes no process dead.
 	Dead(ctx context.Context, ref job.RunRef, nodeID string) (int, error)
 }
 
@@ -38,8 +38,8 @@ const (
 	clearWithin = 5 * time.Second
 )
 
-// mark says that this process runs the node. It returns what takes that back, and CodeWorkerLost if too many
-// processes have died of the node.
+// mark marks the node as run by this process and returns a function that removes the mark. It fails with
+// CodeWorkerLost if too many processes died while running the node.
 func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class) (clear func(), err error) {
 	if c.g.Marks == nil || pn.Cost < markedNode || class.Partner { // a partner node waits rather than works
 		return func() {}, nil
@@ -67,7 +67,7 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 	return clear, nil
 }
 
-// CodeWorkerLost is that of a node of which too many worker processes died.
+// CodeWorkerLost is the error code of a node during which too many worker processes died.
 const CodeWorkerLost = "worker_lost"
 
 // deaths watches the processes that left a mark at the node until it is known which of them are dead.

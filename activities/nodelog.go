@@ -6,10 +6,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// keptTexts bounds the texts of a node in memory; its fact keeps the last ones of them.
+// keptTexts bounds the texts of a node in memory; its event keeps the last ones of them.
 const keptTexts = 256
 
-// nodeLog gathers the texts that a running node shows, for the fact of its end. A node may show them
+// nodeLog gathers the texts that a running node shows, for the event of its end. A node may show them
 // from several goroutines.
 type nodeLog struct {
 	mu    sync.Mutex // guards texts
@@ -24,7 +24,7 @@ func (l *nodeLog) add(text string) {
 	}
 }
 
-// lines returns what the fact keeps, nil for a silent node.
+// lines returns what the event keeps, nil for a silent node.
 func (l *nodeLog) lines() []string {
 	if l == nil {
 		return nil

@@ -58,7 +58,7 @@ func TestBeginningsOfANodeThatWaitsAreRecordedUpToABound(t *testing.T) {
 		_, err := b.run(t.Context(), plan, 0)
 		retried(t, err)
 	}
-	require.Equal(t, 100, strings.Count(strings.Join(b.facts(t), "\n"), "started 1"))
+	require.Equal(t, 100, strings.Count(strings.Join(b.events(t), "\n"), "started 1"))
 }
 
 // A full disk is an outage: the job waits, says why to those who poll, and goes on when there is space again.
@@ -82,7 +82,7 @@ func TestANodeWaitsForSpaceOnTheDisk(t *testing.T) {
 	require.Equal(t, stream.FrameWaiting, last.Kind)
 	require.Equal(t, "1", last.Node)
 	require.Equal(t, "no space left to store files", string(last.Data))
-	require.NotContains(t, b.facts(t), "executed 1")
+	require.NotContains(t, b.events(t), "executed 1")
 	full = false
 	res, err := b.run(t.Context(), plan, 0)
 	require.NoError(t, err)

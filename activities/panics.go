@@ -18,7 +18,7 @@ const (
 	countedPanics = 1024
 )
 
-// work names what a panic is counted by: the planning of a run, or the batch that begins with a unit.
+// work is the key of a panic count: the planning of a run, or the batch that starts with a unit.
 type work struct {
 	ref  job.RunRef
 	unit int // planning = -1
@@ -27,7 +27,7 @@ type work struct {
 // planning is the unit of panics in the planning of a run.
 const planning = -1
 
-// panics counts the panics of this process. A worker that is started anew counts from none.
+// panics counts the panics of this process. A restarted worker starts from zero.
 type panics struct{ counts *lru.Cache[work, int] }
 
 func newPanics() *panics {
@@ -38,8 +38,7 @@ func newPanics() *panics {
 	return &panics{counts}
 }
 
-// judge makes err final if it is a panic that has repeated too often. Nothing but panics is counted: an outage in
-// between neither adds to them nor takes any away.
+// judge makes err final if it is a panic that has repeated too often. Other errors do not change the count.
 func (p *panics) judge(w work, err error) error {
 	var bug *attempt.Panic
 	if !errors.As(err, &bug) {

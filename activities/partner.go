@@ -17,34 +17,34 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// NodeCalls runs models for nodes; call.Service is it.
+// NodeCalls runs models for nodes. call.Service implements it.
 type NodeCalls interface {
 	RunNode(ctx context.Context, inv call.Invocation) (*call.Result, error)
 	StopNode(ctx context.Context, account, key, requestID string) error
 	StopJob(ctx context.Context, account string, of call.JobRun, requestID string) error
 }
 
-// NodeAccess knows what the credential that came with a job allows.
+// NodeAccess returns the model access of a job's credential.
 type NodeAccess interface {
-	// Access returns it, or Unauthenticated when the job has no credential or it is not good any more.
+	// Access returns the access, or Unauthenticated if the job has no credential or an invalid one.
 	Access(ctx context.Context, ref job.RunRef) (account.Access, error)
 }
 
-// NodeContent opens what addresses in a model's answer point to.
+// NodeContent opens the content behind URLs in a model's answer.
 type NodeContent interface {
 	Fetch(ctx context.Context, model, address string) (node.ModelAnswer, error)
 }
 
-// Partners are what nodes of partner models need.
+// Partners are the dependencies of nodes that call partner models.
 type Partners struct {
 	Calls   NodeCalls
-	Access  NodeAccess // nil: there are no accounts, and nobody needs a credential
+	Access  NodeAccess // nil: there are no accounts, and no credential is needed
 	Content NodeContent
 	Base    string // links to copied assets begin with it; only this service follows them
 	Log     *slog.Logger
 }
 
-// For returns what the node of a run calls models through.
+// For returns the models of one node of a run.
 func (p *Partners) For(ref job.RunRef, nodeID string) node.Models {
 	return &partnerRun{Partners: p, ref: ref, node: nodeID}
 }
@@ -60,7 +60,8 @@ type partnerRun struct {
 // maxNodeInKey bounds the part of an idempotency key that is a node's id; a longer id is replaced by its hash.
 const maxNodeInKey = 64
 
-// key names a call of the node; it is the same on every attempt of the same run, and no other's.
+// key returns the idempotency key of a call of the node. It is unique to the call and the same on every attempt of
+// the run.
 func (r *partnerRun) key() string {
 	id := r.node
 	if len(id) > maxNodeInKey {
@@ -101,15 +102,15 @@ func (r *partnerRun) Fetch(ctx context.Context, model, address string) (node.Mod
 }
 
 const (
-	// outages is how often a part that is away is asked again before the attempt ends; the engine begins
-	// another one then.
+	// outages is how often a call is retried during an outage before the attempt ends. Temporal then starts
+	// another attempt.
 	outages = 20
 	// longestWait bounds the wait between two tries.
 	longestWait = 15 * time.Second
 )
 
-// runToEnd runs the call until it ends. What is said by "try again with the same key" is tried again: the call
-// goes on, the account's places are taken, or a part of ours is away.
+// runToEnd runs the call until it ends. It retries with the same key while the call is in flight, the account has no
+// capacity, or a part of the service is down.
 func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.Result, error) {
 	for outage := 0; ; {
 		inv.RequestID = string(call.NewID())
@@ -133,7 +134,7 @@ func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.R
 	}
 }
 
-// passing reports a refusal that the same request overcomes by waiting.
+// passing reports whether the same request may succeed after a wait.
 func passing(r *call.Refusal) bool {
 	switch r.Type {
 	case call.ConcurrencyLimit, call.RateLimited, call.DeadlineExceeded, call.ServiceUnavailable:
@@ -153,39 +154,38 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stopWithin bounds asking a call to stop.
+// stopWithin bounds the time to cancel a call.
 const stopWithin = 10 * time.Second
 
-// left ends the waiting for a call. Only when the job is to stop is the call asked to, too: otherwise the
-// next attempt collects its answer.
+// left ends the wait for a call. It cancels the call only if the job was canceled. Otherwise the next attempt gets
+// the answer.
 func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
 	cause := context.Cause(ctx)
-	given := fault.Wrap(cause, fault.Canceled, "canceled", "the node was interrupted") // a worker that shuts down is no failure of the node
+	given := fault.Wrap(cause, fault.Canceled, "canceled", "the node was interrupted") // the shutdown of a worker is not a failure of the node
 	if !errors.Is(cause, errStopped) {
 		return given
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	if err := r.Calls.StopNode(stop, inv.Account, inv.Key, string(call.NewID())); err != nil {
-		r.Log.Warn("the call of a stopped node goes on", "job_id", r.ref.Job, "node_id", r.node, "error", err)
+		r.Log.Warn("call of a canceled node not canceled", "job_id", r.ref.Job, "node_id", r.node, "error", err)
 	}
 	return given
 }
 
 func (r *partnerRun) run() *call.JobRun { return &call.JobRun{Job: string(r.ref.Job), Run: r.ref.Run} }
 
-// StopJob stops the calls that the nodes of an ended run still have under way. An interrupted attempt stops its own
-// call; an attempt whose worker died, or whose sibling failed, does not. The sweep of calls finds those that cannot be
-// stopped now.
+// StopJob cancels the calls in flight of an ended run. An interrupted attempt cancels its own call, but an attempt
+// whose worker died, or whose sibling failed, does not. The sweep of calls cancels those that cannot be canceled now.
 func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
 	of := call.JobRun{Job: string(ref.Job), Run: ref.Run}
 	if err := p.Calls.StopJob(ctx, ref.Account, of, string(call.NewID())); err != nil {
-		p.Log.Warn("calls of an ended job go on until the next sweep", "job_id", ref.Job, "error", err)
+		p.Log.Warn("calls of an ended job not canceled; the next sweep will", "job_id", ref.Job, "error", err)
 	}
 }
 
-// partnerFailure is a refusal as the failure of a node. Its code is the router's error type, by which
-// exceptionType sorts it; what a refusal says is public.
+// partnerFailure converts a refusal to the failure of a node. Its code is the router's error type, from which
+// exceptionType derives the exception. The text of a refusal may be shown to clients.
 func partnerFailure(model string, r *call.Refusal) error {
 	if errors.Is(r, call.ErrOutcomeUnknown) {
 		return fault.Wrap(r, fault.Conflict, call.InternalError, "%s: the request was sent and its answer is lost, so it may be charged and is not sent again; retry the job to order it anew", model)
@@ -200,17 +200,17 @@ func partnerFailure(model string, r *call.Refusal) error {
 		kind = fault.Denied
 	case call.ServiceUnavailable:
 		kind = fault.Unavailable
-		if r.Replayed || r.UpstreamStatus != 0 { // the provider's, and recorded: it stays so
+		if r.Replayed || r.UpstreamStatus != 0 { // the provider's recorded answer; it is final
 			kind = fault.Conflict
 		}
 	}
 	return fault.Wrap(r, kind, r.Type, "%s: %s", model, said(r))
 }
 
-// maxSaid bounds what a failure repeats of a provider's words.
+// maxSaid bounds the text of a provider in a failure.
 const maxSaid = 1000
 
-// said is what a refusal says: its type, and the fields that a schema refuses.
+// said returns the text of a refusal: its type, and the fields that the schema refuses.
 func said(r *call.Refusal) string {
 	text := r.Type + ": " + r.Detail
 	if r.UpstreamDetail != "" && r.UpstreamDetail != r.Detail {

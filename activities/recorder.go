@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// flushAfter is how long events of nodes may wait to be appended together. Watchers see a node at
-// most that much late; a chain of a dozen one-millisecond nodes costs one append instead of twenty-four.
+// flushAfter is how long events of nodes may wait to be appended together. Watchers see a node at most that
+// much later, and a chain of a dozen one-millisecond nodes costs one append instead of twenty-four.
 const flushAfter = 50 * time.Millisecond
 
 // recorder appends the events of the nodes of one activity, several at a time.
@@ -21,14 +21,14 @@ type recorder struct {
 	ref     job.RunRef
 	pending []eventlog.Event
 	since   time.Time
-	version int64 // of the stream behind what was appended last; 0 = nothing was
+	version int64 // of the stream after the last append; 0 = nothing was appended
 }
 
 func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, ref: ref} }
 
 func (r *recorder) add(node, eventType string, data any) { r.addNth(node, 0, eventType, data) }
 
-// addNth adds the fact that something happened to a node for the nth time, from 0.
+// addNth adds the event that something happened to a node for the nth time, from 0.
 func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 	if len(r.pending) == 0 {
 		r.since = time.Now()
@@ -38,7 +38,7 @@ func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 	})
 }
 
-// flushIfDue appends what waits if it has waited long enough, or if soon says that something slow follows.
+// flushIfDue appends the pending events if they have waited for flushAfter, or if soon, that is if a slow step follows.
 func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 	if len(r.pending) == 0 || !soon && time.Since(r.since) < flushAfter {
 		return nil
@@ -46,9 +46,9 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 	return r.flush(ctx)
 }
 
-// flush appends what waits. Facts that are recorded already stay as they are: another attempt of the
-// chain recorded a beginning of what waits, and then the store answers with that; a node whose values
-// were lost runs again in another chain, so its events may also follow new ones.
+// flush appends the pending events and skips those recorded already. If another attempt of the chain recorded the
+// first of them, the store returns those. Recorded events may also follow new ones, because a node whose values were
+// lost runs again in another chain.
 func (r *recorder) flush(ctx context.Context) error {
 	for len(r.pending) > 0 {
 		recorded, err := r.append(ctx, r.pending)
@@ -76,19 +76,19 @@ func (r *recorder) append(ctx context.Context, events []eventlog.Event) ([]event
 	})
 }
 
-// checkLog refuses to go on with a run some of whose facts the log had, up to version seen of the stream, and has
-// no longer, as behind a failover to a replica that lagged: the run is planned anew, and the nodes whose facts
-// are gone run again. Otherwise it would succeed without what they put out.
+// checkLog returns plan_changed if the stream is shorter than version seen, that is if the log has lost events of the
+// run, for example by a failover to a lagging replica. The run is then planned again, and the nodes whose events are
+// lost run again. Otherwise the run would succeed without their outputs.
 func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error {
 	if seen == 0 {
 		return nil
 	}
-	facts, err := g.Events.ReadStream(ctx, ref.Job.Stream(), seen-1, 1)
+	events, err := g.Events.ReadStream(ctx, ref.Job.Stream(), seen-1, 1)
 	if err != nil {
 		return fmt.Errorf("look for the facts of job %s: %w", ref.Job, err)
 	}
-	if len(facts) == 0 {
-		g.Log.Error("the log has lost events of a run: the run is planned anew", "job_id", ref.Job, "version", seen)
+	if len(events) == 0 {
+		g.Log.Error("the log has lost events of a run; planning the run again", "job_id", ref.Job, "version", seen)
 		return planChanged("the log has lost facts of the run")
 	}
 	return nil

@@ -19,9 +19,9 @@ type RunParams struct {
 	PlanHash   string
 	Units      []int       // in run order
 	Keep       []int       // whose values are read outside this batch
-	Inputs     []Input     // values from outside this batch
+	Inputs     []Input     // values computed outside this batch
 	Expansions []Expansion `json:"Grown,omitempty"` // nodes that expanded, in order
-	Seen       int64       `json:",omitempty"`      // version that the job's stream had when the latest batch that has ended had recorded its nodes
+	Seen       int64       `json:",omitempty"`      // version of the job's stream after the latest ended batch
 }
 
 // Expansion is a node that expanded and what is stored for it.
@@ -37,14 +37,14 @@ type Input struct {
 	Values []string
 }
 
-// RunResult is how the batch went. Units that had to wait for something are absent.
+// RunResult is the result of a batch. Units that had to wait are absent.
 type RunResult struct {
 	Units   []graph.UnitResult
 	Failed  string       `json:",omitempty"` // node whose failure ends the run
-	Stopped bool         `json:",omitempty"` // the log says that the user wants the job to end
-	At      *job.NodeRef `json:",omitempty"` // where it stood then
+	Stopped bool         `json:",omitempty"` // according to the log, the user canceled the job
+	At      *job.NodeRef `json:",omitempty"` // the node running then
 	Lost    []int        `json:",omitempty"` // units whose stored values are gone
-	Version int64        `json:",omitempty"` // of the job's stream behind the batch's last facts
+	Version int64        `json:",omitempty"` // of the job's stream after the batch's last events
 }
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
@@ -58,7 +58,7 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	defer stop()
 	go attempt.Heartbeat(ctx)
 	until := time.Time{}
-	if activity.GetInfo(ctx).Attempt > 1 { // its nodes were lost once: what is done now is handed over before more is begun
+	if activity.GetInfo(ctx).Attempt > 1 { // an attempt was lost: record finished nodes before starting more
 		until = time.Now().Add(g.FusedFor)
 	}
 	return g.run(ctx, p, until)
@@ -90,20 +90,20 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time
 	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)
 	if err == nil {
-		err = c.facts.flush(ctx)
-		res.Version = c.facts.version
+		err = c.events.flush(ctx)
+		res.Version = c.events.version
 	}
 	return res, err
 }
 
 const otherVersion = "the graph is planned differently by this version"
 
-// planChanged says that a run is to be planned anew, and why.
+// planChanged returns the error that makes the workflow plan the run again.
 func planChanged(why string) error {
 	return temporal.NewNonRetryableApplicationError(why, attempt.ErrPlanChanged, nil)
 }
 
-// runChain runs a batch and leaves its last facts to be appended by the caller.
+// runChain runs a batch and leaves its last events to be appended by the caller.
 func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err error) {
 	defer attempt.Contain(&err) // of a class outside its own run
 	watched, release := g.Stops.Watch(ctx, c.params.Job)
@@ -124,23 +124,22 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 	}
 }
 
-// interrupted ends an activity that is to stop for a reason that is not its own job's end: the worker
-// shuts down, or a sibling failed. What finished is recorded; what it says is up to the engine.
+// interrupted ends an activity that must stop although its job was not canceled: the worker shuts down, or a sibling
+// failed. It records the finished nodes.
 func (g *Graph) interrupted(ctx context.Context, c *chain) error {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.facts.flush(flush); err != nil {
-		g.Log.Warn("recording the nodes of an interrupted batch failed; they run again", "job_id", c.params.Job, "error", err)
+	if err := c.events.flush(flush); err != nil {
+		g.Log.Warn("finished nodes of an interrupted batch not recorded; they run again", "job_id", c.params.Job, "error", err)
 	}
 	return context.Cause(ctx)
 }
 
-// stopped ends an activity whose job is to stop: what finished is recorded, the node that was
-// interrupted is named.
+// stopped ends an activity of a canceled job. It records the finished nodes and names the interrupted node.
 func (g *Graph) stopped(ctx context.Context, c *chain) (RunResult, error) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.facts.flush(flush); err != nil {
+	if err := c.events.flush(flush); err != nil {
 		return RunResult{}, err
 	}
 	c.result.Stopped, c.result.At = true, c.current

@@ -83,8 +83,8 @@ func (b *bench) append(t *testing.T, eventType string, data any) []eventlog.Reco
 	return recorded
 }
 
-// facts are the recorded facts of nodes, "type node", in order.
-func (b *bench) facts(t *testing.T) []string {
+// events are the recorded events of nodes, "type node", in order.
+func (b *bench) events(t *testing.T) []string {
 	t.Helper()
 	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestANodeStoppedByItsUserEndsTheRunAndNamesWhereItStood(t *testing.T) {
 	require.Equal(t, &job.NodeRef{Node: "1", Class: "Wait"}, res.At)
 }
 
-// A batch does not go on with a run whose facts the log has lost, and such a run does not succeed; one that the log
+// A batch does not go on with a run whose events the log has lost, and such a run does not succeed; one that the log
 // has not admitted is not ended in its place.
 func TestARunIsHeldAgainstTheLog(t *testing.T) {
 	t.Parallel()
@@ -175,9 +175,9 @@ func TestARunIsHeldAgainstTheLog(t *testing.T) {
 	plan := b.begin(t)
 	res, err := b.run(t.Context(), plan, 0)
 	require.NoError(t, err)
-	facts, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
+	events, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
 	require.NoError(t, err)
-	require.Equal(t, facts[len(facts)-1].Version, res.Version)
+	require.Equal(t, events[len(events)-1].Version, res.Version)
 
 	env := environment(t.Context())
 	env.RegisterActivity(b.activities.RunLong)
@@ -240,13 +240,13 @@ func TestFactsOfNodesThatRunAgainMayStandBehindNewOnes(t *testing.T) {
 	res, err := b.run(t.Context(), plan, 0, 1, 2)
 	require.NoError(t, err)
 	require.Len(t, res.Units, 3)
-	require.Equal(t, []string{"started 2", "executed 2", "started 1", "executed 1", "started 3", "executed 3"}, b.facts(t))
+	require.Equal(t, []string{"started 2", "executed 2", "started 1", "executed 1", "started 3", "executed 3"}, b.events(t))
 	_, err = b.run(t.Context(), plan, 1, 0, 2)
 	require.NoError(t, err)
-	require.Len(t, b.facts(t), 6)
+	require.Len(t, b.events(t), 6)
 }
 
-// lastFailure is the newest fact, which tells that a node failed.
+// lastFailure is the newest event, which tells that a node failed.
 func (b *bench) lastFailure(t *testing.T) job.NodeFailedV1 {
 	t.Helper()
 	recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
@@ -292,7 +292,7 @@ func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {
 	require.Empty(t, failed)
 	require.True(t, sched.Finished())
 	require.Equal(t, 3, batches)
-	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2", "started 3", "executed 3"}, b.facts(t))
+	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2", "started 3", "executed 3"}, b.events(t))
 }
 
 // The engine tries a panic again for ever: a job must end with a reason rather than keep its place.

@@ -20,14 +20,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Segments are what the parts of graphs that ComfyUI servers run stand on.
+// Segments are the dependencies of running segments of graphs on ComfyUI servers.
 type Segments struct {
 	Pool   *placement.Pool
 	Driver *driving.Driver
 }
 
 // RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats that lasts as long as it has to wait.
-// A worker that stops lets go of it at once: the server goes on, and the next driver finds the prompt.
+// A stopping worker returns at once: the server continues, and the next driver finds the prompt.
 func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -42,10 +42,10 @@ func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) 
 	return g.RunLong(ctx, p)
 }
 
-// errWorkerStops is the cause of the end of an activity whose worker is stopped.
+// errWorkerStops is the cause of a context that ended because the worker is stopping.
 var errWorkerStops = fault.New(fault.Canceled, "worker_stops", "the worker stops; another one goes on")
 
-// stepSegment runs a segment and reports whether the chain goes on.
+// stepSegment runs a segment and reports whether the chain continues.
 func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {
 	if c.g.Segments == nil {
 		return false, fault.New(fault.Unavailable, "", "this worker does not reach ComfyUI servers")
@@ -75,13 +75,13 @@ func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (
 // failSegment records the failure of a node of a segment.
 func (c *chain) failSegment(unit int, f *segmentFailure) (bool, error) {
 	c.g.Log.Warn("node failed", "job_id", c.params.Job, "node_id", f.Node, "class", f.Class, "error", f.cause)
-	c.facts.add(f.Node, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: f.Failure})
+	c.events.add(f.Node, job.TypeNodeFailed, job.NodeFailedV1{Run: c.params.Run, Failure: f.Failure})
 	c.result.Units = append(c.result.Units, graph.UnitResult{Unit: unit, Status: graph.Failed})
 	c.result.Failed = f.Node
 	return false, nil
 }
 
-// segmentRun runs one segment to its end, on as many servers as that takes.
+// segmentRun runs one segment to its end, trying as many servers as necessary.
 type segmentRun struct {
 	*chain
 	*Segments
@@ -91,18 +91,18 @@ type segmentRun struct {
 	key  server.Key
 	wait server.Wait
 
-	memory      int // how often memory was too little on the same server
+	memory      int // how often the same server ran out of memory
 	interrupted int
 	refused     int
 }
 
-// segmentResult is what is kept of a segment that has ended, for a driver that comes after the one that ended it.
+// segmentResult is the stored result of an ended segment, for a later driver.
 type segmentResult struct {
 	Values  []string     `json:"values,omitempty"`
 	Failure *job.Failure `json:"failure,omitempty"`
 }
 
-// run returns the references of the values that are read outside.
+// run returns the references of the values that nodes outside the segment read.
 func (s *segmentRun) run(ctx context.Context) ([]string, error) {
 	lease, err := s.lease(ctx)
 	for err == nil {
@@ -119,7 +119,7 @@ func (s *segmentRun) run(ctx context.Context) ([]string, error) {
 	return nil, err
 }
 
-// kept returns the result of a segment that an earlier driver brought to its end.
+// kept returns the result that an earlier driver stored.
 func (s *segmentRun) kept(l server.Lease) ([]string, error) {
 	var res segmentResult
 	if err := json.Unmarshal(l.Result, &res); err != nil {
@@ -131,7 +131,7 @@ func (s *segmentRun) kept(l server.Lease) ([]string, error) {
 	return res.Values, nil
 }
 
-// lease takes over the lease that an earlier driver left, or waits for a server.
+// lease takes over the lease of an earlier driver, or waits for a server.
 func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	s.wait = s.newWait()
 	l, err := s.Pool.Store().Retake(ctx, s.key, s.g.Worker)
@@ -152,11 +152,11 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 }
 
 func kept(raw json.RawMessage) (res segmentResult) {
-	_ = json.Unmarshal(raw, &res) // what cannot be read holds no values
+	_ = json.Unmarshal(raw, &res) // an unreadable result has no values
 	return res
 }
 
-// newWait describes what the segment needs of a server.
+// newWait returns the requirements of the segment for a server.
 func (s *segmentRun) newWait() server.Wait {
 	w := server.Wait{
 		Key: s.key, Account: s.params.Account, Number: s.plan.number, Since: time.Now().UTC(), Attempt: 1,
@@ -180,7 +180,7 @@ func (s *segmentRun) newWait() server.Wait {
 	return w
 }
 
-// choices returns the constants of a node that a server must offer.
+// choices returns the constants of a node that must be among the choices of a server.
 func (s *segmentRun) choices(n *graph.PlanNode) map[string]string {
 	class, ok := s.plan.classes.Lookup(n.Class)
 	if !ok {
@@ -195,17 +195,17 @@ func (s *segmentRun) choices(n *graph.PlanNode) map[string]string {
 	return out
 }
 
-// retry says that a segment is to be placed again.
+// retry is the decision to place a segment again.
 type retry struct {
 	lease  server.Lease // of the attempt that failed
 	change func(*server.Wait)
-	lost   bool // the server may go on with the prompt
+	lost   bool // the server may still run the prompt
 }
 
-// waitingAfter is how long a segment may wait until the log says so.
+// waitingAfter is how long a segment waits before the wait is recorded.
 const waitingAfter = time.Second
 
-// place waits for a server, and records that and why it takes a while.
+// place waits for a server. It records the reason of a long wait.
 func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, error) {
 	var queued func() error
 	if after != nil {
@@ -218,41 +218,41 @@ func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, err
 			return s.Pool.Store().Drop(ctx, after.lease)
 		}
 	}
-	timer := time.AfterFunc(waitingAfter, func() { s.tellWaiting(ctx) })
+	timer := time.AfterFunc(waitingAfter, func() { s.recordWaiting(ctx) })
 	defer timer.Stop()
 	l, err := s.Pool.Place(ctx, s.wait, queued)
 	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
 		if err := s.Pool.Leave(leave, s.key); err != nil {
-			s.g.Log.Warn("a canceled segment keeps its place in the queue until that lapses", "job_id", s.key.Job, "error", err)
+			s.g.Log.Warn("canceled segment not removed from the queue; its entry will expire", "job_id", s.key.Job, "error", err)
 		}
 	}
 	return l, err
 }
 
-// tellWaiting records why the segment waits. It runs beside the wait, with a recorder of its own.
-func (s *segmentRun) tellWaiting(ctx context.Context) {
+// recordWaiting records why the segment waits. It runs concurrently with the wait and has its own recorder.
+func (s *segmentRun) recordWaiting(ctx context.Context) {
 	reason, err := s.Pool.WhyWaiting(ctx, s.key)
 	if err != nil || reason == "" {
 		return
 	}
-	facts := s.g.newRecorder(s.params.RunRef)
-	facts.addNth(s.pn.ID, s.wait.Attempt-1, job.TypeSegmentWaiting, job.SegmentWaitingV1{
+	events := s.g.newRecorder(s.params.RunRef)
+	events.addNth(s.pn.ID, s.wait.Attempt-1, job.TypeSegmentWaiting, job.SegmentWaitingV1{
 		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: s.wait.Attempt, Reason: reason,
 	})
-	if err := facts.flush(ctx); err != nil && ctx.Err() == nil {
-		s.g.Log.Warn("that a segment waits was not recorded", "job_id", s.key.Job, "error", err)
+	if err := events.flush(ctx); err != nil && ctx.Err() == nil {
+		s.g.Log.Warn("segment wait not recorded", "job_id", s.key.Job, "error", err)
 	}
 }
 
-// errTakenOver is the cause of a driver's end whose lease somebody else has.
+// errTakenOver is the cause of a driver's end after another driver took its lease.
 var errTakenOver = fault.New(fault.Unavailable, "lease_taken_over", "another driver has taken the segment over")
 
 // renewEvery is a sixth of a lease.
 const renewEvery = 5 * time.Second
 
-// renew keeps a lease until ctx ends, or ends the driver that lost it.
+// renew renews a lease until ctx ends. If the lease is lost, it ends the driver.
 func (s *segmentRun) renew(ctx context.Context, l server.Lease, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
@@ -268,12 +268,12 @@ func (s *segmentRun) renew(ctx context.Context, l server.Lease, lost context.Can
 			lost(errTakenOver)
 			return
 		case err != nil && ctx.Err() == nil:
-			s.g.Log.Warn("a lease was not renewed", "job_id", l.Job, "error", err)
+			s.g.Log.Warn("segment lease not renewed", "job_id", l.Job, "error", err)
 		}
 	}
 }
 
-// attempt drives the segment under a lease. It returns a retry when another attempt is to follow.
+// attempt runs the segment under a lease. It returns a retry if another attempt must follow.
 func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *retry, error) {
 	srv, row, err := s.Pool.Server(l.Server)
 	if fault.Is(err, fault.NotFound) {
@@ -282,8 +282,8 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if err != nil {
 		return nil, nil, err
 	}
-	story := &segmentStory{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
-	if err := story.begin(ctx, l, row); err != nil {
+	recorder := &segmentRecorder{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
+	if err := recorder.begin(ctx, l, row); err != nil {
 		return nil, nil, err
 	}
 	driven, lost := context.WithCancelCause(ctx)
@@ -291,23 +291,23 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
-		Segment: s.pn.Segment, Inputs: s.args, Classes: s.plan.classes, Extra: s.extra(), Story: story,
+		Segment: s.pn.Segment, Inputs: s.args, Classes: s.plan.classes, Extra: s.extra(), Story: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})
 	if err != nil {
-		return s.failed(ctx, l, row, srv, story, err)
+		return s.failed(ctx, l, row, srv, recorder, err)
 	}
 	refs, err := s.store(ctx, res.Outputs)
 	if err != nil {
 		return nil, nil, err
 	}
-	story.end(ctx, l, row, job.SegmentDone, nil)
+	recorder.end(ctx, l, row, job.SegmentDone, nil)
 	return refs, nil, s.release(ctx, l, segmentResult{Values: refs})
 }
 
-// release keeps what the segment came to, unless somebody else has it.
+// release stores the result of the segment and ends the lease, unless another driver has the lease.
 func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentResult) error {
-	if err := s.facts.flush(ctx); err != nil {
+	if err := s.events.flush(ctx); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(res)
@@ -325,7 +325,7 @@ func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentRes
 	return nil
 }
 
-// extra is the extra_data of the prompt: what saved files carry, and how to preview.
+// extra returns the extra_data of the prompt: the metadata for saved files, and the preview method.
 func (s *segmentRun) extra() map[string]json.RawMessage {
 	extra := map[string]json.RawMessage{}
 	for _, key := range []string{"extra_pnginfo", "preview_method"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// segmentFailure is the failure of a node on a server, as clients read it.
+// segmentFailure is the failure of a node on a server, as shown to clients.
 type segmentFailure struct {
 	job.Failure
 	cause error
@@ -25,49 +25,49 @@ type segmentFailure struct {
 func (f *segmentFailure) Error() string { return f.Message }
 
 const (
-	// mostInterrupted is how often a prompt is sent again that somebody interrupted on its server.
+	// mostInterrupted is how often a prompt is sent again after it was interrupted on its server.
 	mostInterrupted = 3
-	// mostRefused is how often a prompt is sent again that its server refused.
+	// mostRefused is how often a prompt is sent again after its server refused it.
 	mostRefused = 3
 )
 
-// failed decides what follows an attempt that did not end well.
-func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, story *segmentStory, cause error) ([]string, *retry, error) {
+// failed decides what follows a failed attempt.
+func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
 	var node *driving.NodeError
 	var refusal *comfyui.Refusal
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
-		return nil, nil, s.canceled(ctx, l, row, srv, story)
+		return nil, nil, s.canceled(ctx, l, row, srv, recorder)
 	case ctx.Err() != nil || errors.Is(cause, errTakenOver):
 		return nil, nil, cause // the next driver finds the prompt by its id
 	case errors.As(cause, &node):
-		return s.nodeFailed(ctx, l, row, srv, story, node)
+		return s.nodeFailed(ctx, l, row, srv, recorder, node)
 	case errors.As(cause, &refusal):
-		return s.promptRefused(ctx, l, row, story, refusal)
+		return s.promptRefused(ctx, l, row, recorder, refusal)
 	}
 	switch fault.CodeOf(cause) {
 	case driving.CodeGivenUp:
-		return s.givenUp(ctx, l, row, story, cause)
+		return s.givenUp(ctx, l, row, recorder, cause)
 	case driving.CodeInterrupted:
 		if s.interrupted++; s.interrupted <= mostInterrupted {
-			return s.again(ctx, l, row, story, cause, func(w *server.Wait) { w.Why = "somebody interrupted it" })
+			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Why = "somebody interrupted it" })
 		}
-		return s.over(ctx, l, row, story, s.failure("ServiceError", "somebody interrupted the prompt on its server, again and again", cause))
+		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "somebody interrupted the prompt on its server, again and again", cause))
 	case comfyui.CodeNotFound: // a file that its cache names is gone
 		if s.refused++; s.refused <= mostRefused {
 			if err := srv.Free(ctx); err != nil {
-				return s.givenUp(ctx, l, row, story, err)
+				return s.givenUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, story, cause, func(w *server.Wait) { w.Why = "a file that the server named is gone" })
+			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Why = "a file that the server named is gone" })
 		}
 	}
 	if attempt.IsOutage(cause) || fault.KindOf(cause) == fault.Internal {
-		return nil, nil, cause // ours: the attempt goes on from here
+		return nil, nil, cause // an error of ours: the next attempt continues from here
 	}
-	return s.over(ctx, l, row, story, s.failure(exceptionType(cause), publicMessage(cause), cause))
+	return s.over(ctx, l, row, recorder, s.failure(exceptionType(cause), publicMessage(cause), cause))
 }
 
-// failure is one that lies in no node that is known; the first node of the segment stands for it.
+// failure returns a failure of an unknown node. It names the first node of the segment.
 func (s *segmentRun) failure(kind, message string, cause error) *segmentFailure {
 	n := &s.pn.Segment.Nodes[0]
 	if s.current != nil {
@@ -85,27 +85,27 @@ func newFailure(id, class, kind, message string, traceback []string, cause error
 	}}
 }
 
-// over ends a segment with a failure. It is kept before it is told, so that no other driver begins anew.
-func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, story *segmentStory, f *segmentFailure) ([]string, *retry, error) {
-	story.end(ctx, l, row, job.SegmentFailed, f.cause)
+// over ends a segment with a failure. It stores the failure before reporting it, so that no other driver starts again.
+func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, f *segmentFailure) ([]string, *retry, error) {
+	recorder.end(ctx, l, row, job.SegmentFailed, f.cause)
 	if err := s.release(ctx, l, segmentResult{Failure: &f.Failure}); err != nil {
 		return nil, nil, err
 	}
 	return nil, nil, f
 }
 
-// again has another attempt follow one whose prompt has ended.
-func (s *segmentRun) again(ctx context.Context, l server.Lease, row *server.Server, story *segmentStory, cause error, change func(*server.Wait)) ([]string, *retry, error) {
-	story.end(ctx, l, row, job.SegmentGivenUp, cause)
-	return nil, &retry{lease: l, change: change}, s.facts.flush(ctx)
+// again ends an attempt whose prompt has ended and requests another attempt.
+func (s *segmentRun) again(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error, change func(*server.Wait)) ([]string, *retry, error) {
+	recorder.end(ctx, l, row, job.SegmentGivenUp, cause)
+	return nil, &retry{lease: l, change: change}, s.events.flush(ctx)
 }
 
-// givenUp has another server take the segment. What the lost one still does is cancelled when it is seen again.
-func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Server, story *segmentStory, cause error) ([]string, *retry, error) {
+// givenUp moves the segment to another server. The prompt on the lost server is canceled when the server is back.
+func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
 	if err := s.Pool.Store().Doubt(ctx, l.Server, publicMessage(cause)); err != nil {
 		return nil, nil, err
 	}
-	_, again, err := s.again(ctx, l, row, story, cause, func(w *server.Wait) {
+	_, again, err := s.again(ctx, l, row, recorder, cause, func(w *server.Wait) {
 		w.Avoid, w.Only = append(w.Avoid, l.Server), ""
 		w.Why = "server " + row.URL + " was lost"
 	})
@@ -113,38 +113,38 @@ func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Se
 	return nil, again, err
 }
 
-// canceled takes the prompt of a job that is to stop from its server.
-func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, story *segmentStory) error {
+// canceled cancels the prompt of a canceled job on its server.
+func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	err := s.Driver.Cancel(ctx, srv, comfyui.NewPromptID(l.Prompt(l.Attempt)))
-	story.end(ctx, l, row, job.SegmentCanceled, err)
+	recorder.end(ctx, l, row, job.SegmentCanceled, err)
 	end := s.Pool.Store().Drop
 	if err != nil {
 		end = s.Pool.Store().GiveUp
 	}
 	if err := end(ctx, l); err != nil {
-		s.g.Log.Warn("the lease of a canceled segment lapses by itself", "job_id", l.Job, "error", err)
+		s.g.Log.Warn("lease of a canceled segment not released; it will expire", "job_id", l.Job, "error", err)
 	}
 	s.Pool.Freed()
 	return errStopped
 }
 
-// nodeFailed is an error of a node: memory that was too little is tried for, everything else is final.
-func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, story *segmentStory, e *driving.NodeError) ([]string, *retry, error) {
+// nodeFailed handles an error of a node. A lack of memory is retried; any other error is final.
+func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, e *driving.NodeError) ([]string, *retry, error) {
 	kind := e.Type
 	switch {
 	case e.OutOfMemory():
 		kind = "OOMError"
 		if s.memory++; s.memory == 1 {
 			if err := srv.Free(ctx); err != nil {
-				return s.givenUp(ctx, l, row, story, err)
+				return s.givenUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, story, e, func(w *server.Wait) { w.Only, w.Why = l.Server, "its memory was freed" })
+			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) { w.Only, w.Why = l.Server, "its memory was freed" })
 		}
 		if _, total := row.Memory(); s.Pool.MoreMemory(s.wait, total) {
 			s.memory = 0
-			return s.again(ctx, l, row, story, e, func(w *server.Wait) {
+			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) {
 				w.Only, w.Memory, w.Why = "", total, "server "+row.URL+" has too little memory"
 			})
 		}
@@ -155,19 +155,19 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 	for _, line := range e.Traceback {
 		traceback = append(traceback, withoutPaths(line))
 	}
-	return s.over(ctx, l, row, story, newFailure(e.Node, e.Class, kind, withoutPaths(strings.TrimSpace(e.Message)), traceback, e))
+	return s.over(ctx, l, row, recorder, newFailure(e.Node, e.Class, kind, withoutPaths(strings.TrimSpace(e.Message)), traceback, e))
 }
 
 // promptRefused is a prompt that the server does not take: its classes may have changed since they were read, or files
 // that it was given are gone. Then it is sent again, also elsewhere.
-func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, story *segmentStory, r *comfyui.Refusal) ([]string, *retry, error) {
+func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, r *comfyui.Refusal) ([]string, *retry, error) {
 	s.Driver.Forget(string(row.ID))
 	if s.refused++; s.refused == 1 {
-		return s.again(ctx, l, row, story, r, func(w *server.Wait) { w.Only, w.Why = l.Server, "the server refused it" })
+		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Why = l.Server, "the server refused it" })
 	}
 	s.wait.Refused = append(s.wait.Refused, l.Server)
 	if s.refused <= mostRefused && s.Pool.MoreMemory(s.wait, -1) {
-		return s.again(ctx, l, row, story, r, func(w *server.Wait) { w.Only, w.Why = "", "server "+row.URL+" refused it" })
+		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Why = "", "server "+row.URL+" refused it" })
 	}
 	id, message := s.pn.Segment.Nodes[0].ID, r.Err.Message
 	for at, e := range r.Nodes {
@@ -181,11 +181,11 @@ func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *ser
 			class = s.pn.Segment.Nodes[i].Class
 		}
 	}
-	return s.over(ctx, l, row, story, newFailure(id, class, "ValidationError", withoutPaths(message), nil, r))
+	return s.over(ctx, l, row, recorder, newFailure(id, class, "ValidationError", withoutPaths(message), nil, r))
 }
 
 // path finds the paths of a server's machine in a text; the name of the file is its last group.
 var path = regexp.MustCompile(`(?:[A-Za-z]:\\|\\\\|/)(?:[^\s"'<>|:*?\n/\\]+[/\\])+([^\s"'<>|:*?\n/\\]*)`)
 
-// withoutPaths leaves the names of files and removes where they are.
+// withoutPaths replaces file paths in a text by file names.
 func withoutPaths(text string) string { return path.ReplaceAllString(text, "$1") }

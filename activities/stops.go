@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Stops interrupts running nodes as soon as the log says that their job is to stop,
+// Stops interrupts running nodes as soon as the log says that their job was canceled,
 // instead of at the next heartbeat. It only makes stopping quicker: the workflow's
 // own cancellation decides.
 type Stops struct {
@@ -25,7 +25,7 @@ func NewStops() *Stops {
 // errStopped is the cause of a context that a cancel request ended.
 var errStopped = fault.New(fault.Canceled, "canceled", "the job was canceled")
 
-// Watch returns a context that ends when the job is asked to stop. Call release when done.
+// Watch returns a context that ends when the job is canceled. Call release when done.
 func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, release func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	key := &cancel
@@ -46,7 +46,7 @@ func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, 
 	}
 }
 
-// See looks at recorded events and interrupts the jobs that are asked to stop.
+// See reads recorded events and interrupts the canceled jobs.
 func (s *Stops) See(events []eventlog.Recorded) {
 	for _, rec := range events {
 		if rec.Type != job.TypeCancelRequested && rec.Type != job.TypeCanceled {

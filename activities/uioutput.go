@@ -16,7 +16,7 @@ const (
 	// job, every poll and every watcher carries all of it, so a text of a megabyte that a thousand nodes
 	// show would be a gigabyte to each of them.
 	maxOutputByJob = 8 << 20
-	// maxOutputByNode bounds what one node shows; the fact of its end holds that and little more.
+	// maxOutputByNode bounds what one node shows; the event of its end holds that and little more.
 	maxOutputByNode = eventlog.MaxEventBytes - 256<<10
 	// fileBytes is about what the description of a saved file takes beside its names.
 	fileBytes = 320
@@ -47,7 +47,7 @@ func (s *outputSizes) take(id string, size int) error {
 	return nil
 }
 
-// outputBytes is about what a fact of a node's end takes.
+// outputBytes is about what an event of a node's end takes.
 func outputBytes(ui json.RawMessage, saved []job.OutputFile, log []string) int {
 	size := len(ui)
 	for _, f := range saved {

@@ -8,11 +8,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// reportWithin bounds saying why a job waits.
+// reportWithin bounds the time to report why a job waits.
 const reportWithin = 5 * time.Second
 
-// reportWaiting publishes why a node waits, for those who poll its job: the attempt met an outage and another follows.
-// It is best effort, since what is away may be what would keep the report.
+// reportWaiting publishes that a node waits for the end of an outage before its next attempt. It is best effort,
+// because the outage may affect the report too.
 func (c *chain) reportWaiting(ctx context.Context, cause error) {
 	if c.current == nil || fault.Is(cause, fault.Canceled) {
 		return
@@ -20,8 +20,8 @@ func (c *chain) reportWaiting(ctx context.Context, cause error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportWithin)
 	defer cancel()
 	c.g.Log.Warn("node waits for an outage to end", "job_id", c.params.Job, "node_id", c.current.Node, "error", cause)
-	if err := c.facts.flush(ctx); err != nil {
-		c.g.Log.Warn("recording the nodes of a waiting batch failed; they run again", "job_id", c.params.Job, "error", err)
+	if err := c.events.flush(ctx); err != nil {
+		c.g.Log.Warn("finished nodes of a waiting batch not recorded; they run again", "job_id", c.params.Job, "error", err)
 		return
 	}
 	frame := stream.Frame{

@@ -18,14 +18,14 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// AssetQueue returns the task queue of work on assets beside the given one. It is a queue of its
-// own, so that a scanner that hangs takes no place from jobs.
+// AssetQueue returns the name of the task queue of assets that belongs to the given queue. Assets have their own
+// queue, so that a hanging scanner takes no capacity from jobs.
 func AssetQueue(queue string) string { return queue + "-assets" }
 
 // AssetOptions tune the worker for assets. The zero value works.
 type AssetOptions struct {
 	TaskQueue  string        // that of jobs; the worker polls AssetQueue of it. Default "millrace"
-	Concurrent int           // files looked at at once; default half the CPUs
+	Concurrent int           // files processed at once; default half the CPUs
 	SweepEvery time.Duration // between two retention sweeps; default 10 minutes
 	StopAfter  time.Duration // as in Options
 }
@@ -45,7 +45,7 @@ func (o *AssetOptions) setDefaults() {
 	}
 }
 
-// AssetWorker ingests uploads and sweeps what has expired.
+// AssetWorker ingests uploads and runs retention sweeps.
 type AssetWorker struct {
 	client client.Client
 	build  func() worker.Worker
@@ -57,8 +57,8 @@ func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retenti
 	opts.setDefaults()
 	build := func() worker.Worker {
 		w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
-			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one place for the sweep
-			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not crowd out uploads
+			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one more for the sweep
+			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not starve uploads
 			MaxConcurrentWorkflowTaskPollers:        2,                   // the least there can be
 			MaxConcurrentActivityTaskPollers:        1,
 			WorkerStopTimeout:                       opts.StopAfter,
@@ -92,7 +92,7 @@ func (w *AssetWorker) Run(ctx context.Context) error {
 	return run(ctx, "assets", w.build, nil)
 }
 
-// schedule makes the retention schedule, or brings an existing one to this program's interval.
+// schedule creates the retention schedule, or updates the interval of an existing one.
 func (w *AssetWorker) schedule(ctx context.Context) error {
 	id := "retention-" + w.opts.TaskQueue
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: w.opts.SweepEvery}}}

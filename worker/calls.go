@@ -13,31 +13,30 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// CallRecords knows the calls in flight and those that are parked.
+// CallRecords reads and changes the records of calls in flight and of parked calls.
 type CallRecords interface {
-	// RunningAfter returns up to limit runs in flight for at least age that wait for no intent, by their calls' ids
-	// from behind after ("" = the first).
+	// RunningAfter returns up to limit runs that have been in flight for at least age and have no start intent
+	// pending, ordered by call id and after the id after ("" = from the first).
 	RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
-	// Restart records that a call goes on in a new workflow, and the intent to start it.
+	// Restart records that a call continues in a new workflow, together with its start intent.
 	Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error)
-	// Stray returns runs in flight for at least age whose job's run is over, oldest first.
+	// Stray returns runs in flight for at least age whose job's run has ended, oldest first.
 	Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
-	// Cancel records that a call is to stop.
+	// Cancel records a request to cancel a call.
 	Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error)
-	// Waiting returns accounts whose calls are parked, in order from the one behind after.
+	// Waiting returns accounts with parked calls, in order, after the account after.
 	Waiting(ctx context.Context, after string, limit int) ([]string, error)
-	// Admit lets parked calls of an account in flight as far as its limits allow.
+	// Admit admits parked calls of an account up to its limits.
 	Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error)
-	// TimeOut ends parked calls that have waited for too long.
+	// TimeOut ends parked calls that have waited too long.
 	TimeOut(ctx context.Context, limit int) (int, error)
-	// Forget drops keys and references whose time has passed.
+	// Forget deletes expired keys and references.
 	Forget(ctx context.Context) error
 }
 
-// CallSweeper finds calls in flight that nothing runs any more, since their workflow was closed from
-// outside or lost with the engine's database, and runs them again: the log says how far each has
-// come, and what was sent is not sent again. It also stops the calls of jobs that ended without telling
-// them, and ends parked calls that waited for too long.
+// CallSweeper restarts calls in flight whose workflow was closed from outside or lost with Temporal's database.
+// A restarted call continues from its state in the log, and a sent request is not sent again. CallSweeper also
+// cancels calls whose job has ended, and ends parked calls that have waited too long.
 type CallSweeper struct {
 	Client client.Client
 	Calls  CallRecords
@@ -45,7 +44,7 @@ type CallSweeper struct {
 	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 	Every  time.Duration // default 15 s
-	Age    time.Duration // of a call in flight before it is looked at; default 30 s
+	Age    time.Duration // minimum age of a call in flight before it is checked; default 30 s
 
 	reviver *Reviver[call.Run, call.ID]
 }
@@ -55,7 +54,7 @@ func (s *CallSweeper) Run(ctx context.Context) error {
 	return repeat(ctx, orElse(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
 }
 
-// Sweep does one round.
+// Sweep checks all calls once.
 func (s *CallSweeper) Sweep(ctx context.Context) error {
 	if s.reviver == nil {
 		s.reviver = s.newReviver()
@@ -75,8 +74,8 @@ func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 	}
 }
 
-// stopStray asks calls to stop whose nodes nobody waits for any more: their job was ended from outside,
-// or the process that ended it died before it could stop them.
+// stopStray cancels calls whose job has ended: it was ended from outside, or the process that ended it died before
+// canceling them.
 func (s *CallSweeper) stopStray(ctx context.Context) error {
 	stray, err := s.Calls.Stray(ctx, s.Age, sweepLimit)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *CallSweeper) stopStray(ctx context.Context) error {
 			failed = append(failed, fmt.Errorf("stop stray call %s: %w", r.Call, err))
 			continue
 		}
-		s.Log.Info("stopping a call whose job has ended", "call_id", r.Call, "job_id", r.For.Job)
+		s.Log.Info("canceling a call whose job has ended", "call_id", r.Call, "job_id", r.For.Job)
 		s.Notify(done.Intents)
 	}
 	return errors.Join(failed...)

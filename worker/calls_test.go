@@ -82,15 +82,15 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 	for _, id := range []call.ID{goesOn, broken, ended, absent} {
 		r.held = append(r.held, call.Run{Call: id, Account: "a", Run: 1})
 	}
-	kicked := 0
+	notified := 0
 	s := worker.CallSweeper{
 		Client: engine[call.ID]{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{goesOn: running, ended: terminated}},
-		Calls:  r, Tiers: r, Notify: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Calls:  r, Tiers: r, Notify: func(in []outbox.Intent) { notified += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken))
 	require.ElementsMatch(t, []call.ID{ended, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
 	require.Equal(t, []string{"a", "b"}, r.admitted)
-	require.Equal(t, 4, kicked)
+	require.Equal(t, 4, notified)
 	require.True(t, r.forgot)
 }
 
@@ -116,11 +116,11 @@ func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
 		{Call: lost, Account: "a", For: &call.JobRun{Job: "2", Run: 1}},
 		{Call: second, Account: "b", For: &call.JobRun{Job: "3", Run: 2}},
 	}}
-	var kicked []outbox.Intent
+	var notified []outbox.Intent
 	s := worker.CallSweeper{
-		Client: engine[call.ID]{}, Calls: r, Tiers: r, Notify: func(in []outbox.Intent) { kicked = append(kicked, in...) }, Log: slog.New(slog.DiscardHandler),
+		Client: engine[call.ID]{}, Calls: r, Tiers: r, Notify: func(in []outbox.Intent) { notified = append(notified, in...) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")
 	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be told keeps no other waiting")
-	require.Len(t, kicked, 2)
+	require.Len(t, notified, 2)
 }

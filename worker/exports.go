@@ -13,14 +13,14 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// ExportQueue returns the task queue of exports beside the given one. It is a queue of its own: an archive may take
-// minutes of a disk, and takes no place from jobs, scans and sweeps.
+// ExportQueue returns the name of the task queue of exports that belongs to the given queue. Packing an archive may
+// keep a disk busy for minutes, so exports have their own queue and take no capacity from jobs, scans and sweeps.
 func ExportQueue(queue string) string { return queue + "-exports" }
 
 // ExportOptions tune the worker for exports. The zero value works.
 type ExportOptions struct {
 	TaskQueue  string        // that of jobs; the worker polls ExportQueue of it. Default "millrace"
-	Concurrent int           // archives packed at once; default 2: the disk is what they wait for
+	Concurrent int           // archives packed at once; default 2, because packing waits for the disk
 	StopAfter  time.Duration // as in Options
 }
 

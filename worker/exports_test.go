@@ -45,9 +45,9 @@ func TestExportsThatNothingPacksAreBegunAgain(t *testing.T) {
 	}
 	known := all(running, goesOn)
 	known.broken, known.status[ended], known.status[held] = broken, terminated, paused
-	kicked := 0
-	s := worker.NewExportReviver(known, a, func(in []outbox.Intent) { kicked += len(in) }, slog.New(slog.DiscardHandler))
+	notified := 0
+	s := worker.NewExportReviver(known, a, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken), "one that cannot be looked after keeps no other waiting")
 	require.ElementsMatch(t, []export.ID{ended, absent}, a.again)
-	require.Equal(t, 2, kicked)
+	require.Equal(t, 2, notified)
 }

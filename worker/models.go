@@ -16,11 +16,11 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// ModelQueue returns the task queue of model calls beside the given one. It is a queue of its own:
-// conversations wait for providers for minutes and take no place from nodes.
+// ModelQueue returns the name of the task queue of model calls that belongs to the given queue. Calls wait minutes
+// for providers, so they have their own queue and take no capacity from nodes.
 func ModelQueue(queue string) string { return queue + "-models" }
 
-// HeartbeatStore records that a dispatching process lives.
+// HeartbeatStore records heartbeats of dispatching processes.
 type HeartbeatStore interface {
 	Heartbeat(ctx context.Context, worker string) error
 }
@@ -62,7 +62,7 @@ func NewModels(c client.Client, models *modelcall.Activities, heartbeats Heartbe
 	opts.setDefaults()
 	build := func() worker.Worker {
 		w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
-			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each holds one while it converses
+			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each conversation occupies one
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
 			MaxConcurrentActivityExecutionSize:      opts.Hosting,
 			MaxConcurrentWorkflowTaskPollers:        4,
@@ -86,22 +86,22 @@ func RegisterModelWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunModel, workflow.RegisterOptions{Name: workflows.RunModelName})
 }
 
-// heartbeatEvery is how often a dispatching process says that it lives; it is given up after several
-// missed heartbeats.
+// heartbeatEvery is the interval of a dispatching process's heartbeats. The process is given up after several missed
+// heartbeats.
 const heartbeatEvery = 2 * time.Second
 
-// Run works until ctx ends; then it lets conversations on the wire come to their end within StopAfter.
+// Run works until ctx ends. Then it gives running conversations until StopAfter to finish.
 func (w *ModelWorker) Run(ctx context.Context) error {
 	if err := untilAnswered(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
 		if ctx.Err() != nil {
-			return nil // asked to stop before it began
+			return nil // stopped before it began
 		}
 		return fmt.Errorf("first heartbeat: %w", err)
 	}
 	w.models.SetAlive(true)
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
-	group.Go(func() error { w.giveHeartbeats(alive); return nil })
+	group.Go(func() error { w.recordHeartbeats(alive); return nil })
 	defer group.Wait() //nolint:errcheck // it returns none
 	defer die()
 	if err := run(ctx, "model calls", w.build, func() { w.models.SetAlive(false) }); err != nil {
@@ -115,8 +115,8 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	return nil
 }
 
-// giveHeartbeats says that the process lives until ctx ends.
-func (w *ModelWorker) giveHeartbeats(ctx context.Context) {
+// recordHeartbeats records heartbeats of the process until ctx ends.
+func (w *ModelWorker) recordHeartbeats(ctx context.Context) {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for {

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Openings returns the accounts, gate.All among them, whose waiting jobs may have got slots by what
-// events say: an operator let a queue go on, or a tier has changed. Each is named once.
+// Openings returns the accounts whose waiting jobs may now get slots, because an event opened their queue or changed
+// their tier. gate.All may be among them. The result has no duplicates.
 func Openings(events []eventlog.Recorded) []string {
 	var opened []string
 	seen := map[string]bool{}

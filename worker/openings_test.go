@@ -34,7 +34,7 @@ func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
 
 func TestQueuesThatAreOpenedMove(t *testing.T) {
 	t.Parallel()
-	l := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}
+	l := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}
 	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}
 	require.NoError(t, sweeper.Open(t.Context(), []string{"c"}))
 	require.Equal(t, map[string]int{"c": 1}, l.given)
@@ -46,7 +46,7 @@ func TestQueuesThatAreOpenedMove(t *testing.T) {
 func TestAWorkerThatStartsMovesQueuesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &lanes{waiting: []string{"a"}, given: map[string]int{}}
+		l := &queues{waiting: []string{"a"}, given: map[string]int{}}
 		sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Slots: &slots{}, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
 		go func() { _ = sweeper.Run(t.Context()) }()
 		synctest.Wait()

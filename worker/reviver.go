@@ -15,39 +15,39 @@ import (
 )
 
 const (
-	// sweepLimit is how many rows one query reads.
+	// sweepLimit is the most rows that one query reads.
 	sweepLimit = 200
-	// sweepFailures ends a round: so many mean that Temporal or the database is away.
+	// sweepFailures is the number of failures that ends a round: Temporal or the database is probably down.
 	sweepFailures = 10
 )
 
-// Reviver starts work again that was accepted and that no workflow carries out: one that never began, was closed from
-// outside, or went with Temporal's database. Several may run at once: starting twice changes nothing.
+// Reviver restarts accepted work without a workflow: the workflow never began, was closed from outside, or was lost
+// with Temporal's database. Several revivers may run at once, because starting the same work twice is harmless.
 type Reviver[T any, ID ~string] struct {
 	Client client.Client
 	What   string        // in log lines: "exports"
 	Every  time.Duration // between two rounds
-	Age    time.Duration // of work before it is looked at
+	Age    time.Duration // minimum age of work before it is checked
 	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 
-	// List returns work that has waited for at least age and is owed no start, in the order of ids from behind after
-	// ("" = the first), at most limit.
+	// List returns at most limit pieces of work that have waited for at least age and have no start intent pending,
+	// ordered by id and after the id after ("" = from the first).
 	List func(ctx context.Context, after ID, age time.Duration, limit int) ([]T, error)
-	// Name returns the id of work and of the workflow that is to carry it out.
+	// Name returns the id of work and the id of its workflow.
 	Name func(T) (id ID, workflow string)
-	// Revive records that work is started again, and the intent to do so. Work that ended meanwhile is left alone.
+	// Revive records a restart of work together with its start intent. It ignores work that has ended.
 	Revive func(ctx context.Context, work T, state WorkflowState) ([]outbox.Intent, error)
 
 	pace *pace[ID]
 }
 
-// Run does a round every so often until ctx ends.
+// Run sweeps at an interval until ctx ends.
 func (r *Reviver[T, ID]) Run(ctx context.Context) error {
 	return repeat(ctx, r.Every, r.Log, r.What, r.Sweep)
 }
 
-// Sweep does one round over all work, page by page: work that takes its time or fails keeps none behind it waiting.
+// Sweep checks all work once, page by page. Work that is slow or fails does not delay the rest.
 func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 	if r.pace == nil {
 		r.pace = newPace[ID](r.Age)
@@ -74,7 +74,7 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 	}
 }
 
-// check revives work unless its workflow goes on, or was started again a short while ago.
+// check revives work unless its workflow is running or was restarted recently.
 func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow string) error {
 	state, err := StateOf(ctx, r.Client, workflow)
 	if err != nil || state.GoesOn() || !r.pace.due(id, time.Now()) {
@@ -85,28 +85,28 @@ func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow stri
 		return err
 	}
 	r.pace.revived(id, time.Now())
-	r.Log.Warn("work without a workflow is started again", "what", r.What, "id", string(id), "workflow", state.String())
+	r.Log.Warn("restarting work without a workflow", "what", r.What, "id", string(id), "workflow", state.String())
 	r.Notify(intents)
 	return nil
 }
 
-// pace keeps work that loses its workflow again and again from being started at every round: each time the wait
-// doubles, up to an hour. It is of this process alone; another one starts such work once more at most.
+// pace limits the restarts of work that loses its workflow repeatedly. The wait doubles with each restart, up to an
+// hour. Each process keeps its own pace.
 type pace[ID ~string] struct {
 	first time.Duration
 	next  *lru.Cache[ID, revival]
 }
 
-// revival is when work may be started again, and how long that was from the last time.
+// revival holds the time at which work may be restarted, and the wait before it.
 type revival struct {
 	due  time.Time
 	wait time.Duration
 }
 
 const (
-	// pacedWork bounds the work that is remembered.
+	// pacedWork bounds the remembered restarts.
 	pacedWork = 10_000
-	// longestPace is the longest wait between two starts of the same work.
+	// longestPace is the longest wait between two restarts of the same work.
 	longestPace = time.Hour
 )
 
@@ -131,11 +131,11 @@ func (p *pace[ID]) revived(id ID, now time.Time) {
 	p.next.Add(id, revival{due: now.Add(wait), wait: wait})
 }
 
-// repeat does rounds until ctx ends, the first one after an interval. Intervals vary by a fifth, so that processes that
-// were started together do not sweep together. What fails is done in the next round.
+// repeat calls round until ctx ends, first after one interval. Intervals vary at random by a fifth, so that processes
+// started together do not sweep together. A failed round is repeated at the next interval.
 func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
-		wait := time.NewTimer(interval*4/5 + rand.N(interval*2/5)) // no secret
+		wait := time.NewTimer(interval*4/5 + rand.N(interval*2/5)) // jitter; not a secret
 		select {
 		case <-ctx.Done():
 			wait.Stop()
@@ -148,7 +148,7 @@ func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what 
 	}
 }
 
-// orElse is a setting or its default.
+// orElse returns a setting, or its default if it is zero.
 func orElse(set, or time.Duration) time.Duration {
 	if set == 0 {
 		return or

@@ -16,12 +16,12 @@ import (
 type IngestRecords interface {
 	// Uningested returns assets, in order of their ids from behind after, that have waited for at least age.
 	Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error)
-	// Reingest records that one is ingested again, and the intent to do so.
+	// Reingest records a new ingestion of an asset together with its start intent.
 	Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error)
 }
 
-// NewIngestReviver returns what has uploads ingested again that were accepted and that nothing looks into. The events
-// of an ingestion have the same ids each time, so that doing it twice changes nothing.
+// NewIngestReviver returns a Reviver of accepted uploads without an ingestion workflow. The events of an ingestion
+// have the same ids each time, so that a second ingestion changes nothing.
 func NewIngestReviver(c client.Client, records IngestRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[asset.IngestRef, asset.ID] {
 	return &Reviver[asset.IngestRef, asset.ID]{
 		Client: c, What: "ingestions", Every: time.Minute, Age: 2 * time.Minute, Notify: notify, Log: log,
@@ -33,15 +33,15 @@ func NewIngestReviver(c client.Client, records IngestRecords, notify func([]outb
 	}
 }
 
-// ExportRecords knows the exports that are not done.
+// ExportRecords lists and restarts unfinished exports.
 type ExportRecords interface {
 	// Unfinished returns exports, in order of their ids from behind after, that have waited for at least age.
 	Unfinished(ctx context.Context, after export.ID, age time.Duration, limit int) ([]export.Ref, error)
-	// Restart records that one is begun again, and the intent to do so.
+	// Restart records a restart of an export together with its start intent.
 	Restart(ctx context.Context, ref export.Ref, actor, reason string) ([]outbox.Intent, error)
 }
 
-// NewExportReviver returns what has exports begun again that were accepted and that nothing packs.
+// NewExportReviver returns a Reviver of accepted exports without a workflow.
 func NewExportReviver(c client.Client, records ExportRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[export.Ref, export.ID] {
 	return &Reviver[export.Ref, export.ID]{
 		Client: c, What: "exports", Every: 30 * time.Second, Age: 30 * time.Second, Notify: notify, Log: log,

@@ -49,9 +49,9 @@ func TestUploadsThatNothingLooksIntoAreIngestedAgain(t *testing.T) {
 	}
 	stuck := all(running, ids[:449]...)
 	stuck.broken, stuck.status[ids[5]], stuck.status[ids[6]] = ids[3], terminated, paused
-	kicked := 0
-	s := worker.NewIngestReviver(stuck, u, func(in []outbox.Intent) { kicked += len(in) }, slog.New(slog.DiscardHandler))
+	notified := 0
+	s := worker.NewIngestReviver(stuck, u, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, s.Sweep(t.Context()), string(stuck.broken), "one that cannot be looked after keeps no other waiting")
 	require.Equal(t, []asset.ID{ids[5], ids[449]}, u.again)
-	require.Equal(t, 2, kicked)
+	require.Equal(t, 2, notified)
 }

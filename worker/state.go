@@ -10,13 +10,13 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// WorkflowState is what Temporal says of a workflow.
+// WorkflowState is the state of a workflow in Temporal.
 type WorkflowState struct {
-	Known  bool // Temporal has it
+	Known  bool // Temporal knows the workflow
 	Status enums.WorkflowExecutionStatus
 }
 
-// GoesOn reports whether the workflow has not come to an end. One that an operator paused has not.
+// GoesOn reports whether the workflow has not ended. A paused workflow has not ended.
 func (s WorkflowState) GoesOn() bool {
 	switch s.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
@@ -26,7 +26,7 @@ func (s WorkflowState) GoesOn() bool {
 	}
 }
 
-// StateOf asks Temporal for the latest execution of a workflow.
+// StateOf returns the state of the latest execution of a workflow.
 func StateOf(ctx context.Context, c client.Client, workflow string) (WorkflowState, error) {
 	d, err := c.DescribeWorkflowExecution(ctx, workflow, "")
 	var absent *serviceerror.NotFound

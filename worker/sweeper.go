@@ -16,22 +16,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Slots knows the jobs that hold a slot, and ends or restarts those that nothing runs any more.
+// Slots lists the jobs that have a slot, and ends or restarts those without a workflow.
 type Slots interface {
-	// RunningAfter returns up to limit runs that hold a slot and wait for no intent, by their jobs' ids from
-	// behind after ("" = the first).
+	// RunningAfter returns up to limit runs that have a slot and no start intent pending, ordered by job id and
+	// after the id after ("" = from the first).
 	RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
-	// Requeue records that a run is started again, and the intent to do so.
+	// Requeue records a restart of a run together with its start intent.
 	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
-	// ForgetMarks removes what nodes of runs that are over left behind.
+	// ForgetMarks removes the marks of ended runs.
 	ForgetMarks(ctx context.Context) error
 }
 
-// Queues knows the accounts whose jobs wait, and admits jobs of them.
+// Queues lists the accounts with waiting jobs, and admits their jobs.
 type Queues interface {
-	// Queued returns accounts whose jobs wait, at most limit, in order from the one behind after.
+	// Queued returns at most limit accounts with waiting jobs, in order, after the account after.
 	Queued(ctx context.Context, after string, limit int) ([]string, error)
-	// Admit gives the slots that an account has free to jobs that wait.
+	// Admit gives free slots of an account to its waiting jobs.
 	Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error)
 }
 
@@ -40,9 +40,9 @@ type Ender interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
-// Sweeper finds jobs whose workflow was closed from outside and gives them an end, and jobs whose
-// workflow was lost with the engine's database, or whose end was lost with ours, and starts them again. It also
-// admits jobs to slots that no ending handed on, such as those of a better tier.
+// Sweeper ends jobs whose workflow was closed from outside. It restarts jobs whose workflow was lost with Temporal's
+// database, or whose end was lost with ours. It also admits jobs to slots that became free without an ending job,
+// such as those of a better tier.
 type Sweeper struct {
 	Client client.Client
 	Slots  Slots
@@ -52,7 +52,7 @@ type Sweeper struct {
 	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 	Every  time.Duration // default 30 s
-	Age    time.Duration // of a slot before it is looked at; default 30 s
+	Age    time.Duration // minimum age of a slot before it is checked; default 30 s
 
 	reviver *Reviver[job.RunRef, job.ID]
 }
@@ -62,13 +62,13 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	round := func(ctx context.Context) error {
 		return errors.Join(s.Sweep(ctx), s.Admit(ctx), s.Slots.ForgetMarks(ctx))
 	}
-	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker was there
-		s.Log.Warn("admission of queued jobs failed", "error", err)
+	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker ran
+		s.Log.Warn("queued job admission failed", "error", err)
 	}
 	return repeat(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", round)
 }
 
-// Sweep does one round over all slots.
+// Sweep checks all slots once.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	if s.reviver == nil {
 		s.reviver = &Reviver[job.RunRef, job.ID]{
@@ -81,7 +81,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	return s.reviver.Sweep(ctx)
 }
 
-// Admit hands free slots to jobs that wait, account by account.
+// Admit gives free slots to waiting jobs, account by account.
 func (s *Sweeper) Admit(ctx context.Context) error {
 	var failed []error
 	for after := ""; ; {
@@ -91,7 +91,7 @@ func (s *Sweeper) Admit(ctx context.Context) error {
 		}
 		for _, account := range accounts {
 			after = account
-			if err := s.admit(ctx, account); err != nil { // must not keep those behind it waiting
+			if err := s.admit(ctx, account); err != nil { // one account must not block the others
 				failed = append(failed, err)
 			}
 			if ctx.Err() != nil || len(failed) == sweepFailures {
@@ -104,8 +104,8 @@ func (s *Sweeper) Admit(ctx context.Context) error {
 	}
 }
 
-// Open hands slots to the jobs of accounts whose queues were opened; gate.All stands for every account.
-// What fails is left to the next round of the sweep.
+// Open admits waiting jobs of accounts whose queues were opened. gate.All means every account. The next sweep retries
+// failures.
 func (s *Sweeper) Open(ctx context.Context, accounts []string) error {
 	var failed []error
 	for _, account := range accounts {
@@ -131,16 +131,16 @@ func (s *Sweeper) admit(ctx context.Context, account string) error {
 	return nil
 }
 
-// revive starts a run again that nothing runs. Its events keep their ids, so what is recorded is not recorded twice.
-// Only one that somebody closed from outside is ended.
+// revive restarts a run without a workflow. Its events keep their ids, so that none is recorded twice. A run whose
+// workflow was closed from outside is ended instead.
 func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowState) ([]outbox.Intent, error) {
 	var reason string
 	switch {
 	case !state.Known:
 		reason = "Temporal does not know its workflow"
 	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		// It records the end of the run before it ends itself: the log was rewound meanwhile, as by a failover to a
-		// replica that lagged.
+		// The workflow recorded the end of the run before it completed, so the log has lost that event, for example
+		// by a failover to a lagging replica.
 		reason = "its workflow has completed, and the log has no end of the run"
 	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED, state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		reason = "its workflow came to no end of its own: " + state.String()
@@ -149,12 +149,12 @@ func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowStat
 	}
 	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil // it ended meanwhile
+		return nil, nil // it has ended
 	}
 	return intents, err
 }
 
-// lost ends a run that somebody closed, and returns the starts of those that waited for its slot.
+// lost ends a run whose workflow was closed, and returns the start intents of the jobs admitted to its slot.
 func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
 	bounds, err := s.Tiers.Bounds(ctx, ref.Account)
 	if err != nil {

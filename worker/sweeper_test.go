@@ -44,31 +44,31 @@ func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
 	return job.Ended{Applied: true}, nil
 }
 
-// lanes are accounts whose jobs wait, and how many slots each was given.
-type lanes struct {
+// queues are accounts whose jobs wait, and how many slots each was given.
+type queues struct {
 	waiting []string
 	given   map[string]int
 }
 
-func (l *lanes) Queued(_ context.Context, after string, _ int) ([]string, error) {
+func (l *queues) Queued(_ context.Context, after string, _ int) ([]string, error) {
 	if after != "" {
 		return nil, nil
 	}
 	return l.waiting, nil
 }
 
-func (l *lanes) Admit(_ context.Context, account string, b job.Bounds) ([]outbox.Intent, error) {
+func (l *queues) Admit(_ context.Context, account string, b job.Bounds) ([]outbox.Intent, error) {
 	l.given[account] = b.Slots
 	return []outbox.Intent{{WorkflowID: account}}, nil
 }
 
 func TestSlotsThatNoEndingHandsOnAreGivenToJobsThatWait(t *testing.T) {
 	t.Parallel()
-	l, kicked := &lanes{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
-	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { kicked += len(in) }}
+	l, notified := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
+	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { notified += len(in) }}
 	require.NoError(t, sweeper.Admit(t.Context()))
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, l.given)
-	require.Equal(t, 2, kicked)
+	require.Equal(t, 2, notified)
 }
 
 func (*slots) Bounds(context.Context, string) (job.Bounds, error) { return job.Bounds{Slots: 1}, nil }
@@ -91,7 +91,7 @@ func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
 func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
 	t.Parallel()
 	const many = 1001
-	s, ids, kicked := &slots{}, []job.ID{}, 0
+	s, ids, notified := &slots{}, []job.ID{}, 0
 	for range many {
 		ids = append(ids, job.NewID())
 		s.held = append(s.held, job.RunRef{Job: ids[len(ids)-1], Account: "a", Run: 1})
@@ -99,12 +99,12 @@ func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
 	forgotten := ids[many-1]
 	sweeper := worker.Sweeper{
 		Client: all(terminated, ids[:many-1]...), Slots: s, Ender: s, Tiers: s,
-		Notify: func(in []outbox.Intent) { kicked += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Notify: func(in []outbox.Intent) { notified += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
 	require.Len(t, s.ended, many-1)
 	require.Equal(t, []job.ID{forgotten}, s.requeued)
-	require.Equal(t, 1, kicked)
+	require.Equal(t, 1, notified)
 }
 
 // A workflow completes behind the end of its run. Where the log has no end, the log was rewound, and the run is
@@ -132,7 +132,7 @@ func TestARunThatLosesItsWorkflowAgainAndAgainIsStartedLessAndLessOften(t *testi
 		id := job.NewID()
 		s := &slots{held: []job.RunRef{{Job: id, Account: "a", Run: 1}}}
 		sweeper := worker.Sweeper{
-			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Queues: &lanes{}, Ender: s, Tiers: s,
+			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Queues: &queues{}, Ender: s, Tiers: s,
 			Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)

@@ -1,6 +1,6 @@
-// Package worker builds the Temporal worker of the worker role: what it runs, how
-// much of it at once, and how it stops. What workflows decide and activities do is
-// in the packages of those names.
+// Package worker builds the Temporal workers: what each runs, how much of it
+// concurrently, and how it stops. It also holds the sweepers that restart lost
+// work. Packages workflows and activities hold the work itself.
 package worker
 
 import (
@@ -52,7 +52,7 @@ type Worker struct{ build func() worker.Worker }
 func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
 	if opts.NoCache {
-		worker.SetStickyWorkflowCacheSize(0) // of the whole process: the SDK has only one cache
+		worker.SetStickyWorkflowCacheSize(0) // for the whole process: the SDK has one cache
 	}
 	build := func() worker.Worker {
 		w := worker.New(c, opts.TaskQueue, worker.Options{
@@ -70,7 +70,8 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	return &Worker{build: build}
 }
 
-// RegisterWorkflows gives the workflows of jobs their stored names: renaming a Go function must not break a running one.
+// RegisterWorkflows registers the workflows of jobs under fixed names, so that renaming a Go function does not break a
+// running workflow.
 func RegisterWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
 }
@@ -84,8 +85,8 @@ func register(w worker.Registry, graph *activities.Graph) {
 	}
 }
 
-// maxSegments bounds the segments of graphs that wait for a ComfyUI server, or run on one, and are driven from here: they
-// cost a connection and next to no work.
+// maxSegments bounds the segments that this process drives, waiting for a ComfyUI server or running on one. Each costs
+// a connection and little else.
 const maxSegments = 4096
 
 // NewSegments returns the worker that drives segments on ComfyUI servers.
@@ -106,7 +107,7 @@ func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker
 	return &Worker{build: build}
 }
 
-// Run works until ctx ends, then lets what runs finish within StopAfter.
+// Run works until ctx ends. Then it gives running activities until StopAfter to finish.
 func (w *Worker) Run(ctx context.Context) error {
 	return run(ctx, "graphs", w.build, nil)
 }

@@ -130,7 +130,7 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	selector := workflow.NewSelector(ctx)
 	for {
 		if r.stale && r.inFlight == 0 && !r.over(ctx) {
-			// The graph starts over under the plan of the binary that runs now. Facts have the ids they
+			// The graph starts over under the plan of the binary that runs now. Events have the ids they
 			// had, so what was recorded stays as it is and nothing appears twice.
 			r.replan(ctx)
 		}

@@ -31,7 +31,7 @@ type engine struct {
 	begin func(activities.BeginParams) activities.BeginResult
 	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
 
-	refuse int // endings with the news that the log has lost facts of the run
+	refuse int // endings with the news that the log has lost events of the run
 
 	mu     sync.Mutex
 	log    []string
@@ -162,7 +162,7 @@ func TestANodeThatFailsInTheFirstBatchFailsTheRun(t *testing.T) {
 	require.Equal(t, "n0", e.finish.Node)
 }
 
-// The log behind a failover lacks facts that it had: the run tells each batch how far it has seen it, starts over
+// The log behind a failover lacks events that it had: the run tells each batch how far it has seen it, starts over
 // when told that this is gone, and so does one that is about to succeed.
 func TestARunStartsOverWhenTheLogHasLostItsFacts(t *testing.T) {
 	t.Parallel()

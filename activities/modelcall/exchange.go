@@ -20,9 +20,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// exchanges are the conversations this process has on the wire. They belong to the process and not to
-// an activity: when the engine takes an activity away, as at a shutdown or after a timeout, the
-// provider's answer still arrives and is recorded.
+// exchanges are the running conversations of this process with providers. They belong to the process and not to an
+// activity: if Temporal ends the activity, by a shutdown or a timeout, the provider's answer is still recorded.
 type exchanges struct {
 	active sync.WaitGroup
 
@@ -50,7 +49,7 @@ func newExchanges() *exchanges {
 	return &exchanges{open: map[call.ID]*exchange{}, recent: recent}
 }
 
-// outcome returns what a recent exchange of this process came to.
+// outcome returns the outcome of a recent exchange of this process.
 func (e *exchanges) outcome(id call.ID) (Step, bool) { return e.recent.Get(id) }
 
 // close forgets an exchange whose outcome is recorded, and remembers the outcome for a while.
@@ -83,7 +82,7 @@ func (e *exchanges) find(id call.ID) (*exchange, bool) {
 	return x, ok
 }
 
-// drop forgets an exchange that did not begin; who joined it looks at the log.
+// drop removes an exchange that did not begin. Those who joined it read the log.
 func (e *exchanges) drop(id call.ID) {
 	e.mu.Lock()
 	x := e.open[id]
@@ -155,7 +154,7 @@ func (m *Activities) concluding(ctx context.Context, r call.Run, out call.Exchan
 	return m.outcome(ctx, r, out, sink, links)
 }
 
-// untilRecorded tries to record an outcome until that works: it is known only here, and worth money.
+// untilRecorded records an outcome and retries until it succeeds, because only this process knows the paid outcome.
 func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
 	for pause.Reset(); ; {
@@ -237,16 +236,16 @@ func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange
 	}
 	answer := call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: out.ContentType}
 	linked := links.found && isJSON(out.ContentType)
-	fact := eventlog.Event{
+	event := eventlog.Event{
 		ID: call.FactID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
 		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked, Dropped: out.Dropped},
 	}
 	if out.Host {
-		return func() (Step, error) { return Step{Next: NextHost}, m.append(ctx, r, fact) }
+		return func() (Step, error) { return Step{Next: NextHost}, m.append(ctx, r, event) }
 	}
 	return func() (Step, error) {
 		return m.end(ctx, r, call.Ending{
-			Before: []eventlog.Event{fact}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
+			Before: []eventlog.Event{event}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
 			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},
 		})
 	}

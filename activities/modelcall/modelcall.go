@@ -1,7 +1,6 @@
-// Package modelcall holds the activities of RunModel, which carry one call to a partner model through: send it, poll
-// for its answer, copy its assets, record its end. They keep one promise: a call is sent at most once in its life,
-// whatever dies meanwhile. What comes next is decided by package workflows; what a provider speaks is known to
-// internal/model.
+// Package modelcall holds the activities of RunModel, which run one call to a partner model: send it, poll for its
+// answer, copy its assets, record its end. They make one promise: a call is sent at most once, whatever process
+// dies. Package workflows decides the order of activities; internal/model speaks the providers' protocols.
 package modelcall
 
 import (
@@ -27,7 +26,7 @@ import (
 type Calls interface {
 	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
 	End(ctx context.Context, e call.Ending) (call.Ended, error)
-	// Alive reports whether a dispatching process goes on giving signs of life. It is asked every few seconds.
+	// Alive reports whether a dispatching process still records heartbeats. It is called every few seconds.
 	Alive(ctx context.Context, worker string) (bool, error)
 }
 
@@ -38,7 +37,7 @@ type Hosts interface {
 	Host(ctx context.Context, c call.Call) (call.HostedV1, error)
 }
 
-// Deps are what the activities of model calls need.
+// Deps are the dependencies of the activities of model calls.
 type Deps struct {
 	Events   eventlog.Store
 	Types    *eventlog.Registry
@@ -48,7 +47,7 @@ type Deps struct {
 	Hosts    Hosts
 	Tiers    call.Tiers
 	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
-	Worker   string                // names this process and its life: unique, and beating while it lives
+	Worker   string                // unique name of this process, under which it records heartbeats
 	Log      *slog.Logger
 }
 
@@ -56,10 +55,10 @@ type Deps struct {
 type Activities struct {
 	Deps
 	exchanges *exchanges
-	alive     atomic.Bool // this process is known to live: others wait for what it has on the wire
+	alive     atomic.Bool // this process records heartbeats, so others wait for the calls it sends
 }
 
-// SetAlive says whether this process gives signs of life; only then does it send calls by itself.
+// SetAlive says whether this process records heartbeats. Only then does it send calls itself.
 func (m *Activities) SetAlive(yes bool) { m.alive.Store(yes) }
 
 // New returns the activities over their dependencies.
@@ -79,11 +78,11 @@ const (
 	NextHost    Next = "host"    // its answer has assets to copy
 )
 
-// Step is what the workflow of a call decides on.
+// Step tells the workflow of a call what to do next.
 type Step struct {
 	Next  Next
 	After time.Duration // how long to wait before
-	Stop  bool          `json:",omitempty"` // the log says that nobody wants the answer any more
+	Stop  bool          `json:",omitempty"` // according to the log, the call was canceled
 }
 
 var stepDone = Step{Next: NextNothing}
@@ -161,17 +160,17 @@ func closeConversation(conv call.Conversation, sink blob.Writer) {
 	}
 }
 
-// endUnsent ends a call that cannot be sent: its request is lost, or there is nowhere to put its answer. An outage is
-// returned instead, to be tried again.
+// endUnsent ends a call that cannot be sent, because its request is lost or its answer cannot be stored. It returns an
+// outage as an error, to be retried.
 func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (Step, error) {
 	if attempt.IsOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
 		return Step{}, cause
 	}
-	m.Log.Error("call cannot be sent: it ends unsent", "call_id", r.Call, "error", cause)
+	m.Log.Error("call cannot be sent; ending it unsent", "call_id", r.Call, "error", cause)
 	return m.unsent(ctx, r)
 }
 
-// unsent ends a call of which certainly nothing was sent; its key is free again.
+// unsent ends a call that was certainly not sent, and frees its key.
 func (m *Activities) unsent(ctx context.Context, r call.Run) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeFailed, ReleaseKey: true,
@@ -185,10 +184,10 @@ func internalFailure(detail string) call.Failure {
 	return call.Failure{Type: call.InternalError, Status: 500, Detail: detail}
 }
 
-// announceTries bounds the races with facts that come in between, such as a caller that hangs up.
+// announceTries bounds the retries after concurrent events, such as the disconnection of the caller.
 const announceTries = 5
 
-// announce records that the call goes on the wire, and reports whether it is ours to send.
+// announce records that the call is about to be sent, and reports whether this process must send it.
 func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 	token, version := uuid.NewString(), r.Version
 	for range announceTries {
@@ -217,14 +216,14 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 	return false, fault.New(fault.Unavailable, "", "call %s changes all the time", r.Call)
 }
 
-// isOurs reports whether the recorded announcement is ours, and not an earlier one.
+// isOurs reports whether the recorded announcement has our token.
 func (m *Activities) isOurs(recorded []eventlog.Recorded, token string) (bool, error) {
 	data, err := m.Types.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {
 		return false, err
 	}
-	fact, ok := data.(call.DispatchingV1)
-	return ok && fact.Token == token, nil
+	event, ok := data.(call.DispatchingV1)
+	return ok && event.Token == token, nil
 }
 
 // Resolve looks in the log how far a call has come and says what it needs next. A call that was on
@@ -283,7 +282,7 @@ func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (S
 	})
 }
 
-// end records the end of a call and starts the calls that waited for its place.
+// end records the end of a call and starts the calls that it admits.
 func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, error) {
 	limits, err := m.Tiers.CallLimits(ctx, r.Account)
 	if err != nil {

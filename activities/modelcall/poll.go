@@ -153,8 +153,8 @@ func (m *Activities) host(ctx context.Context, r call.Run) (Step, error) {
 	if err != nil {
 		return Step{}, fmt.Errorf("copy the assets of call %s: %w", r.Call, err)
 	}
-	fact := eventlog.Event{ID: call.FactID(r.Call, 0, call.TypeHosted), Type: call.TypeHosted, Data: hosted}
-	return m.succeed(ctx, r, c, hosted.Answer, []eventlog.Event{fact}, hosted.Failed == 0 && (len(hosted.Assets) > 0 || !c.Linked))
+	event := eventlog.Event{ID: call.FactID(r.Call, 0, call.TypeHosted), Type: call.TypeHosted, Data: hosted}
+	return m.succeed(ctx, r, c, hosted.Answer, []eventlog.Event{event}, hosted.Failed == 0 && (len(hosted.Assets) > 0 || !c.Linked))
 }
 
 // Deliver ends an answered call without copying anything, when copying failed altogether.

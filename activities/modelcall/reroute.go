@@ -26,7 +26,7 @@ func untouched(out call.Exchange, err error) string {
 }
 
 // reroute sends a call that its server certainly did not take to the alternate that takes over, once.
-// The fact call.rerouted precedes the wire. When that server does nothing either, or the caller gave
+// The event call.rerouted precedes the wire. When that server does nothing either, or the caller gave
 // up meanwhile, the call ends as the first server had it.
 func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conclude func() (Step, error)) (Step, error) {
 	var goOn bool

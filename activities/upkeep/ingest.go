@@ -20,7 +20,7 @@ import (
 type AssetRecords interface {
 	// Get returns a live asset of the account; false when it is not there, or no longer.
 	Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error)
-	RecordVerified(ctx context.Context, account string, id asset.ID, fact asset.VerifiedV1) error
+	RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error
 	RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error
 }
 

@@ -15,23 +15,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// JobExpiry carries out the transactions of retention on jobs.
+// JobExpiry runs the transactions of job retention.
 type JobExpiry interface {
 	Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error)
 	ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error)
-	// Facts returns all facts of a job that are in the log.
+	// Facts returns all events of a job that are in the log.
 	Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error)
 	Retire(ctx context.Context, r job.Retirement) error
 	Prune(ctx context.Context, views []string, limit int) (int, error)
 	ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// JobPolicy says what becomes of jobs.
+// JobPolicy is the retention policy of jobs.
 type JobPolicy struct {
 	Retention time.Duration // from submission; 0 keeps jobs for ever
-	Erase     bool          // facts of retired jobs are not archived
-	Archives  time.Duration // after which an archive is given up; 0 keeps archives for ever
-	Views     []string      // that must have seen a retirement before facts leave the log
+	Erase     bool          // events of retired jobs are not archived
+	Archives  time.Duration // after which an archive is deleted; 0 keeps archives for ever
+	Views     []string      // that must have seen a retirement before events leave the log
 	Now       func() time.Time
 }
 
@@ -42,11 +42,11 @@ func (p JobPolicy) now() time.Time {
 	return p.Now()
 }
 
-// JobSweep is what one sweep did to jobs.
+// JobSweep is the result of one sweep of jobs.
 type JobSweep struct {
 	Expired int // ended in the queue
 	Retired int
-	Pruned  int // whose facts left the log
+	Pruned  int // whose events left the log
 	Failed  int // left to the next sweep
 
 	Forgotten int // whose archive was given up
@@ -63,8 +63,8 @@ func finalStates() []job.State {
 }
 
 // ExpireJobs ends jobs that waited in the queue past their retention, retires ended ones past it, and
-// removes the facts of those that every view has forgotten; archives past their own retention are given up.
-// A job that runs is left alone. One job that cannot be retired is reported and keeps none of the others.
+// removes the events of jobs that every view has removed. It deletes archives past their own retention. Running jobs
+// are not affected. A job that cannot be retired is logged and does not block the others.
 func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	var done JobSweep
 	if r.Policy.Retention <= 0 {
@@ -146,20 +146,20 @@ func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kin
 		return err
 	}
 	done.Failed++
-	r.Log.Error("retention failed for one; skipped", kind, id, "error", err)
+	r.Log.Error("retention failed; skipped", kind, id, "error", err)
 	return nil
 }
 
-// retire archives the facts of an ended job, unless they are to be erased, and records that it is over. It
+// retire archives the events of an ended job, unless they are to be erased, and records that it is over. It
 // returns false for one that another sweep retired and the view has not forgotten yet.
 func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
-	facts, err := r.Jobs.Facts(ctx, j.ID)
-	if err != nil || len(facts) == 0 || facts[len(facts)-1].Type == job.TypeRetired {
+	events, err := r.Jobs.Facts(ctx, j.ID)
+	if err != nil || len(events) == 0 || events[len(events)-1].Type == job.TypeRetired {
 		return false, err
 	}
-	out := job.Retirement{ID: j.ID, Account: j.Account, Version: facts[len(facts)-1].Version}
+	out := job.Retirement{ID: j.ID, Account: j.Account, Version: events[len(events)-1].Version}
 	if !r.Policy.Erase {
-		if err := r.archive(ctx, facts, &out); err != nil {
+		if err := r.archive(ctx, events, &out); err != nil {
 			return false, err
 		}
 	}
@@ -167,16 +167,16 @@ func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
 	return err == nil, err
 }
 
-func (r *Retention) archive(ctx context.Context, facts []eventlog.Recorded, out *job.Retirement) error {
+func (r *Retention) archive(ctx context.Context, events []eventlog.Recorded, out *job.Retirement) error {
 	var packed bytes.Buffer
-	if err := job.WriteArchive(&packed, facts); err != nil {
+	if err := job.WriteArchive(&packed, events); err != nil {
 		return err
 	}
 	var err error
 	if out.Archive, err = blob.PutBytes(ctx, r.Archives, packed.Bytes()); err != nil {
 		return fmt.Errorf("store the archive of job %s: %w", out.ID, err)
 	}
-	name, err := job.DocumentBlob(facts[0])
+	name, err := job.DocumentBlob(events[0])
 	if err != nil || name == "" {
 		return err
 	}
@@ -184,7 +184,7 @@ func (r *Retention) archive(ctx context.Context, facts []eventlog.Recorded, out 
 	return err
 }
 
-// prune removes facts page by page.
+// prune removes events page by page.
 func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) error {
 	for done.Pruned < sweepLimit {
 		n, err := r.Jobs.Prune(ctx, r.Policy.Views, jobPage)
@@ -197,7 +197,7 @@ func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) erro
 	return nil
 }
 
-// forgetArchives gives archives up page by page.
+// forgetArchives deletes archives page by page.
 func (r *Retention) forgetArchives(ctx context.Context, _ time.Time, done *JobSweep) error {
 	if r.Policy.Archives <= 0 {
 		return nil

@@ -25,7 +25,7 @@ type Retention struct {
 	Assets     AssetExpiry
 	Jobs       JobExpiry
 	Policy     JobPolicy
-	Archives   blob.Store        // where the facts of retired jobs go
+	Archives   blob.Store        // where the events of retired jobs go
 	Collectors []asset.Collector // one for each store
 	Log        *slog.Logger
 }

@@ -42,7 +42,7 @@ type Frame struct {
 
 	Export *export.Progress `json:"export,omitempty"` // of an export
 
-	Within *job.Expansion `json:"-"` // of the node, as the log says; set where frames meet facts
+	Within *job.Expansion `json:"-"` // of the node, as the log says; set where frames meet events
 }
 
 // Validate refuses a frame that no watcher could show. It is Invalid.

@@ -15,7 +15,7 @@ type Message struct {
 
 	Text     []byte    // a text frame of the cloud contract, {"type":…,"data":…}; nil = none
 	Frame    *Frame    // a preview or text of a running node; nil = none
-	State    *job.Job  // the job after the fact that caused this; nil = unchanged
+	State    *job.Job  // the job after the event that caused this; nil = unchanged
 	Progress *Progress // the job's progress, when this changed it
 
 	once     sync.Once

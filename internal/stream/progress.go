@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Progress is the Progress object of the v2 facts (section 3). Value never falls
+// Progress is the Progress object of the v2 API's events. Value never falls
 // within one job.
 type Progress struct {
 	Value            float64 `json:"value"` // 0..1

@@ -18,14 +18,14 @@ func (oneIntent) Create(_ context.Context, n asset.New) (asset.Made, error) {
 	return asset.Made{Intents: []outbox.Intent{{WorkflowID: n.Hash.String()}}}, nil
 }
 
-// kicked collects what is to be done at once.
-type kicked []outbox.Intent
+// notified collects what is to be done at once.
+type notified []outbox.Intent
 
-func (k *kicked) Kick(intents []outbox.Intent) { *k = append(*k, intents...) }
+func (k *notified) Kick(intents []outbox.Intent) { *k = append(*k, intents...) }
 
 func TestIngestionWaitsForTheUploadsUnderWay(t *testing.T) {
 	t.Parallel()
-	var now kicked
+	var now notified
 	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: now.Kick})
 	receive := func(data string) *asset.Incoming {
 		in, err := s.Receive(t.Context(), "a", nil)

@@ -34,31 +34,31 @@ type Fact struct {
 // Facts returns what a change comes to: nothing where the asset is that way already. Too many tags, and an
 // asset that was changed too often, are Invalid.
 func (a Asset) Facts(c Change) ([]Fact, error) {
-	var facts []Fact
+	var events []Fact
 	if c.Name != nil && *c.Name != a.Title() {
-		facts = append(facts, Fact{TypeRenamed, RenamedV1{Name: *c.Name}})
+		events = append(events, Fact{TypeRenamed, RenamedV1{Name: *c.Name}})
 	}
 	if c.ContentType != nil && *c.ContentType != a.ContentType {
-		facts = append(facts, Fact{TypeRetyped, RetypedV1{ContentType: *c.ContentType}})
+		events = append(events, Fact{TypeRetyped, RetypedV1{ContentType: *c.ContentType}})
 	}
 	if c.Metadata != nil && !bytes.Equal(*c.Metadata, a.Metadata) {
-		facts = append(facts, Fact{TypeDescribed, DescribedV1{Metadata: []byte(*c.Metadata)}})
+		events = append(events, Fact{TypeDescribed, DescribedV1{Metadata: []byte(*c.Metadata)}})
 	}
 	if c.Preview != nil && *c.Preview != a.Preview {
-		facts = append(facts, Fact{TypePreviewChosen, PreviewChosenV1{Preview: *c.Preview}})
+		events = append(events, Fact{TypePreviewChosen, PreviewChosenV1{Preview: *c.Preview}})
 	}
-	tagged, err := a.tagFacts(c)
+	tagged, err := a.tagEvents(c)
 	if err != nil {
 		return nil, err
 	}
-	facts = append(facts, tagged...)
-	if len(facts) > 0 && a.Version+int64(len(facts)) > maxVersions {
+	events = append(events, tagged...)
+	if len(events) > 0 && a.Version+int64(len(events)) > maxVersions {
 		return nil, fault.New(fault.Invalid, "too_many_changes", "an asset can be changed %d times", maxVersions)
 	}
-	return facts, nil
+	return events, nil
 }
 
-func (a Asset) tagFacts(c Change) ([]Fact, error) {
+func (a Asset) tagEvents(c Change) ([]Fact, error) {
 	want := without(with(a.Tags, c.Add), c.Remove)
 	if c.Tags != nil {
 		want = *c.Tags
@@ -66,14 +66,14 @@ func (a Asset) tagFacts(c Change) ([]Fact, error) {
 	if len(want) > MaxTags {
 		return nil, fault.New(fault.Invalid, "too_many_tags", "at most %d tags are allowed", MaxTags)
 	}
-	var facts []Fact
+	var events []Fact
 	if removed := without(a.Tags, want); len(removed) > 0 {
-		facts = append(facts, Fact{TypeTagsRemoved, TagsRemovedV1{Tags: removed}})
+		events = append(events, Fact{TypeTagsRemoved, TagsRemovedV1{Tags: removed}})
 	}
 	if added := without(want, a.Tags); len(added) > 0 {
-		facts = append(facts, Fact{TypeTagsAdded, TagsAddedV1{Tags: added}})
+		events = append(events, Fact{TypeTagsAdded, TagsAddedV1{Tags: added}})
 	}
-	return facts, nil
+	return events, nil
 }
 
 // with returns both lists together, sorted, each tag once.

@@ -47,17 +47,17 @@ func TestAChangeIsTheFactsThatItComesTo(t *testing.T) {
 		"added and taken again": {asset.Change{Add: []string{"c"}, Remove: []string{"c"}}, nil},
 	} {
 		state := given(t, tagged("a", "b"))
-		facts, err := state.Facts(c.change)
+		events, err := state.Facts(c.change)
 		require.NoError(t, err, name)
 		var got []any
-		story := []any{tagged("a", "b")}
-		for _, f := range facts {
+		recorder := []any{tagged("a", "b")}
+		for _, f := range events {
 			require.Equal(t, typeOf(t, f.Data), f.Type)
 			got = append(got, f.Data)
-			story = append(story, f.Data)
+			recorder = append(recorder, f.Data)
 		}
 		require.Equal(t, c.want, got, name)
-		again, err := given(t, story...).Facts(c.change)
+		again, err := given(t, recorder...).Facts(c.change)
 		require.NoError(t, err)
 		require.Empty(t, again, "%s, twice", name)
 	}
@@ -77,9 +77,9 @@ func TestChangesAreBounded(t *testing.T) {
 	state.Version = 10_000
 	_, err = state.Facts(asset.Change{Name: at("x")})
 	require.Equal(t, "too_many_changes", fault.CodeOf(err))
-	facts, err := state.Facts(asset.Change{Name: at("photo.png")})
+	events, err := state.Facts(asset.Change{Name: at("photo.png")})
 	require.NoError(t, err)
-	require.Empty(t, facts)
+	require.Empty(t, events)
 }
 
 func TestEachFileHasOnePlaceAmongItsLabels(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Fold applies one recorded event of the asset's stream to the state before it and returns the
-// state after. It never fails on a decoded event: unknown types and facts about an asset that is
+// state after. It never fails on a decoded event: unknown types and events about an asset that is
 // gone only move the version. An event at or below the folded version changes nothing.
 func Fold(before Asset, rec eventlog.Recorded, data any) Asset {
 	if rec.Version <= before.Version {

@@ -17,17 +17,17 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 const id = asset.ID("0b4f8c52-5a34-4f0f-9a7a-3a1c7f2f7d10")
 
 // given folds events that go through the registry's encoding, as stored ones do.
-func given(t *testing.T, facts ...any) asset.Asset {
+func given(t *testing.T, events ...any) asset.Asset {
 	t.Helper()
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
 	var state asset.Asset
-	for i, fact := range facts {
-		raw, err := json.Marshal(fact)
+	for i, event := range events {
+		raw, err := json.Marshal(event)
 		require.NoError(t, err)
 		rec := eventlog.Recorded{
 			Stream: id.Stream(), Version: int64(i + 1), Position: int64(10 * (i + 1)), Account: "a1",
-			Type: typeOf(t, fact), Data: raw, RecordedAt: start.Add(time.Duration(i) * time.Minute),
+			Type: typeOf(t, event), Data: raw, RecordedAt: start.Add(time.Duration(i) * time.Minute),
 		}
 		data, err := registry.Decode(rec.Type, rec.Data)
 		require.NoError(t, err)
@@ -37,9 +37,9 @@ func given(t *testing.T, facts ...any) asset.Asset {
 	return state
 }
 
-func typeOf(t *testing.T, fact any) string {
+func typeOf(t *testing.T, event any) string {
 	t.Helper()
-	switch fact.(type) {
+	switch event.(type) {
 	case asset.CreatedV1:
 		return asset.TypeCreated
 	case asset.VerifiedV1:
@@ -65,7 +65,7 @@ func typeOf(t *testing.T, fact any) string {
 	case asset.ExpiredV1:
 		return asset.TypeExpired
 	}
-	t.Fatalf("no type for %T", fact)
+	t.Fatalf("no type for %T", event)
 	return ""
 }
 
@@ -83,8 +83,8 @@ func TestFold(t *testing.T) {
 	t.Parallel()
 	later := start.Add(48 * time.Hour)
 	for name, c := range map[string]struct {
-		facts []any
-		check func(*testing.T, asset.Asset)
+		events []any
+		check  func(*testing.T, asset.Asset)
 	}{
 		"created": {[]any{created()}, func(t *testing.T, a asset.Asset) {
 			require.Equal(t, asset.Live, a.State)
@@ -131,7 +131,7 @@ func TestFold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.check(t, given(t, c.facts...))
+			c.check(t, given(t, c.events...))
 		})
 	}
 }

@@ -251,14 +251,14 @@ func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made 
 		return Made{}, false, err
 	}
 	if !held {
-		return Made{}, false, notHeld()
+		return Made{}, false, bytesNotOwned()
 	}
 	made, same, err = s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
 	s.notify(made.Intents)
 	return made, same, err
 }
 
-func notHeld() error {
+func bytesNotOwned() error {
 	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 }
 
@@ -275,7 +275,7 @@ func (s *Service) Holds(ctx context.Context, account string, ref blob.Ref) (bool
 	return err == nil, err
 }
 
-// Change changes what the owner says about an asset; the facts are what that came to.
+// Change changes what the owner says about an asset; the events are what that came to.
 func (s *Service) Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Fact, error) {
 	return s.store.Change(ctx, account, id, c, requestID)
 }

@@ -1,4 +1,4 @@
-// Package audit holds the facts of what operators did to parts that have no aggregate of their own:
+// Package audit holds the events of what operators did to parts that have no aggregate of their own:
 // accounts made, keys issued and revoked, halted streams resumed. It keeps one promise: who did it and
 // why is in the event's meta. Doing it is left to the stores.
 package audit

@@ -7,13 +7,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Result is a model's answer, ready to be sent.
+// Result is a model's answer, ready to send to the caller.
 type Result struct {
 	Call        ID
 	Status      int // 200
 	ContentType string
 	Size        int64
-	Replayed    bool   // answered from an idempotency record
+	Replayed    bool   // taken from an idempotency record
 	Spend       *Spend // nil unless a spend ceiling applies to the account
 	Charged     *int64 // USD millionths; nil = not known
 	Served             // by a fallback, with fields dropped
@@ -28,8 +28,8 @@ func (r *Result) Open(ctx context.Context) (io.ReadSeekCloser, error) {
 	return r.blobs.Open(ctx, r.ref)
 }
 
-// Delivered records that the caller has all of the answer. An answer that cannot be replayed stays
-// collectable by its key until then. Call it after the last byte was written.
+// Delivered records that the caller received all of the answer. An answer that cannot be replayed can be
+// collected by its key until then. Call Delivered after the last byte was written.
 func (r *Result) Delivered(ctx context.Context) error {
 	if r.delivered == nil {
 		return nil
@@ -37,7 +37,7 @@ func (r *Result) Delivered(ctx context.Context) error {
 	return r.delivered(ctx)
 }
 
-// answer renders a call that has ended: its result, or the refusal that it ended with.
+// answer returns the result of an ended call, or the refusal that it ended with.
 func (s *Service) answer(c Call, replayed bool) (*Result, error) {
 	switch c.State {
 	case Succeeded:

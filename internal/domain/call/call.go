@@ -1,7 +1,7 @@
-// Package call is the aggregate of a model call: its states, the facts of its life, the fold from
-// one to the other, and the Service that accepts calls. It promises that a call is sent to its
-// provider at most once, and that an answer which was recorded is never lost before its time.
-// Folding is pure and total; transactions live in the Store, the wire in package provider.
+// Package call is the aggregate of a model call: its states, its events, the fold from events to states,
+// and the Service that accepts calls. It promises that a call is sent to its provider at most once, and
+// that a recorded answer is not lost before its retention ends. Folding is pure and total. The Store runs
+// the transactions; package provider speaks to providers.
 package call
 
 import (
@@ -33,7 +33,7 @@ const streamPrefix = "call-"
 // Stream returns the name of the call's event stream.
 func (id ID) Stream() string { return streamPrefix + string(id) }
 
-// IDOfStream returns the call whose stream that is.
+// IDOfStream returns the call that the stream belongs to.
 func IDOfStream(stream string) (ID, bool) {
 	if len(stream) != len(streamPrefix)+36 || stream[:len(streamPrefix)] != streamPrefix {
 		return "", false
@@ -44,24 +44,24 @@ func IDOfStream(stream string) (ID, bool) {
 // WorkflowID returns the Temporal workflow id of one run of the call.
 func (id ID) WorkflowID(run int) string { return fmt.Sprintf("call-%s-%d", id, run) }
 
-// State is where a call stands.
+// State is the state of a call.
 type State string
 
 // The states; docs/state_machine.md draws the transitions.
 const (
-	Parked      State = "parked"      // queued delivery: waits for a place
-	Admitted    State = "admitted"    // holds a place; nothing was sent
-	Dispatching State = "dispatching" // may be on the wire
-	Running     State = "running"     // the provider took it and gave a handle
+	Parked      State = "parked"      // queued delivery: waits for admission
+	Admitted    State = "admitted"    // admitted; nothing was sent
+	Dispatching State = "dispatching" // the request may have been sent
+	Running     State = "running"     // the provider accepted it and returned a handle
 	Answered    State = "answered"    // the answer is stored; its assets may still be copied
 	Succeeded   State = "succeeded"
 	Failed      State = "failed"
 	Canceled    State = "canceled"
-	Unknown     State = "unknown" // sent, and nobody knows what became of it
+	Unknown     State = "unknown" // sent; the outcome is unknown
 )
 
-// Final reports whether a call in this state has ended. An Unknown one has, too, although a late
-// answer or an operator may still settle it.
+// Final reports whether a call in this state has ended. Unknown counts as ended, although a late answer
+// or an operator may still settle the call.
 func (s State) Final() bool {
 	switch s {
 	case Succeeded, Failed, Canceled, Unknown:
@@ -72,7 +72,7 @@ func (s State) Final() bool {
 	return false
 }
 
-// Mode says how a call's answer is delivered.
+// Mode is how a call's answer is delivered.
 type Mode string
 
 // The modes.
@@ -82,7 +82,7 @@ const (
 	Node   Mode = "node"   // a partner node of a job waits
 )
 
-// Version is the version of the API a call came in by.
+// Version is the API version of a call.
 type Version string
 
 // The versions.
@@ -106,8 +106,8 @@ type Body struct {
 	ContentType string   `json:"content_type,omitempty"`
 }
 
-// Failure says why a call failed, in the terms of the router contract. Public: it holds no secret
-// and no internal text.
+// Failure says why a call failed, in the terms of the router API. It is shown to clients and contains no
+// secret and no internal text.
 type Failure struct {
 	Type           string `json:"type"`   // error_type
 	Status         int    `json:"status"` // HTTP status of the answer
@@ -118,7 +118,7 @@ type Failure struct {
 	RefusalSubject string `json:"refusal_subject,omitempty"`
 }
 
-// Call is the folded state of one call, stored in views as JSON in this very shape.
+// Call is the folded state of one call. Views store its JSON encoding.
 type Call struct {
 	ID         ID       `json:"id"`
 	Account    string   `json:"account"`
@@ -129,25 +129,25 @@ type Call struct {
 	API        Version  `json:"api"`
 	Model      string   `json:"model"`
 	Provider   string   `json:"provider"`
-	Keyed      bool     `json:"keyed"` // came with an Idempotency-Key
+	Keyed      bool     `json:"keyed"` // has an Idempotency-Key
 	Options    Options  `json:"options,omitzero"`
 	Request    Body     `json:"request"`
-	Base       string   `json:"base,omitempty"`           // address the caller reaches us at
+	Base       string   `json:"base,omitempty"`           // base URL that the caller used
 	Held       int64    `json:"held_micros"`              // USD millionths reserved at admission
 	Charged    *int64   `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
 	Run        int      `json:"run,omitempty"`
 	Token      string   `json:"token,omitempty"`        // of the one dispatch
 	Worker     string   `json:"worker,omitempty"`       // process that dispatched
-	Server     string   `json:"server,omitempty"`       // alternate that has it; "" = the model's own server
+	Server     string   `json:"server,omitempty"`       // alternate server of the call; "" = the model's own server
 	Handle     string   `json:"handle,omitempty"`       // the provider's name for the generation
-	Answer     *Body    `json:"answer,omitempty"`       // as it is delivered
-	Price      int64    `json:"price_micros,omitempty"` // what the provider named, USD millionths: as it took the call, then with its answer
+	Answer     *Body    `json:"answer,omitempty"`       // as delivered to the caller
+	Price      int64    `json:"price_micros,omitempty"` // USD millionths, as named by the provider when it accepted the call, then as named with the answer
 	Linked     bool     `json:"linked,omitempty"`       // the provider's answer refers to bytes outside itself
 	Replayable bool     `json:"replayable,omitempty"`
 	Failure    *Failure `json:"failure,omitempty"`
 	Hosted     int      `json:"hosted,omitempty"`    // assets copied to our storage
 	Canceling  bool     `json:"canceling,omitempty"` // the caller asked to stop
-	LetGo      bool     `json:"let_go,omitempty"`    // deadline passed or caller gone: a retry collects
+	LetGo      bool     `json:"let_go,omitempty"`    // the deadline passed or the caller disconnected; a retry with the same key gets the answer
 	Served
 	AcceptedAt time.Time  `json:"accepted_at"`
 	AdmittedAt *time.Time `json:"admitted_at,omitempty"`

@@ -15,11 +15,11 @@ import (
 
 const id = call.ID("0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d")
 
-// fold applies facts as the versions 1, 2, 3 … of one stream, a second apart.
-func fold(facts ...any) call.Call {
+// fold applies events as the versions 1, 2, 3 … of one stream, a second apart.
+func fold(events ...any) call.Call {
 	var c call.Call
-	for i, fact := range facts {
-		c = call.Fold(c, recorded(i+1), fact)
+	for i, event := range events {
+		c = call.Fold(c, recorded(i+1), event)
 	}
 	return c
 }
@@ -40,8 +40,8 @@ func TestStates(t *testing.T) {
 		unknown  = append(sent[:3:3], call.OutcomeUnknownV1{})
 	)
 	for name, tc := range map[string]struct {
-		facts []any
-		want  call.State
+		events []any
+		want   call.State
 	}{
 		"accepted":                    {sent[:1:1], call.Parked},
 		"admitted":                    {sent[:2:2], call.Admitted},
@@ -67,9 +67,9 @@ func TestStates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := fold(tc.facts...)
+			c := fold(tc.events...)
 			require.Equal(t, tc.want, c.State)
-			require.EqualValues(t, len(tc.facts), c.Version)
+			require.EqualValues(t, len(tc.events), c.Version)
 			require.Equal(t, tc.want.Final(), c.EndedAt != nil)
 		})
 	}
@@ -77,7 +77,7 @@ func TestStates(t *testing.T) {
 
 func TestDeliveringTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
-	facts := []any{
+	events := []any{
 		call.AcceptedV1{Model: "a/b", Base: "https://x"},
 		call.AdmittedV1{Run: 1},
 		call.DispatchingV1{Token: "t"},
@@ -85,10 +85,10 @@ func TestDeliveringTwiceChangesNothing(t *testing.T) {
 		call.HostedV1{Assets: []call.HostedAsset{{}}},
 		call.SucceededV1{Charged: 9},
 	}
-	once := fold(facts...)
+	once := fold(events...)
 	twice := once
-	for i, fact := range facts {
-		twice = call.Fold(twice, recorded(i+1), fact)
+	for i, event := range events {
+		twice = call.Fold(twice, recorded(i+1), event)
 	}
 	require.Equal(t, once, twice)
 	require.Equal(t, 1, once.Hosted)
@@ -138,7 +138,7 @@ func TestFingerprintsTellEveryByteApart(t *testing.T) { // R-66
 	}
 }
 
-func TestConcurrencyFollowsWhatWasSpent(t *testing.T) { // R-76, section 6 of the router facts
+func TestConcurrencyFollowsWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	const dollar = 1_000_000
 	l := call.Limits{Steps: []call.Step{{0, 1}, {1, 5}, {100 * dollar, 10}, {500 * dollar, 20}, {1000 * dollar, 40}}}

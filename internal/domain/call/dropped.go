@@ -16,7 +16,7 @@ const (
 )
 
 // KeptDropped returns what the log keeps of names: no more than the header shows. They come from a caller's body,
-// and a fact that is too large for the log could never be recorded, and the answer with it never be delivered.
+// and an event that is too large for the log could never be recorded, and the answer with it never be delivered.
 func KeptDropped(names []string) []string {
 	if len(names) > maxDropped {
 		names = names[:maxDropped]

@@ -32,7 +32,7 @@ func TestDroppedParamsStayWithinTheHeadersBounds(t *testing.T) { // router contr
 	}
 }
 
-// A call is recorded whatever its body holds: a fact beyond the log's bound would keep a paid answer from being told.
+// A call is recorded whatever its body holds: an event beyond the log's bound would keep a paid answer from being told.
 func TestWhatIsKeptOfDroppedFieldsFitsIntoAFact(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 500_000)
@@ -41,16 +41,16 @@ func TestWhatIsKeptOfDroppedFieldsFitsIntoAFact(t *testing.T) {
 	}
 	types := eventlog.NewRegistry()
 	require.NoError(t, call.Register(types))
-	fact := func(names []string) eventlog.Event {
+	event := func(names []string) eventlog.Event {
 		return eventlog.Event{Type: call.TypeAnswered, Data: call.AnsweredV1{Dropped: names}}
 	}
-	_, err := types.Encode(fact(many))
+	_, err := types.Encode(event(many))
 	require.Error(t, err)
 	for name, names := range map[string][]string{
 		"many": many, "long": {strings.Repeat("x", 8<<20)}, "no UTF-8": {strings.Repeat("\xff", 400) + "a", "b"}, "few": {"a", "b"},
 	} {
 		kept := call.KeptDropped(names)
-		_, err := types.Encode(fact(kept))
+		_, err := types.Encode(event(kept))
 		require.NoError(t, err, name)
 		require.Equal(t, call.DroppedParams(names), call.DroppedParams(kept), "the header says the same: %s", name)
 	}

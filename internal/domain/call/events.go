@@ -177,10 +177,10 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// namespace of fact ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of event ids; fixed for ever, since ids must come out the same on every attempt.
 var namespace = uuid.MustParse("0d8e9a56-5b1e-5b0d-8f37-64c2f2a7c0ce")
 
-// FactID returns the id of a fact, the same on every attempt: a version 5 UUID of the call, an
+// FactID returns the id of an event, the same on every attempt: a version 5 UUID of the call, an
 // index and the event type.
 func FactID(id ID, index int, eventType string) uuid.UUID {
 	key, err := json.Marshal([]any{id, index, eventType})

@@ -7,7 +7,8 @@ import (
 )
 
 // Fingerprint identifies a request for idempotency: its method, its path and query as sent, and
-// every byte of its body. Lengths keep neighbouring parts from borrowing each other's bytes.
+// every byte of its body. Each part is prefixed with its length, so that different requests never
+// hash the same bytes.
 func Fingerprint(method, target string, body []byte) blob.Ref {
 	h := blob.NewHash()
 	for _, part := range [][]byte{[]byte(method), []byte(target), body} {

@@ -59,7 +59,7 @@ func (c *Call) accepted(rec eventlog.Recorded, e AcceptedV1, at time.Time) {
 	c.AcceptedAt, c.Base, c.Server = at, e.Base, e.Server
 }
 
-// ended applies the facts that end a call. A late one replaces an unknown outcome.
+// ended applies the events that end a call. A late one replaces an unknown outcome.
 func (c *Call) ended(data any, at time.Time) {
 	switch e := data.(type) {
 	case SucceededV1:

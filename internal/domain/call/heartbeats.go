@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// deadAfter is how long a process may be silent before its calls are given up: several heartbeats. A wrong guess
-	// costs a call its clear end, until its answer arrives late.
+	// deadAfter is how long a process may be silent before its calls are given up. It spans several heartbeats. If a
+	// live process is given up, the outcome of its calls is recorded as unknown until their answers arrive.
 	deadAfter = 15 * time.Second
-	// watchedWithin is how far apart two looks may be for the time between them to count as silence.
+	// watchedWithin is the longest time between two checks that still counts as silence.
 	watchedWithin = 10 * time.Second
 )
 
-// Heartbeats tells which processes live. A process is dead when its heartbeat stays the same for as long as it is
-// watched. The time of a heartbeat does not count: while the database is away nobody can give one, and clocks may be
-// set.
+// Heartbeats decides which processes are alive. A process is dead if its heartbeat did not change during deadAfter of
+// observation. The timestamp of a heartbeat is not compared with the clock, because no process can write heartbeats
+// while the database is down, and clocks may be changed.
 type Heartbeats struct {
 	now func() time.Time
 
@@ -23,18 +23,18 @@ type Heartbeats struct {
 	seen map[string]silence
 }
 
-// silence is the last heartbeat of a process, since when it is the last, and when it was last looked at.
+// silence holds the last heartbeat of a process, when it was first seen, and when it was last checked.
 type silence struct {
 	heartbeat   time.Time
 	since, last time.Time
 }
 
-// NewHeartbeats returns a Heartbeats that has seen no process. now is time.Now, or the clock of a test.
+// NewHeartbeats returns a Heartbeats without observations. now is time.Now, or the clock of a test.
 func NewHeartbeats(now func() time.Time) *Heartbeats {
 	return &Heartbeats{now: now, seen: map[string]silence{}}
 }
 
-// Alive reports whether a process lives whose last heartbeat, as it is read at this moment, is heartbeat.
+// Alive reports whether a process is alive. heartbeat is its last heartbeat, just read from the database.
 func (h *Heartbeats) Alive(process string, heartbeat time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +49,7 @@ func (h *Heartbeats) Alive(process string, heartbeat time.Time) bool {
 	return now.Sub(s.since) < deadAfter
 }
 
-// forget drops processes that nobody has asked about for a while.
+// forget drops processes that were not checked for a while.
 func (h *Heartbeats) forget(now time.Time) {
 	for process, s := range h.seen {
 		if now.Sub(s.last) > watchedWithin {

@@ -33,11 +33,11 @@ const (
 	QueueBacklogFull = "queue_backlog_full" // queued routes only
 )
 
-// Spend is where the account stands against its ceiling on committed spend, in whole USD cents.
-// Current leaves out a call that is being refused; Remaining is never negative.
+// Spend is the committed spend of the account and its ceiling, in whole USD cents. Current excludes a call
+// that is being refused. Remaining is never negative.
 type Spend struct{ Limit, Current, Remaining int64 }
 
-// Refusal is every way a call does not answer with the model's result. It is public as it stands.
+// Refusal is the answer to a call without a result of the model. All of it is shown to clients.
 type Refusal struct {
 	Status         int
 	Type           string // error_type
@@ -48,7 +48,7 @@ type Refusal struct {
 	UpstreamStatus int             // 0 = the failure is not the provider's
 	UpstreamDetail string
 	RefusalSubject string
-	Replayed       bool // answered from an idempotency record
+	Replayed       bool // taken from an idempotency record
 	cause          error
 }
 
@@ -68,10 +68,10 @@ func (r *Refusal) Error() string {
 // Unwrap returns the cause, which is not public.
 func (r *Refusal) Unwrap() error { return r.cause }
 
-// retrySoon is what a caller is told to wait for a part of ours that is away: a restart takes seconds.
+// retrySoon is the Retry-After while a part of the service is unavailable. A restart takes seconds.
 const retrySoon = 2
 
-// ErrOutcomeUnknown is behind the refusal of a call that was sent and whose end nobody knows.
+// ErrOutcomeUnknown is the cause of the refusal of a call that was sent and whose outcome is unknown.
 var ErrOutcomeUnknown = errors.New("the outcome of the call is not known")
 
 // RefusalOf returns err as the contract shows it: itself when it is a refusal, 503 when a part of

@@ -13,14 +13,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Run runs a model and waits for its answer, to the router's deadline at most. A key that was used
-// before answers from its record: the model is not run again.
+// Run runs a model and waits for its answer, at most until the router's deadline. For a key that was used
+// before, it returns the recorded answer and does not run the model again.
 func (s *Service) Run(ctx context.Context, inv Invocation) (*Result, error) {
 	return s.run(ctx, inv, Sync)
 }
 
-// RunNode is Run for a partner node of a job: the same call under the node's own key, without an
-// HTTP request around it.
+// RunNode is Run for a partner node of a job. It uses the node's own key and needs no HTTP request.
 func (s *Service) RunNode(ctx context.Context, inv Invocation) (*Result, error) {
 	return s.run(ctx, inv, Node)
 }
@@ -35,7 +34,7 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 	}
 	waiter := s.Watch.wait(n.ID)
 	defer waiter.stop()
-	admission, rec, err := s.depart(ctx, n)
+	admission, rec, err := s.acceptAndSend(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +48,8 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 	return res, err
 }
 
-// prepare makes all checks that need no lock, in the contract's order: entitlement, key, credit,
-// model, body. It returns the key's record instead when the key was used before.
+// prepare makes all checks that need no lock, in the order that the router API specifies: entitlement, key,
+// credit, model, body. If the key was used before, it returns the key's record instead.
 func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCall, *KeyRecord, error) {
 	id, err := ParseID(inv.RequestID)
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if err != nil {
 		return NewCall{}, nil, err
 	}
-	inv.Access = limits.Access // as it is now, also for the nodes of a job that began before
+	inv.Access = limits.Access // current, also for a node of a job that began earlier
 	fingerprint := Fingerprint(inv.Method, inv.Target, inv.Body)
 	if rec, err := s.recordOf(ctx, inv, fingerprint); rec != nil || err != nil {
 		return NewCall{}, rec, err
@@ -90,8 +89,8 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	}, nil, nil
 }
 
-// durability is what a request's bytes need. One whose connection waits has been promised nothing yet:
-// when the machine crashes before the call is sent, it ends unsent and its key is free again.
+// durability returns the durability of a request's bytes. A caller that waits on its connection was promised
+// nothing yet: if the machine crashes before the call is sent, the call ends unsent and its key is free again.
 func durability(mode Mode) blob.Durability {
 	if mode == Sync {
 		return blob.Relaxed
@@ -107,9 +106,8 @@ func (s *Service) entitled(ctx context.Context, account string) (Limits, error) 
 	return limits, err
 }
 
-// lapsed refuses an account whose subscription is not active: its credential does not entitle it to run
-// models (router contract, error types). A node's failure is told by its type, and not_enabled is the one
-// that becomes InactiveSubscriptionError (checklist W-63).
+// lapsed refuses an account whose subscription is not active. The type of a refusal decides the exception of a
+// failed node, and not_enabled becomes InactiveSubscriptionError.
 func lapsed(mode Mode) *Refusal {
 	errorType := Forbidden
 	if mode == Node {
@@ -118,7 +116,7 @@ func lapsed(mode Mode) *Refusal {
 	return Refuse(403, errorType, "an active subscription is required to run models")
 }
 
-// maxKey is the length of an idempotency key in characters (router contract).
+// maxKey is the longest idempotency key, in characters.
 const maxKey = 255
 
 // recordOf returns the record of the invocation's key, nil when it is free.
@@ -154,8 +152,7 @@ func insufficient() *Refusal {
 	return Refuse(402, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
 }
 
-// accept records the call, or returns the record of a key that another request
-// claimed in this moment.
+// accept records the call. If another request just claimed the key, it returns that key's record instead.
 func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, err := s.Store.Accept(ctx, n)
 	switch {
@@ -170,9 +167,9 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	return admission, nil, nil
 }
 
-// depart is accept for a call whose caller waits: where this process dispatches calls, it goes on the
-// wire at once.
-func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+// acceptAndSend is accept for a call whose caller waits. If this process dispatches calls, it sends the call at
+// once.
+func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	if s.Sender == nil || n.Fact.Mode != Sync {
 		return s.begin(ctx, n)
 	}
@@ -183,20 +180,20 @@ func (s *Service) depart(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	if attempt == nil {
 		return s.begin(ctx, n)
 	}
-	fact := attempt.Fact()
-	n.Sending = &fact
+	event := attempt.Fact()
+	n.Sending = &event
 	admission, rec, err := s.accept(ctx, n)
 	if err != nil || rec != nil {
 		var refused *Refusal
 		attempt.Discard(err != nil && !errors.As(err, &refused))
 		return admission, rec, err
 	}
-	attempt.Send() // the caller waits for this, and not for the workflow
+	attempt.Send() // the caller waits for this attempt, not for the workflow
 	s.Notify(admission.Intents)
 	return admission, nil, nil
 }
 
-// begin accepts a call and has its workflow started.
+// begin accepts a call and starts its workflow.
 func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, rec, err := s.accept(ctx, n)
 	if err == nil && rec == nil {
@@ -205,7 +202,7 @@ func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, 
 	return admission, rec, err
 }
 
-// claimedMeanwhile returns the record of a key that was free a moment ago.
+// claimedMeanwhile returns the record of a key that another request claimed after our check.
 func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, error) {
 	rec, found, err := s.Store.Key(ctx, n.Account, n.Key)
 	switch {
@@ -219,7 +216,7 @@ func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, 
 	return &rec, nil
 }
 
-// collectEvery is the pace at which a caller is told to ask for a call that goes on, in seconds.
+// collectEvery is the Retry-After for a call still in flight, in seconds.
 const collectEvery = 2
 
 func stillRunning() *Refusal {
@@ -228,7 +225,7 @@ func stillRunning() *Refusal {
 	return r
 }
 
-// collect answers from a key's record.
+// collect returns the answer of the call that the key's record names.
 func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*Result, error) {
 	waiter := s.Watch.wait(rec.Call)
 	defer waiter.stop()
@@ -256,7 +253,7 @@ func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	return s.answer(c, true)
 }
 
-// await waits for the end of a call, the caller's leaving or the deadline. The call goes on in any case.
+// await waits until the call ends, the caller disconnects, or the deadline passes. The call continues in any case.
 func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (*Result, error) {
 	timer := time.NewTimer(s.Deadline)
 	defer timer.Stop()
@@ -269,24 +266,24 @@ func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (
 				return s.answer(now, replayed)
 			}
 		case <-timer.C:
-			return s.letGo(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
+			return s.detach(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
 		case <-ctx.Done():
-			return s.letGo(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
+			return s.detach(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
 		}
 	}
 }
 
-// noteWithin bounds recording that the client of a call disconnected.
+// noteWithin bounds the time to record that the client of a call disconnected.
 const noteWithin = 10 * time.Second
 
-// letGo records that nobody waits on the original connection any more: from here on a retry with
-// the same key collects. A call that ended in this moment is answered after all.
-func (s *Service) letGo(ctx context.Context, c Call, eventType string, fact any, replayed bool) (*Result, error) {
+// detach records that no caller waits on the original connection any more, so that a retry with the same key gets the
+// answer. If the call has just ended, detach returns its answer.
+func (s *Service) detach(ctx context.Context, c Call, eventType string, event any, replayed bool) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, noteWithin)
 	defer cancel()
-	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: fact})
+	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: event})
 	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
-		s.Log.Warn("the disconnection of a client was not recorded", "call_id", c.ID, "error", err)
+		s.Log.Warn("client disconnection not recorded", "call_id", c.ID, "error", err)
 	}
 	now, err := s.Store.Load(ctx, c.Account, c.ID)
 	if err != nil {

@@ -57,7 +57,7 @@ type Credits interface {
 }
 
 // Sender goes on the wire from the process that accepts a call, where that is also one that dispatches.
-// The fact call.dispatching is then recorded with the call itself, and its workflow, which begins a few
+// The event call.dispatching is then recorded with the call itself, and its workflow, which begins a few
 // milliseconds later, finds the conversation under way. It saves a caller who waits the engine's time.
 type Sender interface {
 	// Prepare opens both ends of the wire for a call that is about to be recorded. It returns nil when this
@@ -69,9 +69,9 @@ type Sender interface {
 type Attempt interface {
 	// Fact is what is recorded before the call goes on the wire.
 	Fact() DispatchingV1
-	// Send goes on the wire; the fact is recorded.
+	// Send goes on the wire; the event is recorded.
 	Send()
-	// Discard sends nothing. Uncertain says that the fact may be recorded all the same.
+	// Discard sends nothing. Uncertain says that the event may be recorded all the same.
 	Discard(uncertain bool)
 }
 
@@ -94,13 +94,13 @@ type Deps struct {
 // is given; every error it returns is shown as RefusalOf says.
 type Service struct{ Deps }
 
-// holdFor is how long a connection is held by default (router contract: ten minutes).
-const holdFor = 10 * time.Minute
+// answerWait is how long a connection is held by default (router contract: ten minutes).
+const answerWait = 10 * time.Minute
 
 // NewService returns the service over its dependencies.
 func NewService(deps Deps) *Service {
 	if deps.Deadline <= 0 {
-		deps.Deadline = holdFor
+		deps.Deadline = answerWait
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now

@@ -18,39 +18,39 @@ const Retention = 24 * time.Hour
 // ErrKeyTaken reports an idempotency key that another call holds.
 var ErrKeyTaken = errors.New("the idempotency key is taken")
 
-// Limits are what an account may use of the router.
+// Limits are an account's limits on model calls.
 type Limits struct {
 	Enabled  bool           // false: the router is not switched on for the account
-	Lapsed   bool           // the subscription is not active: nothing new is run, and what ran is handed out
-	Access   account.Access // models that it may use
+	Lapsed   bool           // the subscription is not active: new calls are refused, finished ones can be collected
+	Access   account.Access // permitted models
 	Steps    []Step         // calls in flight by lifetime spend, lowest spend first
-	Ceiling  int64          // USD millionths committed to calls in flight; 0 = no ceiling
-	Windows  []Window       // allowances per time; none = not limited
+	Ceiling  int64          // USD millionths reserved for calls in flight; 0 = no ceiling
+	Windows  []Window       // rate limits; none = not limited
 	Backlog  int            // calls that may be parked
 	QueueFor time.Duration
 }
 
-// Step says how many calls may be in flight once an account has spent so much in its life.
+// Step is the number of calls that may be in flight from a lifetime spend on.
 type Step struct {
-	Spent      int64 // USD millionths; the step counts at this amount and above
+	Spent      int64 // USD millionths; the step applies from this amount on
 	Concurrent int
 }
 
-// Window is an allowance: so many calls in each period of that length.
+// Window is a rate limit: a number of calls in each period.
 type Window struct {
-	Name   string // as the refusal names it: "minute"
+	Name   string // shown in the refusal: "minute"
 	Length time.Duration
 	Calls  int
 }
 
-// costlyShare is the part of the limit that costly models may have at once, as a divisor.
+// costlyShare divides the limit of calls in flight to give the limit for costly models.
 const costlyShare = 4
 
 // CostlyFrom is the price at which a model counts as costly: five US dollars.
 const CostlyFrom = 5_000_000
 
-// Concurrent returns how many calls may be in flight after that lifetime spend, and how many of
-// them of costly models. Zero means that the account may make none at all.
+// Concurrent returns how many calls may be in flight after that lifetime spend, and how many of them may
+// be of costly models. Zero means that the account may make no calls.
 func (l Limits) Concurrent(spent int64) (all, costly int) {
 	for _, step := range l.Steps {
 		if spent >= step.Spent {
@@ -63,7 +63,7 @@ func (l Limits) Concurrent(spent int64) (all, costly int) {
 	return all, max(1, all/costlyShare)
 }
 
-// Run names one run of a call's workflow; it is what a start intent carries.
+// Run names one run of a call's workflow. It is the payload of a start intent.
 type Run struct {
 	Call    ID      `json:"call"`
 	Account string  `json:"account"`
@@ -73,25 +73,24 @@ type Run struct {
 	Held    int64   `json:"held_micros"`
 	Version int64   `json:"version"` // of the stream when the run was made
 	For     *JobRun `json:"for,omitempty"`
-	Catalog string  `json:"catalog,omitempty"` // names the catalog's state that the call was accepted with
+	Catalog string  `json:"catalog,omitempty"` // version of the catalog that the call was accepted with
 	Route
 }
 
-// JobRun names the run of a job one of whose nodes waits for a call: when that run ends, the call is of
-// no use to anybody.
+// JobRun names the run of the job whose node waits for a call. When that run ends, the call is canceled.
 type JobRun struct {
 	Job string `json:"job"`
 	Run int    `json:"run"`
 }
 
-// Route says which server of the model a call goes to. The zero value is the model's own.
+// Route is the server that a call is sent to. The zero value is the model's own server.
 type Route struct {
 	Server   string `json:"server,omitempty"`   // alternate; "" = the model's own
-	Strict   bool   `json:"strict,omitempty"`   // body and answer are the alternate's, and pass as they are
-	Fallback string `json:"fallback,omitempty"` // alternate that takes over when Server certainly did nothing
+	Strict   bool   `json:"strict,omitempty"`   // body and answer have the alternate's form and are passed on unchanged
+	Fallback string `json:"fallback,omitempty"` // alternate that takes over if Server certainly did not process the call
 }
 
-// NewCall is a validated call as the Store records it.
+// NewCall is a validated call to record.
 type NewCall struct {
 	ID          ID
 	Account     string
@@ -101,13 +100,13 @@ type NewCall struct {
 	For         *JobRun // set: the call of a node
 	Costly      bool
 	Limits      Limits
-	Sending     *DispatchingV1 // set: this process goes on the wire as soon as the call is recorded
+	Sending     *DispatchingV1 // set: this process sends the call as soon as it is recorded
 }
 
-// firstRun numbers the run that a call begins with.
+// firstRun is the number of a call's first run.
 const firstRun = 1
 
-// Run returns the call's first run; version is that of its stream as it begins.
+// Run returns the call's first run. version is the version of its stream at the start of the run.
 func (n NewCall) Run(version int64) Run {
 	return Run{
 		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held, Version: version,
@@ -116,77 +115,77 @@ func (n NewCall) Run(version int64) Run {
 	}
 }
 
-// Admission is what the Store decided.
+// Admission is the result of Accept.
 type Admission struct {
 	Call    Call
 	Ahead   int64 // parked calls of the account before this one
 	Spend   *Spend
-	Intents []outbox.Intent // to carry out now; also in the outbox
+	Intents []outbox.Intent // to deliver now; they are in the outbox too
 }
 
 // KeyRecord is a claimed idempotency key.
 type KeyRecord struct {
 	Call        ID
 	Fingerprint blob.Ref
-	Delivered   bool // the caller has all of an answer that cannot be replayed
+	Delivered   bool // the caller received all of an answer that cannot be replayed
 }
 
-// HoldEnd says what becomes of the credit held for a call that ends.
+// HoldEnd says what happens to the credit reserved for a call that ends.
 type HoldEnd uint8
 
-// What a hold ends as.
+// The ways to end a reservation.
 const (
-	Settle   HoldEnd = iota // the charged amount is spent, the rest is free again
-	KeepHold                // the outcome is unknown: kept for reconciliation
+	Settle   HoldEnd = iota // the charged amount is spent, the rest is released
+	KeepHold                // the outcome is unknown: the reservation is kept for reconciliation
 )
 
 // Ending is the end of a call.
 type Ending struct {
 	Run
-	Before     []eventlog.Event // facts that come with the end, such as the answer
+	Before     []eventlog.Event // events to append with the end, such as the answer
 	Type       string
 	Fact       any
 	Charged    int64 // USD millionths
 	Hold       HoldEnd
-	ReleaseKey bool // the call certainly did nothing: the same key may be used again
+	ReleaseKey bool // the provider certainly did not process the call: the key may be used again
 	Keep       []Body
 	Limits     Limits
 	Actor      string
 	Reason     string
-	RequestID  string // that asked for it; "" = none did
+	RequestID  string // of the API request, "" if there was none
 }
 
-// Ended is the outcome of an ending.
+// Ended is the result of End.
 type Ended struct {
-	Applied bool // false: the call had ended before
+	Applied bool // false: the call had ended already
 	Intents []outbox.Intent
 }
 
-// Cancellation is the outcome of a cancel request.
+// Cancellation is the result of Cancel.
 type Cancellation struct {
 	Active  bool // the call had not ended
 	Intents []outbox.Intent
 }
 
-// Store carries out the transactions of calls. Every method is scoped to the account it is given.
+// Store runs the transactions on calls. Every method acts on calls of the given account only.
 type Store interface {
-	// Accept claims the key, passes the gates, holds the credit and records the call, all or
-	// nothing. It returns ErrKeyTaken, a *Refusal of a gate, or a fault.
+	// Accept claims the key, checks the limits, reserves the credit and records the call, all in one
+	// transaction. It returns ErrKeyTaken, a *Refusal of a limit, or a fault.
 	Accept(ctx context.Context, n NewCall) (Admission, error)
-	// Key returns what a key was claimed for; false when nobody holds it.
+	// Key returns the record of a key, false if the key is free.
 	Key(ctx context.Context, account, key string) (KeyRecord, bool, error)
-	// Load folds a call from the log. Another account's and an unknown one are NotFound.
+	// Load folds a call from the log. An unknown call, or another account's, is NotFound.
 	Load(ctx context.Context, account string, id ID) (Call, error)
-	// Note records a fact that does not end the call. A call that has ended is Conflict (ErrClosed).
+	// Note records an event that does not end the call. A call that has ended is Conflict (ErrClosed).
 	Note(ctx context.Context, account string, id ID, e eventlog.Event) error
-	// Cancel ends a parked call, and records the request for one under way.
+	// Cancel ends a parked call. For a call in flight it records the request.
 	Cancel(ctx context.Context, account string, id ID, requestID string) (Cancellation, error)
 	// OfJob returns the calls in flight that nodes of that run wait for.
 	OfJob(ctx context.Context, account string, of JobRun) ([]ID, error)
-	// Ahead returns how many parked calls of the account come before that one.
+	// Ahead returns the number of parked calls of the account before the given one.
 	Ahead(ctx context.Context, account string, id ID) (int64, error)
-	// Count counts a poll against the account's allowances; a *Refusal when one is used up.
+	// Count counts a poll against the account's rate limits. It returns a *Refusal if one is exceeded.
 	Count(ctx context.Context, account string, windows []Window) error
-	// Deliver records that an answer reached its caller, for the key of that call.
+	// Deliver records for the key of a call that the caller received the answer.
 	Deliver(ctx context.Context, account string, id ID) error
 }

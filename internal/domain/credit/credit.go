@@ -1,10 +1,10 @@
-// Package credit is the ledger of what accounts may spend: the facts of an account's ledger, the
-// fold from facts to a balance, and how amounts are written. It keeps one promise: what was granted
-// is at every moment exactly what is available, held and settled together. The transactions that
-// record facts, and keep holds that run at once from overdrawing, are left to the store.
+// Package credit is the ledger of what accounts may spend: the events of an account's ledger, the
+// fold from events to a balance, and how amounts are written. It makes one promise: the granted amount
+// always equals the sum of the available, held and settled amounts. The store runs the transactions, and
+// keeps concurrent reservations from overdrawing an account.
 //
-// Amounts are millionths of a US dollar ("micros"). An account without a ledger, one that was never
-// granted anything, is not metered: it spends without a bound and no fact is recorded.
+// Amounts are millionths of a US dollar ("micros"). An account without a ledger, that is one that was never
+// granted credit, is not metered: it may spend without limit, and no event is recorded.
 package credit
 
 import (
@@ -25,20 +25,20 @@ const Dollar int64 = 1_000_000
 // MaxAmount bounds one amount: a hundred million dollars. Sums of many stay far inside an int64.
 const MaxAmount = 100_000_000 * Dollar
 
-// MaxHoldID bounds the id of a hold, in bytes.
+// MaxHoldID bounds the id of a reservation, in bytes.
 const MaxHoldID = 200
 
 // Codes of the faults of a ledger.
 const (
 	CodeInsufficient = "insufficient_credits" // Exhausted: less is available than asked for
-	CodeReleased     = "hold_released"        // Conflict: the hold was released before
+	CodeReleased     = "hold_released"        // Conflict: the reservation was released already
 )
 
 // Balance is the state of an account's ledger. Granted = Available + Held + Settled, always.
 type Balance struct {
 	Metered   bool  `json:"metered"`   // false: there is no ledger, everything else is 0
-	Available int64 `json:"available"` // micros; below 0 when more was settled than held
-	Held      int64 `json:"held"`      // by holds that have not ended
+	Available int64 `json:"available"` // micros; negative if more was settled than reserved
+	Held      int64 `json:"held"`      // reserved and not ended
 	Settled   int64 `json:"settled"`   // spent
 	Granted   int64 `json:"granted"`
 }

@@ -62,7 +62,7 @@ func FuzzParseDollars(f *testing.F) {
 
 func TestTheFoldBalancesAndForgetsRepeats(t *testing.T) {
 	t.Parallel()
-	facts := []any{
+	events := []any{
 		credit.GrantedV1{Micros: 100},
 		credit.HeldV1{Hold: "a", Micros: 60},
 		credit.HeldV1{Hold: "b", Micros: 40},
@@ -71,9 +71,9 @@ func TestTheFoldBalancesAndForgetsRepeats(t *testing.T) {
 	}
 	var l credit.Ledger
 	require.True(t, l.Balance.Covers(), "an account without a ledger is not metered")
-	for i, fact := range facts {
+	for i, event := range events {
 		for range 2 {
-			l.Apply(eventlog.Recorded{Version: int64(i + 1)}, fact)
+			l.Apply(eventlog.Recorded{Version: int64(i + 1)}, event)
 		}
 		b := l.Balance
 		require.Equal(t, b.Granted, b.Available+b.Held+b.Settled)

@@ -22,20 +22,20 @@ type GrantedV1 struct {
 	Micros int64 `json:"micros"`
 }
 
-// HeldV1 records that an amount was set aside for something under way.
+// HeldV1 records that an amount was reserved for a job or call.
 type HeldV1 struct {
 	Hold   string `json:"hold"`
 	Micros int64  `json:"micros"`
 }
 
-// SettledV1 ends a hold: Micros were spent of the Held that had been set aside.
+// SettledV1 ends a reservation: of the Held micros, Micros were spent.
 type SettledV1 struct {
 	Hold   string `json:"hold"`
 	Micros int64  `json:"micros"`
 	Held   int64  `json:"held"`
 }
 
-// ReleasedV1 ends a hold of which nothing was spent.
+// ReleasedV1 ends a reservation without spending any of it.
 type ReleasedV1 struct {
 	Hold   string `json:"hold"`
 	Micros int64  `json:"micros"`
@@ -51,10 +51,10 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// namespace of fact ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of event ids. It must never change: an event must get the same id on every attempt.
 var namespace = uuid.MustParse("1f6f3c5a-6f0e-5d0a-9a53-3a1c5d7a2b90")
 
-// FactID returns the id of a fact about a hold, the same on every attempt.
+// FactID returns the id of an event about a reservation, the same on every attempt.
 func FactID(account, hold, eventType string) uuid.UUID {
 	key, err := json.Marshal([]string{account, hold, eventType})
 	if err != nil {

@@ -2,17 +2,17 @@ package credit
 
 import "github.com/millrace-dev/millrace/internal/eventlog"
 
-// HoldState says how far a hold has come.
+// HoldState is the state of a reservation.
 type HoldState string
 
-// The states of a hold.
+// The states of a reservation.
 const (
 	Held     HoldState = "held"
 	Settled  HoldState = "settled"
 	Released HoldState = "released"
 )
 
-// Hold is an amount set aside. Micros is what was held, also after its end.
+// Hold is a reserved amount. Micros is the amount reserved, even after the end of the reservation.
 type Hold struct {
 	Micros int64
 	State  HoldState

@@ -69,7 +69,7 @@ const (
 	reasonLost   = "fetch_failed"
 )
 
-// maxMissing bounds how many missing files a fact names; all are counted.
+// maxMissing bounds how many missing files an event names; all are counted.
 const maxMissing = 100
 
 // bounded keeps the first of them.
@@ -86,25 +86,25 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// Event returns the event of a fact of the export. All but a requeuing happen once and have the same id on every
+// Event returns the event of an event of the export. All but a requeuing happen once and have the same id on every
 // attempt.
 func (id ID) Event(data any) eventlog.Event {
 	switch data.(type) {
 	case RequestedV1:
-		return eventlog.Event{ID: id.factID(TypeRequested), Type: TypeRequested, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeRequested), Type: TypeRequested, Data: data}
 	case StartedV1:
-		return eventlog.Event{ID: id.factID(TypeStarted), Type: TypeStarted, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeStarted), Type: TypeStarted, Data: data}
 	case CompletedV1:
-		return eventlog.Event{ID: id.factID(TypeCompleted), Type: TypeCompleted, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeCompleted), Type: TypeCompleted, Data: data}
 	case FailedV1:
-		return eventlog.Event{ID: id.factID(TypeFailed), Type: TypeFailed, Data: data}
+		return eventlog.Event{ID: id.eventID(TypeFailed), Type: TypeFailed, Data: data}
 	default:
 		return eventlog.Event{ID: uuid.New(), Type: TypeRequeued, Data: RequeuedV1{}}
 	}
 }
 
 // Fold applies one recorded event of the export's stream to the state before it and returns the state after.
-// Unknown types, and facts behind the end, only move the version. An event at or below it changes nothing.
+// Unknown types, and events behind the end, only move the version. An event at or below it changes nothing.
 func Fold(before Export, rec eventlog.Recorded, data any) Export {
 	if rec.Version <= before.Version {
 		return before
@@ -130,7 +130,7 @@ func Fold(before Export, rec eventlog.Recorded, data any) Export {
 	return after
 }
 
-// Completion is the fact of an archive of that name and size, with what it lacks. The asset is filled in by who makes it.
+// Completion is the event of an archive of that name and size, with what it lacks. The asset is filled in by who makes it.
 func Completion(name string, size int64, packed Packed, missing []Missing) CompletedV1 {
 	return CompletedV1{
 		Name: name, Size: size, Files: packed.Files + len(missing), Packed: packed.Files, Bytes: packed.Bytes, Missing: bounded(missing),

@@ -51,8 +51,8 @@ func IDOfStream(stream string) (ID, bool) {
 // WorkflowID returns the Temporal workflow id of the export.
 func (id ID) WorkflowID() string { return "export-" + string(id) }
 
-// factID returns the id of a fact that happens to an export once: a repeated append is harmless.
-func (id ID) factID(eventType string) uuid.UUID {
+// eventID returns the id of an event that happens to an export once: a repeated append is harmless.
+func (id ID) eventID(eventType string) uuid.UUID {
 	return asset.FactID(asset.ID(id), eventType)
 }
 
@@ -87,7 +87,7 @@ type Request struct {
 	Previews bool                `json:"include_previews"` // also the temporary files of the jobs
 }
 
-// Bounds of one request, which its first fact holds.
+// Bounds of one request, which its first event holds.
 const (
 	maxIDs   = 1000     // jobs, assets, and names to filter by
 	maxNames = 64 << 10 // bytes of these names together

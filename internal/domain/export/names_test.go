@@ -106,7 +106,7 @@ func TestEqualRequestsAreEqual(t *testing.T) {
 	require.NotEqual(t, normal.Fingerprint(), previews.Fingerprint())
 }
 
-// What a request says becomes a fact, which is small.
+// What a request says becomes an event, which is small.
 func TestARequestIsBounded(t *testing.T) {
 	t.Parallel()
 	id := job.NewID()

@@ -248,7 +248,7 @@ func (f *NodeFiles) Saved() []job.OutputFile {
 	return append([]job.OutputFile(nil), f.saved...)
 }
 
-// Save implements node.Files. The blob is stored first, then name and fact in one transaction.
+// Save implements node.Files. The blob is stored first, then name and event in one transaction.
 func (f *NodeFiles) Save(ctx context.Context, save node.Save, write func(io.Writer) error) (node.File, error) {
 	s, err := f.saving(save)
 	if err != nil {

@@ -10,7 +10,7 @@ const (
 	TypeStopped      = "queue.stopped.v1"
 )
 
-// Each fact carries the mode before it; who and why are in the event's meta.
+// Each event holds the previous mode. Actor and reason are in the event's meta.
 type (
 	// ResumedV1 records that a queue was opened.
 	ResumedV1 struct {
@@ -20,11 +20,11 @@ type (
 	PausedV1 struct {
 		Was Mode `json:"was"`
 	}
-	// DrainStartedV1 records that a queue takes no new jobs and is worked off.
+	// DrainStartedV1 records that a queue refuses new jobs and starts the waiting ones.
 	DrainStartedV1 struct {
 		Was Mode `json:"was"`
 	}
-	// StoppedV1 records that a queue takes no new jobs and starts none.
+	// StoppedV1 records that a queue refuses new jobs and starts none.
 	StoppedV1 struct {
 		Was Mode `json:"was"`
 	}

@@ -1,7 +1,6 @@
-// Package gate is what operators do to the queues of jobs: hold them, let them run dry, close them
-// and open them again, for one account or for all. It keeps one promise: what an operator did is a fact
-// with a name and a reason, and every process acts on it from the next admission on. How a queue is
-// ordered and who is admitted is left to the job store.
+// Package gate lets operators pause, drain, stop and open the job queue of one account or of all accounts.
+// It makes one promise: every change is an event with the operator's name and a reason, and every process
+// obeys it from the next admission on. The job store orders the queue and admits jobs.
 package gate
 
 import (
@@ -12,18 +11,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// All is the account that stands for every account.
+// All names the gate of all accounts.
 const All = "*"
 
-// Mode says what a queue does.
+// Mode is the mode of a queue.
 type Mode string
 
-// The modes. Whatever the mode, jobs that run go on, and waiting ones can be canceled.
+// The modes. In every mode, running jobs go on and waiting jobs can be canceled.
 const (
 	Open     Mode = "open"     // accepts jobs and starts them
 	Paused   Mode = "paused"   // accepts jobs and keeps them waiting
-	Draining Mode = "draining" // refuses new jobs and works off those that wait
-	Stopped  Mode = "stopped"  // refuses new jobs and keeps those that wait
+	Draining Mode = "draining" // refuses new jobs and starts the waiting ones
+	Stopped  Mode = "stopped"  // refuses new jobs and keeps the waiting ones
 )
 
 // ParseMode returns the mode of that name.
@@ -35,30 +34,29 @@ func ParseMode(s string) (Mode, error) {
 	return m, nil
 }
 
-// Starts reports whether jobs that wait are started.
+// Starts reports whether waiting jobs are started.
 func (m Mode) Starts() bool { return m == Open || m == Draining }
 
-// Accepts reports whether new jobs are taken.
+// Accepts reports whether new jobs are accepted.
 func (m Mode) Accepts() bool { return m == Open || m == Paused }
 
-// Codes of refusals, which are those of the asset contract.
+// Error codes of refusals, as the asset API defines them.
 const (
 	CodeDraining = "deployment_not_ready"
 	CodeStopped  = "deployment_stopped"
 )
 
-// drainRetry is what a client is told to wait while a queue is drained: an operator is at work, which
-// takes minutes rather than seconds, and other deployments may take over sooner.
+// drainRetry is the Retry-After for a draining queue. Maintenance by an operator takes minutes.
 const drainRetry = 30 * time.Second
 
-// Gate is the mode of an account's queue together with that of all.
+// Gate combines the mode of an account's queue with the mode of all queues.
 type Gate struct{ Own, All Mode }
 
 // Starts reports whether the account's waiting jobs are started.
 func (g Gate) Starts() bool { return g.Own.Starts() && g.All.Starts() }
 
-// Refusal returns why a new job is not taken, or nil. A drained queue is worth coming back to; a stopped
-// one is not, without the operator's doing.
+// Refusal returns the error for a new job, or nil if the job is accepted. The refusal of a draining queue has a
+// Retry-After; that of a stopped queue has none, because only an operator can open it.
 func (g Gate) Refusal() error {
 	switch {
 	case g.Own == Stopped || g.All == Stopped:
@@ -78,7 +76,7 @@ type Change struct {
 	RequestID string // of the API request, if there was one
 }
 
-// Check reports what is missing in a change.
+// Check returns an error if a field of the change is missing or too long.
 func (c Change) Check() error {
 	if _, err := ParseMode(string(c.Mode)); err != nil {
 		return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
@@ -92,10 +90,10 @@ func (c Change) Check() error {
 	return nil
 }
 
-// maxReason bounds an operator's words, in bytes.
+// maxReason bounds the reason, in bytes.
 const maxReason = 1000
 
-// State is the mode of a queue, who set it, and how many jobs it concerns.
+// State is the mode of a queue, who set it, and how many jobs it affects.
 type State struct {
 	Account string     `json:"account"`
 	Mode    Mode       `json:"mode"`

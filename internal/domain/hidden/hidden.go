@@ -1,7 +1,6 @@
-// Package hidden is what an account has taken out of its history: the lists of finished jobs that
-// the cloud surface shows. Facts are not erased; that an entry is hidden is a fact of its own, and
-// what is hidden follows from these facts alone. The v2 surface, which has no such operation, shows
-// everything.
+// Package hidden records which finished jobs an account removed from the history that the cloud API shows.
+// Hiding a job erases none of its events. It appends an event to the account's stream, and the set of hidden
+// jobs is folded from that stream alone. The v2 API, which cannot hide jobs, shows all of them.
 package hidden
 
 import (
@@ -20,13 +19,13 @@ const (
 	TypeCleared    = "history.cleared.v1"
 )
 
-// JobsHiddenV1 records that finished jobs were taken out of the history.
+// JobsHiddenV1 records that finished jobs were hidden.
 type JobsHiddenV1 struct {
 	Jobs []string `json:"jobs"`
 }
 
-// ClearedV1 records that the history was emptied: of jobs submitted up to a position of the log, but
-// those that had not ended then.
+// ClearedV1 records that the history was cleared: all jobs submitted up to a position of the log were hidden,
+// except those that had not ended.
 type ClearedV1 struct {
 	Position int64    `json:"position"`
 	Kept     []string `json:"kept,omitempty"`
@@ -45,7 +44,7 @@ const streamPrefix = "history-"
 // Stream returns the name of an account's stream.
 func Stream(account string) string { return streamPrefix + account }
 
-// AccountOfStream returns the account whose stream that is.
+// AccountOfStream returns the account that the stream belongs to.
 func AccountOfStream(stream string) (string, bool) {
 	if len(stream) <= len(streamPrefix) || stream[:len(streamPrefix)] != streamPrefix {
 		return "", false
@@ -53,15 +52,15 @@ func AccountOfStream(stream string) (string, bool) {
 	return stream[len(streamPrefix):], true
 }
 
-// Marks say which jobs of an account are hidden, as far as the facts up to Version go.
+// Marks is the folded state of a stream: which jobs of an account are hidden as of Version.
 type Marks struct {
 	Version int64
 	Cleared int64    // jobs submitted up to this position are hidden
-	Kept    []string // but these
-	Hidden  []string // and these are, whenever they were submitted
+	Kept    []string // except these
+	Hidden  []string // hidden too, whenever they were submitted
 }
 
-// Fold applies one fact. A fact at or below the folded version changes nothing.
+// Fold applies one event. An event at or below the folded version changes nothing.
 func (m Marks) Fold(version int64, data any) Marks {
 	if version <= m.Version {
 		return m
@@ -82,32 +81,31 @@ type Store interface {
 	Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error)
 }
 
-// State is what an account's list of jobs says at one moment.
+// State is a consistent snapshot of an account's jobs.
 type State struct {
-	Position int64    // of the log; every job submitted up to it is in this state or ended
+	Position int64    // of the log; every job submitted up to it is in Active or has ended
 	Active   []string // jobs submitted up to Position that have not ended
-	Ended    []string // jobs submitted behind Position that have
+	Ended    []string // jobs submitted after Position that have ended
 }
 
-// Jobs reads the lists that are to be changed; jobs.Reader is it.
+// Jobs reads the jobs of accounts. jobs.Reader implements it.
 type Jobs interface {
-	// Ended returns those of the ids that name finished jobs of the account.
+	// Ended returns the ids that name finished jobs of the account.
 	Ended(ctx context.Context, account string, ids []string) ([]string, error)
-	// State returns the account's jobs at one moment.
+	// State returns a snapshot of the account's jobs.
 	State(ctx context.Context, account string) (State, error)
 }
 
-// Service hides entries.
+// Service hides finished jobs.
 type Service struct {
 	Events Store
 	Jobs   Jobs
 }
 
-// chunk is how many jobs one fact hides: its size stays below 64 KiB.
+// chunk is the most jobs that one event hides; it keeps the event below 64 KiB.
 const chunk = 1000
 
-// Hide takes finished jobs out of the account's history. Ids that name none are passed over, as the
-// self-hosted runtime does.
+// Hide removes finished jobs from the account's history. Other ids are ignored, as in ComfyUI.
 func (s Service) Hide(ctx context.Context, account string, ids []string, requestID string) error {
 	ended, err := s.Jobs.Ended(ctx, account, ids)
 	if err != nil || len(ended) == 0 {
@@ -116,7 +114,7 @@ func (s Service) Hide(ctx context.Context, account string, ids []string, request
 	return s.record(ctx, account, requestID, hidden(ended))
 }
 
-// Clear takes every finished job out of the account's history.
+// Clear removes every finished job from the account's history.
 func (s Service) Clear(ctx context.Context, account, requestID string) error {
 	state, err := s.Jobs.State(ctx, account)
 	if err != nil {

@@ -15,7 +15,7 @@ type Assignment struct {
 	Value  json.RawMessage
 }
 
-// ParseAssignment reads "node.input=value". A value that is no JSON is a text.
+// ParseAssignment parses "node.input=value". A value that is not JSON is taken as a string.
 func ParseAssignment(text string) (Assignment, error) {
 	target, value, ok := strings.Cut(text, "=")
 	if !ok || !strings.Contains(strings.Trim(target, "."), ".") {
@@ -28,13 +28,13 @@ func ParseAssignment(text string) (Assignment, error) {
 	return Assignment{Target: target, Value: raw}, err
 }
 
-// member is one entry of an object, as it stands.
+// member is one entry of an object, verbatim.
 type member struct {
 	key   string
 	value json.RawMessage
 }
 
-// object is a JSON object whose order is kept: that of a graph's nodes means something.
+// object is a JSON object that keeps its order, because the order of a graph's nodes matters.
 type object []member
 
 func parseObject(raw json.RawMessage) (object, error) {
@@ -81,7 +81,7 @@ func (o object) encode() (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// with returns raw with the member at path set to value. Only the last of path may be new.
+// with returns raw with the member at path set to value. Only the last element of path may be absent.
 func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawMessage, error) {
 	if len(path) == 0 {
 		return value, nil
@@ -103,8 +103,8 @@ func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawM
 	return o.encode()
 }
 
-// assign carries out changes and returns what they changed. Ids of nodes and names of inputs may hold
-// dots: the longest id that the graph has counts.
+// assign applies the assignments and returns the inputs that changed. Node ids and input names may contain dots; the
+// longest matching node id wins.
 func assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []string, error) {
 	var changed []string
 	for _, c := range changes {

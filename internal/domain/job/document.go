@@ -12,14 +12,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Source is a submission as accepted: the graph and what came with it, without credentials.
+// Source is an accepted submission: the graph and its extra data, without credentials.
 type Source struct {
 	Prompt    json.RawMessage            `json:"prompt"`
 	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
 }
 
-// Previews reports whether clients want to see what slow nodes make: extra_data.preview_method "none" says no, as
-// to the self-hosted runtime. Its other methods are one here.
+// Previews reports whether clients want previews of slow nodes. As in ComfyUI, extra_data.preview_method "none" turns
+// them off. ComfyUI's other methods all mean the same here.
 func (s Source) Previews() bool {
 	var method string
 	return json.Unmarshal(s.ExtraData["preview_method"], &method) != nil || method != "none"
@@ -36,19 +36,19 @@ func (s Source) Labels() []string {
 	return own.Labels
 }
 
-// PNGInfo returns extra_data.extra_pnginfo, whose entries saved images carry.
+// PNGInfo returns extra_data.extra_pnginfo, whose entries are written into saved images.
 func (s Source) PNGInfo() map[string]json.RawMessage {
 	var info map[string]json.RawMessage
 	if json.Unmarshal(s.ExtraData["extra_pnginfo"], &info) != nil {
-		return nil // a client may send anything there; only an object means something
+		return nil // clients may send any JSON; only an object is used
 	}
 	return info
 }
 
-// maxWorkflowID bounds the id of an editor's workflow, in bytes; lists repeat it.
+// maxWorkflowID bounds the id of an editor's workflow, in bytes, because lists of jobs repeat it.
 const maxWorkflowID = 256
 
-// WorkflowID returns the id that an editor gave to the workflow it submitted, "" without one.
+// WorkflowID returns the id that the editor gave to the workflow, or "".
 func (s Source) WorkflowID() string {
 	var workflow struct {
 		ID json.RawMessage `json:"id"`
@@ -60,7 +60,7 @@ func (s Source) WorkflowID() string {
 	return id
 }
 
-// document keeps the submission: in the event when small, otherwise as a blob.
+// document stores the submission: in the event if small, otherwise as a blob.
 func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
 	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData})
 	if err != nil {
@@ -76,14 +76,14 @@ func (s *Service) document(ctx context.Context, sub Submission) (Document, error
 	return Document{Blob: ref.String()}, nil
 }
 
-// Sources reads submissions back from the log, where a job's first event holds them.
+// Sources reads submissions from the first events of jobs.
 type Sources struct {
 	Events   eventlog.Store
 	Registry *eventlog.Registry
 	Blobs    blob.Store
 }
 
-// Load returns the submission of a job of that account; another's or an unknown job is NotFound.
+// Load returns the submission of a job of the account. An unknown job, or another account's, is NotFound.
 func (s Sources) Load(ctx context.Context, account string, id ID) (Source, error) {
 	doc, err := s.document(ctx, account, id)
 	if err != nil {
@@ -92,8 +92,7 @@ func (s Sources) Load(ctx context.Context, account string, id ID) (Source, error
 	return doc.Load(ctx, s.Blobs)
 }
 
-// LoadWithin is Load of a submission of at most so many bytes; whole is false, and nothing is read, for
-// a larger one.
+// LoadWithin is Load for submissions of at most most bytes. For a larger one it reads nothing and whole is false.
 func (s Sources) LoadWithin(ctx context.Context, account string, id ID, most int64) (src Source, whole bool, err error) {
 	doc, err := s.document(ctx, account, id)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s Sources) document(ctx context.Context, account string, id ID) (Document,
 	return submitted.Document, nil
 }
 
-// maxDocument bounds a submission read back from the blob store; requests are bounded well below it.
+// maxDocument bounds a submission read from the blob store. Requests have a much lower limit.
 const maxDocument = 256 << 20
 
 // Load returns the submission that doc locates.

@@ -35,14 +35,14 @@ type SubmittedV1 struct {
 	Targets    []string          `json:"targets"`
 	NodesTotal int               `json:"nodes_total"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
-	Credential bool              `json:"credential,omitempty"` // one came with it and was sealed
+	Credential bool              `json:"credential,omitempty"` // a credential was submitted and stored encrypted
 	Origin     *Origin           `json:"origin,omitempty"`     // of a retry
-	Price      *Price            `json:"price,omitempty"`      // of a job that is charged for
+	Price      *Price            `json:"price,omitempty"`      // of a charged job
 
 	WorkflowID string `json:"workflow_id,omitempty"` // of the editor's workflow
 }
 
-// AdmittedV1 records that a slot was given: the run may start.
+// AdmittedV1 records that the job got a slot: the run may start.
 type AdmittedV1 struct {
 	Run int `json:"run"`
 }
@@ -55,12 +55,12 @@ type StartedV1 struct {
 	Execution  string `json:"execution"` // first run id of the workflow execution that began it
 }
 
-// NodesCachedV1 records which nodes the cache answers, in document order; it may be empty. One of a segment names those
-// that a server answers from its own.
+// NodesCachedV1 records which nodes are cached, in document order; there may be none. For a segment, it records the
+// nodes cached by the ComfyUI server.
 type NodesCachedV1 struct {
 	Run   int      `json:"run"`
 	Nodes []string `json:"nodes"`
-	More  bool     `json:"more,omitempty"` // beside those named before
+	More  bool     `json:"more,omitempty"` // in addition to earlier ones
 }
 
 // NodeStartedV1 records that a node began.
@@ -73,12 +73,12 @@ type NodeStartedV1 struct {
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
 }
 
-// Expansion says where a node stands that another one expanded to. Such a node counts for nothing in the
-// job's progress: the one in the prompt does.
+// Expansion is the position of a node that another node expanded to. Only nodes of the prompt count for the progress
+// of a job.
 type Expansion struct {
 	Parent  string `json:"parent"`  // the node that expanded to it
-	Display string `json:"display"` // the node that clients are shown in its place
-	Real    string `json:"real"`    // the node of the prompt that all came from
+	Display string `json:"display"` // the node that clients display in its place
+	Real    string `json:"real"`    // the node of the prompt that it came from
 }
 
 // NodeExecutedV1 records a finished node. UI and Files are empty for a node without output.
@@ -89,16 +89,16 @@ type NodeExecutedV1 struct {
 	UI     json.RawMessage `json:"ui,omitempty"`
 	Files  []OutputFile    `json:"files,omitempty"`
 	Millis int64           `json:"millis"`
-	Cached bool            `json:"cached,omitempty"` // replayed from the cache, nothing ran
-	Log    []string        `json:"log,omitempty"`    // texts that the node logged while it ran, bounded
+	Cached bool            `json:"cached,omitempty"` // taken from the cache; the node did not run
+	Log    []string        `json:"log,omitempty"`    // texts that the node logged, cut to a bound
 
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
 
-	Blocked string `json:"blocked,omitempty"` // why the node, or one of its calls, was kept from running, when there is something to say
+	Blocked string `json:"blocked,omitempty"` // message of the blocker that kept the node, or one of its calls, from running
 }
 
-// NodeFailedV1 records that a node failed; the job's failure follows. Of a node of an expansion the failure
-// names the node of the prompt, and Inner the one that failed.
+// NodeFailedV1 records that a node failed. The job's failure follows. For a node of an expansion, Failure names the
+// node of the prompt and Inner names the node that failed.
 type NodeFailedV1 struct {
 	Run     int     `json:"run"`
 	Failure Failure `json:"failure"`
@@ -110,7 +110,7 @@ type CancelRequestedV1 struct {
 	Run int `json:"run"`
 }
 
-// SucceededV1 ends a job well.
+// SucceededV1 ends a job that succeeded.
 type SucceededV1 struct {
 	Run int `json:"run"`
 }
@@ -121,7 +121,7 @@ type FailedV1 struct {
 	Failure Failure `json:"failure"`
 }
 
-// CanceledV1 ends a job by its user's will. At is nil when it had not started.
+// CanceledV1 ends a job that its user canceled. At is nil if the job had not started.
 type CanceledV1 struct {
 	Run int      `json:"run"`
 	At  *NodeRef `json:"at,omitempty"`
@@ -130,15 +130,15 @@ type CanceledV1 struct {
 // ExpiredV1 ends a job whose retention passed before it could run.
 type ExpiredV1 struct{}
 
-// RequeuedV1 records that an operator had a run started again that nothing was running.
+// RequeuedV1 records that an operator restarted a run that no worker was running.
 type RequeuedV1 struct {
 	Run int `json:"run"`
 }
 
-// RetiredV1 records that an ended job is past its retention: views forget it, and its facts leave the log
-// for the archive, or for good when Archive is empty.
+// RetiredV1 records that an ended job is past its retention. Views remove it. Its events move from the log to the
+// archive, or are erased if Archive is empty.
 type RetiredV1 struct {
-	Facts   int64  `json:"facts"`             // how many there were before this one
+	Facts   int64  `json:"facts"`             // number of events before this one
 	Archive string `json:"archive,omitempty"` // "blake3:<hex>"
 }
 
@@ -165,11 +165,11 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// namespace of fact ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of event ids. It must never change: an event must get the same id on every attempt.
 var namespace = uuid.MustParse("6a0d1c0e-3f0b-5b53-9f5e-7d2b1f6f9a41")
 
-// FactID returns the id of a fact, the same on every attempt: a version 5 UUID of
-// the job, our run number, the node ("" for facts of the job), a call index and the event type.
+// FactID returns the id of an event, the same on every attempt: a version 5 UUID of
+// the job, our run number, the node ("" for events of the job), a call index and the event type.
 func FactID(id ID, run int, node string, index int, eventType string) uuid.UUID {
 	key, err := json.Marshal([]any{id, run, node, index, eventType})
 	if err != nil {

@@ -2,8 +2,8 @@ package job
 
 import "strings"
 
-// runtimeName maps the cloud contract's exception types to the names of the self-hosted runtime's own
-// exceptions, which its clients look for (cloud facts, section 8; W-64).
+// runtimeName maps the cloud API's exception types to the names of ComfyUI's own exceptions, which ComfyUI's clients
+// look for.
 func runtimeName(exceptionType string) string {
 	switch exceptionType {
 	case "ValidationError":
@@ -22,8 +22,8 @@ func runtimeName(exceptionType string) string {
 	return exceptionType
 }
 
-// InRuntimeNames returns the failure with its exception type, also where the traceback says it, in
-// the names of the self-hosted runtime. What has no such name keeps its own; f stays as it is.
+// InRuntimeNames returns a copy of the failure with ComfyUI's name of its exception type, in the traceback too. A type
+// without such a name is kept.
 func (f *Failure) InRuntimeNames() *Failure {
 	if f == nil {
 		return nil

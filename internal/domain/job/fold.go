@@ -8,9 +8,9 @@ import (
 )
 
 // Fold applies one recorded event of the job's stream to the state before it and
-// returns the state after. It never fails on a decoded event: facts of a run that is
-// over, and event types it does not know, only move the version. An event at or below the folded version changes
-// nothing, so delivering twice is harmless.
+// returns the state after. It never fails on a decoded event: events of an earlier run, and unknown
+// event types, only move the version. An event at or below the folded version changes nothing, so
+// that a repeated delivery is harmless.
 func Fold(before Job, rec eventlog.Recorded, data any) Job {
 	if rec.Version <= before.Version {
 		return before
@@ -37,7 +37,7 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 		}
 	case RequeuedV1:
 		if e.Run == j.Run {
-			j.Execution = "" // another execution may begin the run; facts that are recorded stay as they are
+			j.Execution = "" // another execution may begin the run; recorded events do not change
 		}
 	case NodesCachedV1:
 		if e.Run == j.Run {
@@ -48,9 +48,9 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 			j.Cached = e.Nodes
 		}
 	case SegmentWaitingV1, SegmentPlacedV1:
-		j.segmentFact(e)
+		j.foldSegment(e)
 	case NodeStartedV1, NodeExecutedV1, NodeFailedV1:
-		j.nodeFact(e)
+		j.foldNode(e)
 	case CancelRequestedV1:
 		j.State = Canceling
 	case SucceededV1:
@@ -74,16 +74,16 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	j.Metadata, j.Origin, j.WorkflowID, j.SubmittedAt = e.Metadata, e.Origin, e.WorkflowID, at
 }
 
-// nodeFact changes copies: states share nothing, so that a fold can be kept and compared.
-func (j *Job) nodeFact(data any) {
+// foldNode applies an event of a node. It changes copies, so that the state before stays valid.
+func (j *Job) foldNode(data any) {
 	running := make(map[string]string, len(j.Running)+1)
 	for id, class := range j.Running {
 		running[id] = class
 	}
 	switch e := data.(type) {
 	case NodeStartedV1:
-		// A node whose end is recorded may run again, after what it had made was lost with its worker's memory. No
-		// second end is recorded: it would stand as running until the job ends.
+		// A node whose end is recorded may run again, if its values were lost with its worker's memory. No second
+		// end is recorded, so it would be listed as running until the job ends.
 		if e.Run == j.Run && (e.Attempt < 2 || !slices.Contains(j.Executed, e.Node)) {
 			running[e.Node] = e.Class
 		}

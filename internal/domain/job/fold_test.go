@@ -13,11 +13,11 @@ import (
 
 const id = job.ID("0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d")
 
-// fold applies facts as the versions 1, 2, 3 … of one stream, a second apart.
-func fold(facts ...any) job.Job {
+// fold applies events as the versions 1, 2, 3 … of one stream, a second apart.
+func fold(events ...any) job.Job {
 	var j job.Job
-	for i, fact := range facts {
-		j = job.Fold(j, recorded(i+1), fact)
+	for i, event := range events {
+		j = job.Fold(j, recorded(i+1), event)
 	}
 	return j
 }
@@ -44,8 +44,8 @@ func TestStates(t *testing.T) {
 	t.Parallel()
 	running := []any{submitted, admitted, started, cached, first}
 	for name, tc := range map[string]struct {
-		facts []any
-		want  job.State
+		events []any
+		want   job.State
 	}{
 		"submitted":                    {[]any{submitted}, job.Queued},
 		"admitted":                     {[]any{submitted, admitted}, job.Running},
@@ -62,9 +62,9 @@ func TestStates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := fold(tc.facts...)
+			j := fold(tc.events...)
 			require.Equal(t, tc.want, j.State)
-			require.EqualValues(t, len(tc.facts), j.Version)
+			require.EqualValues(t, len(tc.events), j.Version)
 			if tc.want.Final() {
 				require.NotNil(t, j.EndedAt)
 				require.Empty(t, j.Running)
@@ -102,11 +102,11 @@ func TestANodeThatRunsAgainDoesNotStandAsRunning(t *testing.T) {
 
 func TestDeliveringTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
-	facts := []any{submitted, admitted, started, cached, first, firstDone, second, shown, job.SucceededV1{Run: 1}}
-	once := fold(facts...)
+	events := []any{submitted, admitted, started, cached, first, firstDone, second, shown, job.SucceededV1{Run: 1}}
+	once := fold(events...)
 	twice := once
-	for i, fact := range facts {
-		twice = job.Fold(twice, recorded(i+1), fact)
+	for i, event := range events {
+		twice = job.Fold(twice, recorded(i+1), event)
 	}
 	require.Equal(t, once, twice)
 }
@@ -117,8 +117,8 @@ func TestAFoldLeavesTheStateBeforeAlone(t *testing.T) {
 	before := fold(submitted, admitted, started, cached, first)
 	raw, err := json.Marshal(before)
 	require.NoError(t, err)
-	for _, fact := range []any{firstDone, second, shown, job.NodeFailedV1{Run: 1, Failure: job.Failure{Node: "1"}}, job.CanceledV1{Run: 1}} {
-		job.Fold(before, recorded(6), fact)
+	for _, event := range []any{firstDone, second, shown, job.NodeFailedV1{Run: 1, Failure: job.Failure{Node: "1"}}, job.CanceledV1{Run: 1}} {
+		job.Fold(before, recorded(6), event)
 	}
 	after, err := json.Marshal(before)
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
-// Package job is the job aggregate: its states, the facts of its life and the
-// fold from one to the other. Folding is pure and total; rules that refuse a
-// command live in Service, transactions in the Store that it is given.
+// Package job is the job aggregate: its states, its events, and the fold from
+// events to states. Folding is pure and total. Service decides which commands
+// are refused; the Store runs the transactions.
 package job
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID identifies a job on every surface (prompt_id of the cloud contract). Lower-case UUID.
+// ID identifies a job in every API. The cloud API calls it prompt_id. It is a lower-case UUID.
 type ID string
 
 // NewID returns a fresh random id.
@@ -29,7 +29,7 @@ func ParseID(s string) (ID, error) {
 // Stream returns the name of the job's event stream.
 func (id ID) Stream() string { return "job-" + string(id) }
 
-// IDOfStream returns the job whose stream that is.
+// IDOfStream returns the job that the stream belongs to.
 func IDOfStream(stream string) (ID, bool) {
 	if len(stream) != len("job-")+36 || stream[:4] != "job-" {
 		return "", false
@@ -40,7 +40,7 @@ func IDOfStream(stream string) (ID, bool) {
 // WorkflowID returns the Temporal workflow id of one run of the job.
 func (id ID) WorkflowID(run int) string { return fmt.Sprintf("job-%s-%d", id, run) }
 
-// State is a job's state in the vocabulary of the v2 facts.
+// State is the state of a job, in the words of the v2 API.
 type State string
 
 // The states; docs/state_machine.md draws the transitions.
@@ -54,7 +54,7 @@ const (
 	Expired   State = "expired"
 )
 
-// Final reports whether a job in this state never changes again.
+// Final reports whether the state is final.
 func (s State) Final() bool {
 	switch s {
 	case Succeeded, Canceled, Failed, Expired:
@@ -65,7 +65,7 @@ func (s State) Final() bool {
 	return false
 }
 
-// Job is the folded state of one job, stored in views as JSON in this very shape.
+// Job is the folded state of one job. Views store its JSON encoding.
 type Job struct {
 	ID          ID                `json:"id"`
 	Account     string            `json:"account"`
@@ -80,7 +80,7 @@ type Job struct {
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Origin      *Origin           `json:"origin,omitempty"`      // of a retry
 	WorkflowID  string            `json:"workflow_id,omitempty"` // of the editor's workflow
-	Run         int               `json:"run"`                   // our run number, 0 before admission
+	Run         int               `json:"run"`                   // run number, 0 before admission
 	Execution   string            `json:"execution,omitempty"`   // of the workflow that began the run
 	SubmittedAt time.Time         `json:"submitted_at"`
 	AdmittedAt  *time.Time        `json:"admitted_at,omitempty"`
@@ -88,27 +88,27 @@ type Job struct {
 	EndedAt     *time.Time        `json:"ended_at,omitempty"`
 	UpdatedAt   time.Time         `json:"updated_at"`
 	NodesDone   int               `json:"nodes_done"`
-	Cached      []string          `json:"cached,omitempty"`   // nodes answered from the cache
+	Cached      []string          `json:"cached,omitempty"`   // cached nodes: they did not run
 	Executed    []string          `json:"executed,omitempty"` // nodes finished in this run, in order
 	Running     map[string]string `json:"running,omitempty"`  // node id → class, started and not ended
 	Outputs     []NodeOutput      `json:"outputs,omitempty"`  // in order of completion
 	Error       *Failure          `json:"error,omitempty"`
 	Interrupted *NodeRef          `json:"interrupted,omitempty"` // where a running job was canceled
-	Waiting     []SegmentWait     `json:"waiting,omitempty"`     // segments that wait for a server, and why
+	Waiting     []SegmentWait     `json:"waiting,omitempty"`     // segments waiting for a server
 }
 
-// Surface is the API a job came in by.
+// Surface is the API that a job was submitted to.
 type Surface string
 
-// The two surfaces that accept jobs.
+// The two APIs that accept jobs.
 const (
 	SurfaceCloud Surface = "cloud" // POST /api/prompt
 	SurfaceV2    Surface = "v2"    // POST /api/v2/jobs
 )
 
-// Document locates the submission as accepted, a Source in JSON: inline when small, otherwise a
-// blob. Exactly one field is set. Inline is a string and not an object, because the order of a
-// graph's nodes matters and a jsonb column does not keep it.
+// Document locates the accepted submission, a Source in JSON: inline if small, otherwise in a blob.
+// Exactly one field is set. Inline is a string and not an object, because the order of a graph's
+// nodes matters and a jsonb column does not keep it.
 type Document struct {
 	Inline string `json:"inline,omitempty"`
 	Blob   string `json:"blob,omitempty"` // "blake3:<hex>"
@@ -120,7 +120,7 @@ type NodeRef struct {
 	Class string `json:"class"`
 }
 
-// NodeOutput is what one node showed: the UI map of `executed`, and its files as assets.
+// NodeOutput is the output of one node: the UI map of ComfyUI's `executed` message, and its files as assets.
 type NodeOutput struct {
 	Node  string          `json:"node"`
 	Class string          `json:"class"`
@@ -128,7 +128,7 @@ type NodeOutput struct {
 	Files []OutputFile    `json:"files,omitempty"`
 
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
-	Reused bool       `json:"reused,omitempty"` // of an earlier job, and a node of an expansion; those of the prompt are in Job.Cached
+	Reused bool       `json:"reused,omitempty"` // taken from an earlier job, for a node of an expansion; nodes of the prompt are in Job.Cached
 }
 
 // OutputFile is a file that a node saved. It is an asset with the job's id.
@@ -143,7 +143,7 @@ type OutputFile struct {
 	SavedAt     time.Time `json:"saved_at"`
 }
 
-// Failure says why a job failed, in the terms of both surfaces. Public.
+// Failure says why a job failed, in the terms of both APIs. It is shown to clients.
 type Failure struct {
 	Code          string          `json:"code"` // v2 JobError code, such as node_execution_error
 	Message       string          `json:"message"`
@@ -154,8 +154,8 @@ type Failure struct {
 	Inputs        json.RawMessage `json:"inputs,omitempty"` // current_inputs, formatted
 }
 
-// Places returns what messages say of a node beside its id: its parent, nil for a node of the prompt, the
-// node to show, and the node of the prompt. The receiver may be nil.
+// Places returns the ids that messages about a node contain: its parent (nil for a node of the prompt), the node to
+// display in its place, and the node of the prompt that it came from. The receiver may be nil.
 func (e *Expansion) Places(id string) (parent *string, display, root string) {
 	if e == nil {
 		return nil, id, id

@@ -14,28 +14,28 @@ import (
 
 // Bounds of a rendered log.
 const (
-	maxLog      = 256 << 10 // bytes; of a longer one the beginning is dropped
+	maxLog      = 256 << 10 // bytes; the beginning of a longer log is dropped
 	maxLogLine  = 1 << 10   // bytes of one line
 	maxLogged   = 64        // lines that one node logs
 	logTime     = "2006-01-02T15:04:05.000Z"
 	logOverlong = "…"
 )
 
-// Log is what happened in a job, line by line.
+// Log is the text log of a job.
 type Log struct {
 	Text      string
 	Truncated bool      // the beginning was dropped
 	At        time.Time // of the last line
 }
 
-// Logs render the facts of jobs for their owners. They show no secrets: facts hold none.
+// Logs renders the events of jobs as text for their owners. Events contain no secrets, so logs contain none.
 type Logs struct {
 	Events   eventlog.Store
 	Registry *eventlog.Registry
 }
 
-// Log returns the log of a job of the account; another's or an unknown job is NotFound. It has no
-// text before the job was admitted.
+// Log returns the log of a job of the account. An unknown job, or another account's, is NotFound. The log is empty
+// until the job is admitted.
 func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 	var w logWriter
 	owned := false
@@ -50,7 +50,7 @@ func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 		if err != nil {
 			return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
 		}
-		w.fact(rec.RecordedAt, data)
+		w.event(rec.RecordedAt, data)
 	}
 	if !owned {
 		return Log{}, fault.New(fault.NotFound, "job_not_found", "no such job")
@@ -58,7 +58,7 @@ func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 	return w.log(), nil
 }
 
-// logWriter gathers lines and drops the first ones when they become too many.
+// logWriter collects lines and drops the oldest ones when they exceed maxLog.
 type logWriter struct {
 	text      strings.Builder
 	truncated bool
@@ -94,7 +94,7 @@ func (w *logWriter) line(at time.Time, level, format string, args ...any) {
 	}
 }
 
-// cutText returns the beginning of a text, of at most so many bytes.
+// cutText returns the beginning of a text, at most that many bytes.
 func cutText(text string, most int) string {
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--
@@ -102,8 +102,8 @@ func cutText(text string, most int) string {
 	return text[:most]
 }
 
-// fact writes what one fact says; what tells nothing of the run says nothing.
-func (w *logWriter) fact(at time.Time, data any) {
+// event writes the line of one event. Events that are not about the run have none.
+func (w *logWriter) event(at time.Time, data any) {
 	switch e := data.(type) {
 	case AdmittedV1:
 		w.line(at, "INFO", "run %d: admitted", e.Run)
@@ -136,7 +136,7 @@ func (w *logWriter) canceled(at time.Time, e CanceledV1) {
 	w.line(at, "INFO", "cancelled at node %s (%s)", e.At.Node, e.At.Class)
 }
 
-// node writes what the facts of nodes say.
+// node writes the lines of an event about a node.
 func (w *logWriter) node(at time.Time, data any) {
 	switch e := data.(type) {
 	case NodeStartedV1:
@@ -180,7 +180,7 @@ func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
 	var shown struct {
 		Text []string `json:"text"`
 	}
-	if json.Unmarshal(e.UI, &shown) == nil { // of another shape it is no text
+	if json.Unmarshal(e.UI, &shown) == nil { // UI output of another shape is not text
 		for _, text := range shown.Text[:min(len(shown.Text), maxLogged)] {
 			w.line(at, "INFO", "node %s (%s): %s", e.Node, e.Class, text)
 		}
@@ -195,7 +195,7 @@ func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
 	w.line(at, "INFO", "node %s (%s): finished in %d ms", e.Node, e.Class, e.Millis)
 }
 
-// LogLines bounds the texts that a node logs, for its fact.
+// LogLines returns the texts that a node logged, cut to fit into its event.
 func LogLines(texts []string) []string {
 	if len(texts) > maxLogged {
 		texts = texts[len(texts)-maxLogged:]

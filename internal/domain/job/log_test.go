@@ -26,12 +26,12 @@ func (l *told) ReadStream(_ context.Context, _ string, after int64, limit int) (
 	return rest[:min(limit, len(rest))], nil
 }
 
-func tellLog(t *testing.T, facts ...eventlog.Event) job.Logs {
+func tellLog(t *testing.T, events ...eventlog.Event) job.Logs {
 	t.Helper()
 	r := eventlog.NewRegistry()
 	require.NoError(t, job.Register(r))
 	l := &told{}
-	for i, e := range facts {
+	for i, e := range events {
 		data, err := r.Encode(e)
 		require.NoError(t, err)
 		l.recorded = append(l.recorded, eventlog.Recorded{
@@ -43,14 +43,14 @@ func tellLog(t *testing.T, facts ...eventlog.Event) job.Logs {
 
 func TestLogsAreTheirAccountsAndBounded(t *testing.T) {
 	t.Parallel()
-	facts := []eventlog.Event{{Type: job.TypeSubmitted, Data: job.SubmittedV1{}}, {Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: 1}}}
+	events := []eventlog.Event{{Type: job.TypeSubmitted, Data: job.SubmittedV1{}}, {Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: 1}}}
 	for i := range 3000 {
-		facts = append(facts, eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{
+		events = append(events, eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{
 			Run: 1, Node: fmt.Sprint(i), Class: "X", Log: []string{strings.Repeat("é", 2000), "two\nlines"},
 		}})
 	}
-	facts = append(facts, eventlog.Event{Type: job.TypeCanceled, Data: job.CanceledV1{Run: 1, At: &job.NodeRef{Node: "7", Class: "X"}}})
-	logs := tellLog(t, facts...)
+	events = append(events, eventlog.Event{Type: job.TypeCanceled, Data: job.CanceledV1{Run: 1, At: &job.NodeRef{Node: "7", Class: "X"}}})
+	logs := tellLog(t, events...)
 	log, err := logs.Log(t.Context(), "acme", job.NewID())
 	require.NoError(t, err)
 	require.True(t, log.Truncated)
@@ -66,7 +66,7 @@ func TestLogsAreTheirAccountsAndBounded(t *testing.T) {
 		_, err = logs.Log(t.Context(), account, job.NewID())
 		require.True(t, fault.Is(err, fault.NotFound))
 	}
-	quiet, err := tellLog(t, facts[0]).Log(t.Context(), "acme", job.NewID())
+	quiet, err := tellLog(t, events[0]).Log(t.Context(), "acme", job.NewID())
 	require.NoError(t, err)
 	require.Empty(t, quiet.Text, "a job that waits has no log")
 }

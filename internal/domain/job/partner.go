@@ -6,10 +6,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// Credentials checks what a submission brings for the services that its graph calls.
+// Credentials checks the credential of a submission for partner services.
 type Credentials interface {
-	// Check returns Invalid (credential_required) for an empty credential and Unauthenticated for one
-	// that is not good or not the account's.
+	// Check returns Invalid (credential_required) for an empty credential, and Unauthenticated for a credential
+	// that is invalid or another account's.
 	Check(ctx context.Context, account, credential string) error
 }
 
@@ -27,8 +27,8 @@ func (s *Service) partners(g *graph.Graph) []string {
 	return found
 }
 
-// checkCredential refuses a graph with partner nodes that comes without a good credential, where there
-// are accounts (checklist W-21).
+// checkCredential refuses a graph with partner nodes without a valid credential, unless the server runs without
+// accounts.
 func (s *Service) checkCredential(ctx context.Context, sub Submission, accepted *graph.Accepted) error {
 	if s.Credentials == nil || !s.usesPartners(accepted.Graph) {
 		return nil

@@ -6,19 +6,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
-// Price is what a run costs a metered account, in micros (package credit); the zero value is free. It is
-// fixed when the job is submitted: a later change of prices does not concern it.
+// Price is the price of a run for a metered account, in micros (package credit). The zero value is free. The price is
+// fixed at submission; later price changes do not affect the job.
 type Price struct {
-	Run        int64    `json:"run,omitempty"`         // of a run that succeeds
-	NodeSecond int64    `json:"node_second,omitempty"` // of each second in which a node ran, however the run ends
-	Reserve    int64    `json:"reserve,omitempty"`     // set aside beside Run until the seconds are known
-	Partners   []string `json:"partners,omitempty"`    // nodes that are paid for by their calls, and not by their seconds
+	Run        int64    `json:"run,omitempty"`         // for a run that succeeds
+	NodeSecond int64    `json:"node_second,omitempty"` // for each second of a running node, whatever the outcome
+	Reserve    int64    `json:"reserve,omitempty"`     // reserved in addition to Run until the seconds are known
+	Partners   []string `json:"partners,omitempty"`    // nodes charged by their model calls instead of their seconds
 }
 
 // Free reports whether nothing is charged.
 func (p Price) Free() bool { return p.Run == 0 && p.NodeSecond == 0 }
 
-// Hold is what the account must have left for the job to be accepted, and what is set aside until it ends.
+// Hold is the amount reserved from acceptance to the end of the job. The account must have it available.
 func (p Price) Hold() int64 {
 	if p.Free() {
 		return 0
@@ -26,16 +26,16 @@ func (p Price) Hold() int64 {
 	return min(p.Run+p.Reserve, credit.MaxAmount)
 }
 
-// HoldID is the id of the job's hold in its account's ledger.
+// HoldID returns the id of the job's reservation in its account's ledger.
 func (id ID) HoldID() string { return id.Stream() }
 
-// Bill adds up what a run costs.
+// Bill computes the cost of a run from its events.
 type Bill struct {
 	Price  Price
-	Millis int64 // in which its nodes ran
+	Millis int64 // total run time of its nodes
 }
 
-// Add takes a fact of the job into account. Nodes that the cache answered, and those of other runs, cost nothing.
+// Add adds the cost of one event of the job. Cached nodes, and nodes of other runs, cost nothing.
 func (b *Bill) Add(run int, data any) {
 	switch e := data.(type) {
 	case SubmittedV1:
@@ -49,9 +49,9 @@ func (b *Bill) Add(run int, data any) {
 	}
 }
 
-// Total is what a run costs that ended by a fact of that type; begun seconds count by their milliseconds.
+// Total returns the cost of a run that ended with an event of that type. Node time is charged by the millisecond.
 func (b *Bill) Total(eventType string) int64 {
-	if float64(b.Millis)*float64(b.Price.NodeSecond) >= 1000*float64(credit.MaxAmount) { // no overflow below
+	if float64(b.Millis)*float64(b.Price.NodeSecond) >= 1000*float64(credit.MaxAmount) { // prevents an overflow below
 		return credit.MaxAmount
 	}
 	total := b.Millis * b.Price.NodeSecond / 1000

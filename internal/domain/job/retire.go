@@ -16,11 +16,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// afterEnd is how long a job can be read after its end at least, unless its retention is shorter.
+// afterEnd is the least time for which a job can be read after its end, unless its retention is shorter.
 const afterEnd = 24 * time.Hour
 
-// ExpiresAt returns until when the job can be read: its retention from submission,
-// and for a day after its end, or the retention if that is shorter. An unfinished job stays in any case.
+// ExpiresAt returns when the job expires: its retention after submission, but no sooner than afterEnd (or the
+// retention, if shorter) after its end. An unfinished job does not expire.
 func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	at := j.SubmittedAt.Add(retention)
 	if j.EndedAt == nil {
@@ -32,23 +32,23 @@ func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	return at
 }
 
-// OutputRetention returns how long an output is kept from when it was saved, so that it outlives its job. It
-// is twice the life of a job: the node cache shows outputs in the first half of theirs to further jobs.
+// OutputRetention returns how long an output is kept after it was saved, so that it outlives its job. It is twice the
+// life of a job, because later jobs may reuse an output from the node cache during the first half of its life.
 func OutputRetention(retention time.Duration) time.Duration { return 2 * (retention + afterEnd) }
 
 // archiveFormat is the format that the first line of an archive names.
 const archiveFormat = "millrace-job-facts/1"
 
-// archiveHead is the first line of an archive, before one line for each fact.
+// archiveHead is the first line of an archive. One line for each event follows.
 type archiveHead struct {
 	Format string `json:"format"`
 	Stream string `json:"stream"`
 	Facts  int    `json:"facts"`
 }
 
-// WriteArchive writes the facts of one stream, versions 1 to the last, as JSON lines compressed with zstd.
-func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
-	if err := checkFacts(facts); err != nil {
+// WriteArchive writes the events of one stream, versions 1 to the last, as JSON lines compressed with zstd.
+func WriteArchive(w io.Writer, events []eventlog.Recorded) error {
+	if err := checkEvents(events); err != nil {
 		return err
 	}
 	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
@@ -57,12 +57,12 @@ func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
 	}
 	out := json.NewEncoder(z)
 	out.SetEscapeHTML(false)
-	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: facts[0].Stream, Facts: len(facts)}); err != nil {
+	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: events[0].Stream, Facts: len(events)}); err != nil {
 		return fmt.Errorf("write the head of an archive: %w", err)
 	}
-	for _, fact := range facts {
-		if err := out.Encode(fact); err != nil {
-			return fmt.Errorf("archive fact %d of %s: %w", fact.Version, fact.Stream, err)
+	for _, event := range events {
+		if err := out.Encode(event); err != nil {
+			return fmt.Errorf("archive fact %d of %s: %w", event.Version, event.Stream, err)
 		}
 	}
 	if err := z.Close(); err != nil {
@@ -71,11 +71,11 @@ func WriteArchive(w io.Writer, facts []eventlog.Recorded) error {
 	return nil
 }
 
-// archiveMemory bounds what reading an archive may take.
+// archiveMemory bounds the memory that the decompression of an archive may use.
 const archiveMemory = 64 << 20
 
-// ReadArchive returns the facts that WriteArchive wrote. One that was cut or mixed up is Internal: it is
-// never returned in part.
+// ReadArchive returns the events that WriteArchive wrote. An archive that is truncated or out of order is Internal;
+// no part of it is returned.
 func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(archiveMemory))
 	if err != nil {
@@ -90,39 +90,39 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	if head.Format != archiveFormat {
 		return nil, fault.New(fault.Internal, "", "an archive in format %q", head.Format)
 	}
-	var facts []eventlog.Recorded
+	var events []eventlog.Recorded
 	for {
-		var fact eventlog.Recorded
-		if err := in.Decode(&fact); errors.Is(err, io.EOF) {
+		var event eventlog.Recorded
+		if err := in.Decode(&event); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "", "read fact %d of an archive", len(facts)+1)
+			return nil, fault.Wrap(err, fault.Internal, "", "read fact %d of an archive", len(events)+1)
 		}
-		facts = append(facts, fact)
+		events = append(events, event)
 	}
-	if err := checkFacts(facts); err != nil {
+	if err := checkEvents(events); err != nil {
 		return nil, err
 	}
-	if len(facts) != head.Facts || facts[0].Stream != head.Stream {
-		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(facts), head.Facts)
+	if len(events) != head.Facts || events[0].Stream != head.Stream {
+		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(events), head.Facts)
 	}
-	return facts, nil
+	return events, nil
 }
 
-// checkFacts refuses what is not the whole beginning of one stream.
-func checkFacts(facts []eventlog.Recorded) error {
-	if len(facts) == 0 {
+// checkEvents returns an error unless the events are versions 1, 2, 3 and so on of one stream.
+func checkEvents(events []eventlog.Recorded) error {
+	if len(events) == 0 {
 		return fault.New(fault.Internal, "", "an archive without facts")
 	}
-	for i, fact := range facts {
-		if fact.Stream != facts[0].Stream || fact.Version != int64(i)+1 {
-			return fault.New(fault.Internal, "", "fact %d of %s stands at place %d of an archive", fact.Version, fact.Stream, i+1)
+	for i, event := range events {
+		if event.Stream != events[0].Stream || event.Version != int64(i)+1 {
+			return fault.New(fault.Internal, "", "fact %d of %s stands at place %d of an archive", event.Version, event.Stream, i+1)
 		}
 	}
 	return nil
 }
 
-// OpenArchive reads an archive from the blob store, which verifies its bytes.
+// OpenArchive reads an archive from the blob store, which verifies its hash.
 func OpenArchive(ctx context.Context, blobs blob.Store, name string) ([]eventlog.Recorded, error) {
 	ref, err := blob.ParseRef(name)
 	if err != nil {
@@ -139,24 +139,24 @@ func OpenArchive(ctx context.Context, blobs blob.Store, name string) ([]eventlog
 // Overdue is a job that may be past its retention.
 type Overdue struct {
 	Job       Job
-	CreatedAt time.Time // as listed, to continue from
+	CreatedAt time.Time // cursor of the listing
 }
 
-// Retirement takes an ended job out of the views.
+// Retirement is a command to remove an ended job from the views.
 type Retirement struct {
 	ID       ID
 	Account  string
-	Version  int64    // of its last fact
-	Archive  blob.Ref // with its facts; zero = they are erased
-	Document blob.Ref // of a large submission, kept with the archive; zero = none
+	Version  int64    // of its last event
+	Archive  blob.Ref // holds its events; zero = the events are erased
+	Document blob.Ref // holds a large submission, kept as long as the archive; zero = none
 }
 
-// DocumentBlob returns the name of the blob with the submission that a job's first fact refers to, "" when
-// the fact holds it itself.
+// DocumentBlob returns the name of the blob with a job's submission, given the job's first event. It returns "" if
+// the event contains the submission.
 func DocumentBlob(first eventlog.Recorded) (string, error) {
-	var fact SubmittedV1
-	if err := json.Unmarshal(first.Data, &fact); err != nil {
+	var event SubmittedV1
+	if err := json.Unmarshal(first.Data, &event); err != nil {
 		return "", fmt.Errorf("read the first fact of %s: %w", first.Stream, err)
 	}
-	return fact.Document.Blob, nil
+	return event.Document.Blob, nil
 }

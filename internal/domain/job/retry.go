@@ -11,23 +11,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Origin says what a retry was made from (X-33). Who asked for it and why is in the event's meta.
+// Origin names the job that a retry was made from. Actor and reason are in the event's meta.
 type Origin struct {
 	Job      ID       `json:"job"`
-	FromNode string   `json:"from_node,omitempty"` // it and what reads from it runs anew, whatever the cache holds
+	FromNode string   `json:"from_node,omitempty"` // this node and all that read from it run again, even if cached
 	Set      []string `json:"set,omitempty"`       // inputs that differ from the original's, "node.input"
 }
 
-// Retry asks for a new job from the submission of one that has ended, which is not altered.
+// Retry is a request for a new job with the submission of an ended job. The ended job does not change.
 type Retry struct {
 	Of           ID
-	Account      string       // whose job that is; "" = whoever owns it, for operators
-	FromNode     string       // "" = whatever is still valid may be reused
+	Account      string       // owner of the job; "" = any owner, for operators
+	FromNode     string       // "" = every cached result may be reused
 	Set          []Assignment // changes of the graph
-	Credential   string       // of services the graph calls, in place of the original's, which is gone
-	NoCredential bool         // it is not this check that refuses a graph without its credential
+	Credential   string       // for partner services; the original's was deleted
+	NoCredential bool         // do not check whether a credential is missing
 	Actor        string       // who asks
-	Reason       string       // in the operator's words
+	Reason       string       // given by the operator
 	RequestID    string
 }
 
@@ -39,10 +39,10 @@ const (
 	CodeUnknownInput   = "invalid_assignment"
 )
 
-// maxReason bounds an operator's words, in bytes.
+// maxReason bounds the reason, in bytes.
 const maxReason = 1000
 
-// check reports what is missing in a retry itself.
+// check returns an error if a field of the retry is missing or too long.
 func (r Retry) check() error {
 	if r.Actor == "" {
 		return fault.New(fault.Invalid, "invalid_request", "a retry names who asks for it")
@@ -70,8 +70,8 @@ func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
 	return t.Service.Submit(ctx, sub)
 }
 
-// Check returns what Retry would refuse r with, and records nothing. What the account may have at the moment of the
-// retry itself, room in its queue and credit, is not looked at.
+// Check returns the error with which Retry would refuse r. It records nothing. It does not check the limits that
+// depend on the moment of the retry: space in the account's queue, and credit.
 func (t Retrier) Check(ctx context.Context, r Retry) error {
 	sub, err := t.prepare(ctx, r)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t Retrier) Check(ctx context.Context, r Retry) error {
 	return err
 }
 
-// prepare makes the submission of a retry.
+// prepare builds the submission of a retry.
 func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 	if err := r.check(); err != nil {
 		return Submission{}, err
@@ -99,7 +99,7 @@ func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 	return t.submission(ctx, r, state, first)
 }
 
-// checkCredential refuses a graph that calls partners and came with a credential when none is given now.
+// checkCredential refuses a retry without a credential if the original had one and its graph calls partners.
 func (t Retrier) checkCredential(r Retry, first SubmittedV1, source Source) error {
 	if !first.Credential || r.Credential != "" || r.NoCredential {
 		return nil
@@ -137,8 +137,8 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 	}, nil
 }
 
-// checkInputs refuses inputs that a retry sets and that neither the graph as it was asked for has nor the class
-// declares: a misspelled name would change nothing, and nobody would notice.
+// checkInputs refuses a set input that is neither in the original graph nor declared by the class. Otherwise a
+// misspelled name would silently change nothing.
 func (t Retrier) checkInputs(asked json.RawMessage, set []string) error {
 	if len(set) == 0 {
 		return nil
@@ -180,8 +180,8 @@ func errNoJob(id ID) error {
 	return fault.New(fault.NotFound, "job_not_found", "there is no job %s", id)
 }
 
-// Read folds a job's stream and returns its state and the submission that it begins with. An unknown
-// job is NotFound. It knows no accounts: callers compare.
+// Read folds a job's stream and returns its state and submission. An unknown job is NotFound. Read does not check
+// the account; callers must.
 func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1, err error) {
 	events := eventlog.Read(ctx, s.Events, id.Stream(), 0)
 	state, err = eventlog.Fold(s.Registry, events, state, func(state Job, rec eventlog.Recorded, data any) Job {
@@ -199,7 +199,7 @@ func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1,
 	return state, first, nil
 }
 
-// Fresh returns the nodes of g that a retry runs anew: the one it begins at and all that read from it.
+// Fresh returns the nodes of g that a retry must run again: FromNode and all nodes that read from it.
 func (o *Origin) Fresh(g *graph.Graph) []string {
 	if o == nil || o.FromNode == "" {
 		return nil
@@ -207,7 +207,7 @@ func (o *Origin) Fresh(g *graph.Graph) []string {
 	return slices.Clip(g.Downstream(o.FromNode))
 }
 
-// inputs are the names that a class declares; none for a class that is not known.
+// inputs returns the input names that a class declares, none for an unknown class.
 func (s *Service) inputs(name string) []string {
 	class, ok := s.Validator.Classes.Lookup(name)
 	if !ok {

@@ -12,7 +12,7 @@ const (
 // SegmentWaitingV1 records that a segment waits for a server, and why.
 type SegmentWaitingV1 struct {
 	Run     int    `json:"run"`
-	Segment int    `json:"segment"` // its unit in the plan
+	Segment int    `json:"segment"` // unit of the plan
 	Node    string `json:"node"`    // its first node
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"`
@@ -22,7 +22,7 @@ type SegmentWaitingV1 struct {
 type SegmentPlacedV1 struct {
 	Run     int      `json:"run"`
 	Segment int      `json:"segment"`
-	Nodes   []string `json:"nodes"` // the first of them, at most SegmentNodes
+	Nodes   []string `json:"nodes"` // the first SegmentNodes nodes
 	Count   int      `json:"count"` // of its nodes
 	Attempt int      `json:"attempt"`
 	Server  string   `json:"server"` // its id
@@ -32,10 +32,10 @@ type SegmentPlacedV1 struct {
 	Reason  string   `json:"reason"`
 }
 
-// SegmentNodes is how many nodes the event of a placement names at most.
+// SegmentNodes is the most nodes that a SegmentPlacedV1 names.
 const SegmentNodes = 50
 
-// SegmentEndedV1 records that a server is done with a segment, or was given up.
+// SegmentEndedV1 records that an attempt to run a segment on a server ended.
 type SegmentEndedV1 struct {
 	Run     int    `json:"run"`
 	Segment int    `json:"segment"`
@@ -43,7 +43,7 @@ type SegmentEndedV1 struct {
 	Attempt int    `json:"attempt"`
 	Server  string `json:"server"`
 	URL     string `json:"url"`
-	Millis  int64  `json:"millis"`  // that the server was taken
+	Millis  int64  `json:"millis"`  // during which the server was leased
 	Outcome string `json:"outcome"` // one of the Segment… outcomes
 	Problem string `json:"problem,omitempty"`
 }
@@ -56,8 +56,8 @@ const (
 	SegmentGivenUp  = "given_up" // another attempt follows
 )
 
-// segmentFact tells why a job waits for a server, as long as it does.
-func (j *Job) segmentFact(data any) {
+// foldSegment applies an event of a segment: it updates the reasons why the job waits for servers.
+func (j *Job) foldSegment(data any) {
 	switch e := data.(type) {
 	case SegmentWaitingV1:
 		if e.Run == j.Run {
@@ -70,7 +70,7 @@ func (j *Job) segmentFact(data any) {
 	}
 }
 
-// SegmentWait says why a segment waits for a server.
+// SegmentWait is the reason why a segment waits for a server.
 type SegmentWait struct {
 	Segment int    `json:"segment"`
 	Node    string `json:"node"`

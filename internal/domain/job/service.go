@@ -12,42 +12,42 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// inlineLimit is the largest submission kept in its event; a larger one is a blob. Most graphs
-// of a few dozen nodes stay below it and cost no file.
+// inlineLimit is the largest submission stored in its event, in bytes. A larger one is stored as a blob. Most graphs
+// of a few dozen nodes are smaller.
 const inlineLimit = 16 << 10
 
 // Submission is a request to run a graph.
 type Submission struct {
 	Account        string
 	RequestID      string
-	ID             ID // "" = a fresh one
+	ID             ID // "" = a new id
 	Surface        Surface
 	ClientID       string
 	Prompt         json.RawMessage
 	ExtraData      map[string]json.RawMessage // without credentials
-	Credential     string                     // api_key_service; sealed, never part of a fact
+	Credential     string                     // api_key_service; sealed, never part of an event
 	Number         *float64
 	Front          bool
 	Targets        []string // nil = every output
 	Metadata       map[string]string
 	IdempotencyKey string
 	Origin         *Origin // of a retry; nil otherwise
-	Actor          string  // who asked, when that is not the account itself
+	Actor          string  // who submitted it; "" = the account
 	Reason         string
 }
 
 // Submitted is an accepted submission.
 type Submitted struct {
 	Job      Job
-	Accepted *graph.Accepted // which outputs run, and what was wrong with the others
+	Accepted *graph.Accepted // which outputs run, and the errors of the others
 }
 
-// Tiers says what an account may use.
+// Tiers returns the limits of accounts.
 type Tiers interface {
 	Bounds(ctx context.Context, account string) (Bounds, error)
 }
 
-// FilesOf gives the view of an account's files that validation needs.
+// FilesOf returns an account's files for validation.
 type FilesOf interface {
 	ForAccount(account string) node.Files
 }
@@ -62,13 +62,13 @@ type AssetResolver interface {
 	ResolveAssets(ctx context.Context, account string, g *graph.Graph) error
 }
 
-// Segments tells whether the parts of a graph that only ComfyUI servers can run can be cut out of it.
+// Segments checks whether the parts of a graph that only ComfyUI servers can run can be split off as segments.
 type Segments interface {
-	// Check returns a *graph.PromptError for a graph that cannot be cut, and Invalid for labels that no server has.
+	// Check returns a *graph.PromptError for a graph that cannot be split, and Invalid for labels that no server has.
 	Check(accepted *graph.Accepted, labels []string) error
 }
 
-// Deps are what a Service stands on.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Store       Store
 	Validator   *graph.Validator
@@ -81,17 +81,17 @@ type Deps struct {
 	Segments    Segments              // nil: there are no ComfyUI servers
 	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
-	Price       Price                 // of the runs of metered accounts; zero = free
+	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
 }
 
-// Service accepts commands on jobs. Every method is scoped to the account it is given.
+// Service accepts commands on jobs. Every method acts on the jobs of the given account only.
 type Service struct{ Deps }
 
 // NewService returns the service over its dependencies.
 func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 
-// Submit validates a graph and records it as a job; the job is kept once this returns. A graph
+// Submit validates a graph and records it as a job. The job is durable when Submit returns. A graph
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
 // queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset and credential_required.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
@@ -115,10 +115,10 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil
 }
 
-// holder is a node.Files that remembers which assets were looked at through it.
+// holder is a node.Files that records which assets were read through it.
 type holder interface{ Held() []string }
 
-// accept validates a graph and the credential that it needs. Nothing is recorded.
+// accept validates a graph and its credential. It records nothing.
 func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
 	g, err := graph.Parse(sub.Prompt, s.Limits)
 	if err != nil {
@@ -171,13 +171,13 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	return n, nil
 }
 
-// Cancel asks one job to stop. It reports whether the job was active.
+// Cancel cancels one job. It reports whether the job was active.
 func (s *Service) Cancel(ctx context.Context, account string, id ID, requestID string) (bool, error) {
 	done, err := s.CancelMany(ctx, account, []ID{id}, requestID)
 	return len(done) > 0, err
 }
 
-// CancelMany asks jobs to stop, pending and running ones alike, and returns those that were active.
+// CancelMany cancels pending and running jobs. It returns the jobs that were active.
 func (s *Service) CancelMany(ctx context.Context, account string, ids []ID, requestID string) ([]ID, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -194,11 +194,11 @@ func (s *Service) CancelMany(ctx context.Context, account string, ids []ID, requ
 	return canceled, nil
 }
 
-// cancelAtOnce is how many jobs one transaction stops: each by itself is stopped whole or not at all, and
-// thousands in one would keep the account's other commands, and readers of the log, waiting for seconds.
+// cancelAtOnce is the most jobs that one transaction cancels. A transaction over thousands of jobs would block the
+// account's other commands, and readers of the log, for seconds.
 const cancelAtOnce = 250
 
-// ClearPending cancels every job of the account that waits.
+// ClearPending cancels every waiting job of the account.
 func (s *Service) ClearPending(ctx context.Context, account, requestID string) ([]ID, error) {
 	waiting, err := s.Store.Waiting(ctx, account)
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Service) ClearPending(ctx context.Context, account, requestID string) (
 	return s.CancelMany(ctx, account, waiting, requestID)
 }
 
-// Interrupt asks the account's running jobs to stop, or only the one given.
+// Interrupt cancels the account's running jobs, or only the given one.
 func (s *Service) Interrupt(ctx context.Context, account string, only ID, requestID string) ([]ID, error) {
 	running, err := s.Store.Holding(ctx, account)
 	if err != nil {

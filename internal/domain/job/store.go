@@ -8,10 +8,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Bounds are what an account's tier allows.
+// Bounds are the limits of an account's tier.
 type Bounds struct {
 	Slots      int // jobs that run at once
-	QueueDepth int // jobs that wait; more are refused with queue_full
+	QueueDepth int // waiting jobs; more are refused with queue_full
 }
 
 // RunRef names one run of a job.
@@ -21,22 +21,22 @@ type RunRef struct {
 	Run     int    `json:"run"`
 }
 
-// Start is what a start intent carries.
+// Start is the payload of a start intent.
 type Start struct {
 	RunRef
-	// Again lets a run begin whose workflow the engine takes for over: the log says whether it is.
+	// Again starts a run although Temporal reports that its workflow closed. The log decides whether the run is over.
 	Again bool `json:"again,omitempty"`
 }
 
-// NewJob is a validated submission as the Store records it.
+// NewJob is a validated submission to record.
 type NewJob struct {
 	ID             ID
 	Account        string
-	Fact           SubmittedV1 // its Number is settled by the Store unless Number is given
+	Fact           SubmittedV1 // the Store sets its Number unless Number is given
 	Number         *float64    // the client's own, or nil for the account's counter
-	Front          bool        // with the counter: before everything that waits
+	Front          bool        // without Number: before all waiting jobs
 	Sealed         []byte      // credential, or nil
-	Holds          []string    // ids of the assets it needs, which cannot be deleted before it ends
+	Holds          []string    // ids of the assets it uses; they cannot be deleted until it ends
 	IdempotencyKey string      // "" = none
 	Operation      string      // scope of the key
 	RequestID      string
@@ -46,10 +46,10 @@ type NewJob struct {
 	Price          Price // of a metered account
 }
 
-// Admission is what the Store decided.
+// Admission is the result of Submit.
 type Admission struct {
 	Job     Job
-	Intents []outbox.Intent // to carry out now; also in the outbox
+	Intents []outbox.Intent // to deliver now; they are in the outbox too
 }
 
 // Ending is the end of one run of a job.
@@ -59,49 +59,48 @@ type Ending struct {
 	Run     int
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
 	Fact    any
-	Before  []eventlog.Event // facts of the run that are appended with its end, before it
+	Before  []eventlog.Event // events of the run to append before its end, in one transaction
 	Bounds  Bounds
 	Actor   string
 	Reason  string
 }
 
-// ErrRecordedInPart refuses an Ending some of whose facts before the end are in the log, and the end
-// is not: they must be appended on their own first.
+// ErrRecordedInPart refuses an Ending if the log has some of its Before events but not its end. The caller must
+// append the Before events separately first.
 var ErrRecordedInPart = errors.New("some of the facts are recorded already")
 
-// Ended is the outcome of an ending: the intents of the jobs it admitted.
+// Ended is the result of End.
 type Ended struct {
-	Applied bool // false: the job had ended before
+	Applied bool // false: the job had ended already
 	Intents []outbox.Intent
 }
 
-// CancelRequest asks to stop jobs of one account.
+// CancelRequest is a request to stop jobs of one account.
 type CancelRequest struct {
 	Account   string
-	IDs       []ID // those that are unknown, finished or another's are passed over
+	IDs       []ID // unknown and finished jobs, and jobs of other accounts, are ignored
 	RequestID string
 	Actor     string // "" = the account itself
 	Reason    string
 	Bounds    Bounds
 }
 
-// Cancellation is the outcome of a cancel request.
+// Cancellation is the result of Cancel.
 type Cancellation struct {
-	IDs     []ID // jobs that waited and are canceled, or run and were asked to stop
+	IDs     []ID // waiting jobs that were canceled and running jobs that were asked to stop
 	Intents []outbox.Intent
 }
 
-// Store carries out the transactions of a job's life. Each locks the account's lane
-// first and appends its facts last.
+// Store runs the transactions on jobs. Each locks the account's admission row first and appends its events last.
 type Store interface {
-	// Submit records the job, admitted or queued. fault codes: queue_full, insufficient_credits (Exhausted),
+	// Submit records the job as admitted or queued. Fault codes: queue_full, insufficient_credits (Exhausted),
 	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the id is taken).
 	Submit(ctx context.Context, n NewJob) (Admission, error)
-	// End records the end of a run, frees its slot and admits who waits. It may answer ErrRecordedInPart.
+	// End records the end of a run, frees its slot and admits waiting jobs. It may return ErrRecordedInPart.
 	End(ctx context.Context, e Ending) (Ended, error)
 	// Cancel cancels waiting jobs at once and asks running ones to stop.
 	Cancel(ctx context.Context, r CancelRequest) (Cancellation, error)
-	// Waiting and Holding list an account's jobs without and with a slot, in run order.
+	// Waiting and Holding list an account's jobs without a slot and with one, in run order.
 	Waiting(ctx context.Context, account string) ([]ID, error)
 	Holding(ctx context.Context, account string) ([]ID, error)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// Entry is what is kept of a node that ran: what it showed, the files it saved, and references of its
-// values where computing them again costs more than keeping them.
+// Entry is the stored result of a node: its UI output, its files, and references of its values if they are expensive
+// to compute again.
 type Entry struct {
 	Key    Key              `json:"-"`
 	Class  string           `json:"class"`
@@ -19,31 +19,31 @@ type Entry struct {
 	Bytes  int64            `json:"-"`                // of the values in the store
 }
 
-// Answer is what the cache knows of a run before it begins.
+// Answer is the result of the cache lookup of a run.
 type Answer struct {
-	Units  []int         // that need not run, in the order of the plan
-	Hits   map[int]Entry // of those, the ones with something to show or to hand on
-	Values map[int]bool  // whose values are handed on to nodes that run
+	Units  []int         // units that need not run, in plan order
+	Hits   map[int]Entry // the entries of these units, where there is one
+	Values map[int]bool  // units whose values are read by nodes that run
 }
 
-// Resolve decides what need not run. An output is answered when its entry is there; a node between, when
-// somebody reads it and its values can be read; and whatever led only to answered nodes is not asked
-// at all and counts as answered too. readable tells whether the values of an entry are still there.
+// Resolve decides which units need not run. An output is cached if it has an entry. An inner node is cached if a
+// running node reads it and its values are readable. A node that only cached nodes read need not run either.
+// readable reports whether the values of an entry still exist.
 func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) Answer {
 	r := resolver{
 		plan: plan, hits: hits, readable: readable,
-		read: make([]bool, len(plan.Nodes)), runs: make([]bool, len(plan.Nodes)), spared: make([]bool, len(plan.Nodes)),
+		read: make([]bool, len(plan.Nodes)), runs: make([]bool, len(plan.Nodes)), skipped: make([]bool, len(plan.Nodes)),
 	}
 	a := Answer{Hits: map[int]Entry{}, Values: map[int]bool{}}
 	if len(hits) == 0 {
 		return a
 	}
-	for u := len(plan.Nodes) - 1; u >= 0; u-- { // who reads a unit stands behind it
+	for u := len(plan.Nodes) - 1; u >= 0; u-- { // a unit's readers come after it
 		r.visit(u)
 	}
 	for u := range plan.Nodes {
 		entry, hit := hits[u]
-		if r.runs[u] || !hit && !r.spared[u] {
+		if r.runs[u] || !hit && !r.skipped[u] {
 			continue
 		}
 		a.Units = append(a.Units, u)
@@ -56,10 +56,10 @@ func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) An
 }
 
 type resolver struct {
-	plan               *graph.Plan
-	hits               map[int]Entry
-	readable           func(Entry) bool
-	read, runs, spared []bool
+	plan                *graph.Plan
+	hits                map[int]Entry
+	readable            func(Entry) bool
+	read, runs, skipped []bool
 }
 
 func (r *resolver) visit(u int) {
@@ -72,8 +72,8 @@ func (r *resolver) visit(u int) {
 		switch {
 		case r.runs[u]:
 			r.read[link.Unit] = true
-		case !n.IsLazy(name) && (hit || r.spared[u]): // an earlier job ran it, since it ran what reads it
-			r.spared[link.Unit] = true
+		case !n.IsLazy(name) && (hit || r.skipped[u]): // an earlier job ran it, since it ran what reads it
+			r.skipped[link.Unit] = true
 		}
 	}
 }

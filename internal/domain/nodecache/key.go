@@ -1,6 +1,5 @@
-// Package nodecache says when the result of a node is that of an earlier job of the same account, and
-// what then need not run. It decides only; what it decides on is
-// kept by a Store, and running nodes is package activities' business.
+// Package nodecache decides which nodes of a job need not run, because an earlier job of the same account
+// computed their results. A Store keeps the results; package activities runs the nodes.
 package nodecache
 
 import (
@@ -19,31 +18,30 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// generation is part of every key. Raise it when results of many classes change; for one class there is
-// node.Class.Version.
+// generation is part of every key. Raise it when the results of many classes change. For one class, raise
+// node.Class.Version instead.
 const generation = 1
 
-// Key identifies the result of a node: its class, constants, what it loads, and the same of all it reads.
-// The zero key is that of a node whose result cannot be known before it runs.
+// Key identifies the result of a node. It is a hash of its class, its constants, the files it loads, and the keys of
+// the nodes it reads. The zero Key means that the result cannot be known before the node runs.
 type Key [32]byte
 
-// IsZero reports whether the node is never answered from the cache.
+// IsZero reports whether the node is never cached.
 func (k Key) IsZero() bool { return k == Key{} }
 
 // String returns the key in hexadecimal digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// Scope separates what must not share results: accounts, and surfaces, which make other files of the same
-// nodes.
+// Scope separates results that must not be shared: those of different accounts, and those of different APIs, for
+// which the same nodes make different files.
 type Scope struct{ Account, Surface string }
 
-// Fingerprint identifies what the constants of a node do not show, such as the content of files.
+// Fingerprint identifies inputs of a node beyond its constants, such as the content of files.
 type Fingerprint func(class *node.Class, constants node.Args) (string, error)
 
-// Keys returns the keys of a plan's units. A unit gets none when its class says so, when what it loads
-// cannot be told, or when anything that it may read has none. Ids of nodes are no part of a key, except
-// those of classes that are not idempotent or ask for their id. What was handed to an expansion has the key
-// of its content.
+// Keys returns the keys of a plan's units. A unit has no key if its class forbids caching, if the files it loads are
+// not known, or if a unit it may read has no key. A node's id is part of its key only if its class is not idempotent
+// or asks for the id. A value passed to an expansion has the key of its content.
 func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fingerprint) []Key {
 	keys := make([]Key, len(plan.Nodes))
 	for i := range plan.Nodes {
@@ -57,7 +55,7 @@ func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fin
 	return keys
 }
 
-// given is the key of a value that was handed to an expansion.
+// given returns the key of a value passed to an expansion.
 func given(scope Scope, digest string) Key {
 	if digest == "" {
 		return Key{}
@@ -67,8 +65,8 @@ func given(scope Scope, digest string) Key {
 	return Key(h.Sum(nil))
 }
 
-// Digest identifies the content of a value, the same in every job. It is "" where the value only names its content,
-// as a video that is part of a file does: another file may have that name tomorrow.
+// Digest identifies the content of a value across jobs. It is "" for a value that only names its content, such as a
+// video that is part of a file, because the name may later belong to another file.
 func Digest(value node.Value) (string, error) {
 	if names(value) {
 		return "", nil
@@ -96,7 +94,7 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 	}
 	print, err := fingerprint(class, n.Constants)
 	if err != nil {
-		return Key{} // the node itself will say why
+		return Key{} // the node will fail with the reason
 	}
 	h := blake3.New()
 	write(h, "node", fmt.Sprint(generation), scope.Account, scope.Surface, n.Class, fmt.Sprint(class.Version), print)
@@ -121,7 +119,7 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 	return Key(h.Sum(nil))
 }
 
-// write adds parts that cannot be confused with others: each stands behind its length.
+// write hashes parts, each prefixed with its length so that different lists never collide.
 func write(h hash.Hash, parts ...string) {
 	var length [8]byte
 	for _, part := range parts {
@@ -131,8 +129,7 @@ func write(h hash.Hash, parts ...string) {
 	}
 }
 
-// loadsLinked reports whether the name of a file comes from another node: which file it is shows only when
-// the node runs.
+// loadsLinked reports whether a file name comes from another node, so that the file is known only when the node runs.
 func loadsLinked(class *node.Class, n *graph.PlanNode) bool {
 	return slices.ContainsFunc(class.Inputs, func(in node.Input) bool {
 		_, linked := n.Links[in.Name]
@@ -140,7 +137,7 @@ func loadsLinked(class *node.Class, n *graph.PlanNode) bool {
 	})
 }
 
-// AsksForID reports whether a class is given its node's id, so that results differ from node to node.
+// AsksForID reports whether a class reads its node's id, so that its results differ between nodes.
 func AsksForID(class *node.Class) bool {
 	return slices.ContainsFunc(class.Inputs, func(in node.Input) bool {
 		return in.Section == node.Hidden && in.Type == "UNIQUE_ID"

@@ -168,18 +168,18 @@ func TestWhatRunsHasEverythingItReads(t *testing.T) {
 			}
 		}
 		a := nodecache.Resolve(plan, hits, func(e nodecache.Entry) bool { return len(e.Values) > 0 })
-		spared := map[int]bool{}
+		skipped := map[int]bool{}
 		for _, u := range a.Units {
-			spared[u] = true
+			skipped[u] = true
 		}
 		needed := map[int]bool{len(plan.Nodes) - 1: true}
 		for u := len(plan.Nodes) - 1; u >= 0; u-- {
-			if !needed[u] || spared[u] {
+			if !needed[u] || skipped[u] {
 				continue
 			}
 			for _, link := range plan.Nodes[u].Links {
 				needed[link.Unit] = true
-				if spared[link.Unit] {
+				if skipped[link.Unit] {
 					require.True(t, a.Values[link.Unit], "seed %d: unit %d reads %d, which hands nothing on", seed, u, link.Unit)
 					require.NotEmpty(t, a.Hits[link.Unit].Values)
 				}

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Store keeps entries by account and key. Every part of it may be lost: nodes then run again.
+// Store keeps entries by account and key. It need not be durable: nodes without an entry run again.
 type Store interface {
-	// Find returns the entries of those keys that are younger than age and whose files still live.
+	// Find returns the entries of the keys that are younger than age and whose files still exist.
 	Find(ctx context.Context, account string, keys []Key, age time.Duration) ([]Entry, error)
-	// Save keeps entries, in place of those of the same keys.
+	// Save stores entries, replacing those with the same keys.
 	Save(ctx context.Context, account string, entries []Entry) error
-	// Evict removes up to limit entries: those past age, then those longest not used, until the rest fits
-	// into most bytes. It returns the references of their values.
+	// Evict removes up to limit entries: first those older than age, then the least recently used, until the rest
+	// fits into most bytes. It returns the references of their values.
 	Evict(ctx context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error)
 }
 
-// Cache is a store with its bounds.
+// Cache is a Store with limits.
 type Cache struct {
 	Store
 	Bytes int64         // of entries and their values over all accounts
-	Age   time.Duration // after which an entry is not used any more
-	From  time.Duration // run time from which a node's values are kept too
+	Age   time.Duration // maximum age of an entry
+	From  time.Duration // minimum run time of a node whose values are stored too
 }
 
-// Lookup finds the entries of the units with a key, except those to be run anew.
+// Lookup returns the entries of the units that have a key, except units that must run again.
 func (c *Cache) Lookup(ctx context.Context, account string, keys []Key, anew func(unit int) bool) (map[int]Entry, error) {
 	var asked []Key
 	for u, key := range keys {
@@ -52,10 +52,10 @@ func (c *Cache) Lookup(ctx context.Context, account string, keys []Key, anew fun
 	return hits, nil
 }
 
-// evictBatch is how many entries one statement removes.
+// evictBatch is the most entries that one statement removes.
 const evictBatch = 500
 
-// Shorten brings the cache within its bounds; forget removes values that nothing refers to any more.
+// Shorten evicts entries until the cache is within its limits. forget deletes the values of evicted entries.
 func (c *Cache) Shorten(ctx context.Context, forget func(ctx context.Context, values []string) error) error {
 	for {
 		values, gone, err := c.Evict(ctx, c.Bytes, c.Age, evictBatch)

@@ -14,16 +14,16 @@ import (
 // maxURL bounds an address, in bytes.
 const maxURL = 2048
 
-// codeAddress is the code of an address that is refused at once. What a name resolves to is decided
-// whenever it is dialled, by the outbound guard.
+// codeAddress is the error code of a refused address. The outbound guard checks the addresses that a name
+// resolves to, at every dial.
 const codeAddress = "webhook_url_invalid"
 
 func badAddress(why string) error {
 	return fault.New(fault.Invalid, codeAddress, "url %s", why)
 }
 
-// checkAddress returns the host of an address that messages may be sent to. allow lists, as host:port, what
-// the operator lets be reached although it is not public or not https.
+// checkAddress returns the host of a URL to which messages may be sent. allow lists the host:port pairs that the
+// operator permits although they are not public or not https.
 func checkAddress(text string, allow []string) (host string, err error) {
 	if len(text) > maxURL {
 		return "", badAddress("is longer than 2048 bytes")
@@ -55,7 +55,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// publicName refuses names and literal addresses that are certainly not public.
+// publicName refuses names and literal IP addresses that are known not to be public.
 func publicName(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return outbound.Public(a)

@@ -7,13 +7,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Book is the endpoints of one account, folded from its stream. Removed ones are no longer in it.
+// Book holds the endpoints of one account, folded from its stream. Removed endpoints are absent.
 type Book struct {
 	Version   int64
 	Endpoints []Endpoint // oldest first
 }
 
-// Endpoint returns the endpoint of that id. Absent is NotFound.
+// Endpoint returns the endpoint with that id, or NotFound.
 func (b Book) Endpoint(id ID) (Endpoint, error) {
 	for _, e := range b.Endpoints {
 		if e.ID == id {
@@ -23,8 +23,8 @@ func (b Book) Endpoint(id ID) (Endpoint, error) {
 	return Endpoint{}, ErrNoEndpoint()
 }
 
-// Fold applies one fact, decoded. A fact at or below the folded version changes nothing, one of a type
-// that this program does not know moves the version only.
+// Fold applies one decoded event. An event at or below the folded version changes nothing. An event of an unknown
+// type only moves the version.
 func (b Book) Fold(rec eventlog.Recorded, data any) Book {
 	if rec.Version <= b.Version {
 		return b

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Change changes an endpoint and returns it as it is then. What is in force already is not recorded again.
-// Enabling one begins its count of failures anew.
+// Change changes an endpoint and returns the result. A change to the current values records nothing. Enabling an
+// endpoint resets its count of failures.
 func (s *Service) Change(ctx context.Context, account string, id ID, w Wish, by By) (Shown, error) {
 	w, host, err := w.check(s.Allow)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) Change(ctx context.Context, account string, id ID, w Wish, by 
 	return s.Endpoint(ctx, account, id)
 }
 
-// changed is the change of what an endpoint is, without events when it is so already.
+// changed returns the change to the fields of an endpoint. It has no events if no field differs.
 func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Wish, host string) (Change, error) {
 	c, made := Change{Webhook: e.ID}, ChangedV1{Webhook: e.ID}
 	if w.Events != nil && !slices.Equal(w.Events, e.Events) {
@@ -58,7 +58,7 @@ func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Wis
 		}
 	}
 	if made.Host != nil || made.Events != nil || made.Description != nil {
-		c.Events = fact(TypeChanged, made)
+		c.Events = oneEvent(TypeChanged, made)
 	}
 	return c, nil
 }
@@ -72,33 +72,33 @@ func (s *Service) enable(ctx context.Context, account string, id ID, enabled boo
 		if err != nil || e.Disabled == "" {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Enable, Events: fact(TypeEnabled, EnabledV1{Webhook: id})}, nil
+		return Change{Webhook: id, Effect: Enable, Events: oneEvent(TypeEnabled, EnabledV1{Webhook: id})}, nil
 	})
 }
 
-// Disable ends the deliveries of an endpoint. One that is disabled stays as it is.
+// Disable stops the deliveries of an endpoint. Disabling a disabled endpoint does nothing.
 func (s *Service) Disable(ctx context.Context, account string, id ID, cause Cause, by By) error {
 	return s.change(ctx, account, by, func(b Book) (Change, error) {
 		e, err := b.Endpoint(id)
 		if err != nil || e.Disabled != "" {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Disable, Events: fact(TypeDisabled, DisabledV1{Webhook: id, Cause: cause})}, nil
+		return Change{Webhook: id, Effect: Disable, Events: oneEvent(TypeDisabled, DisabledV1{Webhook: id, Cause: cause})}, nil
 	})
 }
 
-// Remove takes an endpoint away, with all its deliveries.
+// Remove deletes an endpoint and all its deliveries.
 func (s *Service) Remove(ctx context.Context, account string, id ID, by By) error {
 	return s.change(ctx, account, by, func(b Book) (Change, error) {
 		if _, err := b.Endpoint(id); err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Remove, Events: fact(TypeRemoved, RemovedV1{Webhook: id})}, nil
+		return Change{Webhook: id, Effect: Remove, Events: oneEvent(TypeRemoved, RemovedV1{Webhook: id})}, nil
 	})
 }
 
-// Rotate gives an endpoint a new key and returns it, this once. For overlap the key before signs too, so
-// that a receiver has time to change; 0 ends it at once.
+// Rotate gives an endpoint a new key and returns it; the key is never shown again. The previous key signs too for
+// the overlap, so that the receiver has time to switch. An overlap of 0 ends the previous key at once.
 func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap time.Duration, by By) (secret string, oldUntil time.Time, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return "", time.Time{}, fault.New(fault.Invalid, "invalid_request", "the old secret stays good for 0 to %d seconds", int(MaxOverlap.Seconds()))
@@ -120,12 +120,12 @@ func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap tim
 		if err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: fact(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil})}, nil
+		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: oneEvent(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil})}, nil
 	})
 	return secret, oldUntil, err
 }
 
-// errDisabled is the refusal of what a disabled endpoint cannot do.
+// errDisabled refuses a command that needs an enabled endpoint.
 func errDisabled() error {
 	return fault.New(fault.Conflict, "webhook_disabled", "the webhook is disabled: enable it first")
 }
@@ -146,7 +146,7 @@ func (s *Service) Test(ctx context.Context, account string, id ID, by By) (uuid.
 			return Change{}, err
 		}
 		d := Delivery{ID: delivery, Account: account, Webhook: id, Kind: Test, Subject: "webhook-" + string(id), Body: body}
-		return Change{Webhook: id, Effect: Enqueue, Delivery: d, Events: fact(TypeTested, TestedV1{Webhook: id, Delivery: delivery})}, nil
+		return Change{Webhook: id, Effect: Enqueue, Delivery: d, Events: oneEvent(TypeTested, TestedV1{Webhook: id, Delivery: delivery})}, nil
 	})
 	return delivery, err
 }
@@ -154,8 +154,8 @@ func (s *Service) Test(ctx context.Context, account string, id ID, by By) (uuid.
 // MostReplayed bounds the dead letters that one command replays.
 const MostReplayed = 1000
 
-// Replay attempts an ended delivery of an endpoint again, or all its dead letters (only = nil), at most
-// MostReplayed. It returns how many. Their ids stay what they were.
+// Replay puts one ended delivery of an endpoint back into the queue, or all its dead letters if only is nil, at most
+// MostReplayed. It returns the number of deliveries. Their ids do not change.
 func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.UUID, by By) (int, error) {
 	book, err := s.Books.Book(ctx, account)
 	if err != nil {

@@ -2,7 +2,7 @@ package webhook
 
 import "sync/atomic"
 
-// Counts are the attempts of a process by how they ended. The zero value works.
+// Counts counts the attempts of a process by outcome. The zero value is ready to use.
 type Counts struct{ delivered, retried, dead atomic.Int64 }
 
 func (c *Counts) add(o Outcome) {
@@ -16,7 +16,7 @@ func (c *Counts) add(o Outcome) {
 	}
 }
 
-// Read returns the attempts that delivered, that are made again, and that were the last.
+// Read returns the numbers of attempts that delivered, that will be retried, and that were the last.
 func (c *Counts) Read() map[string]int64 {
 	return map[string]int64{
 		"delivered": c.delivered.Load(), "retried": c.retried.Load(), "dead": c.dead.Load(),

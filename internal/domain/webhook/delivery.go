@@ -7,14 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// State is how far a delivery has come.
+// State is the state of a delivery.
 type State string
 
 // The states of deliveries.
 const (
 	Pending   State = "pending"
 	Delivered State = "delivered"
-	Dead      State = "dead" // given up; replayable
+	Dead      State = "dead" // no more attempts; can be replayed
 )
 
 // States lists them.
@@ -26,7 +26,7 @@ type Delivery struct {
 	Account   string
 	Webhook   ID
 	Kind      Kind
-	Subject   string // stream that it is about: those of one subject are delivered in order
+	Subject   string // stream of the event; deliveries of one subject are made in order
 	Body      []byte
 	State     State
 	Attempts  int // since the last replay
@@ -37,10 +37,10 @@ type Delivery struct {
 	Tries     []Try // the latest, oldest first
 }
 
-// Try is one attempt, without anything that the endpoint said but its status.
+// Try is the record of one attempt. Of the response it keeps the status only.
 type Try struct {
 	At     time.Time `json:"at"`
-	Status int       `json:"status,omitempty"` // 0: there was no answer
+	Status int       `json:"status,omitempty"` // 0: no response
 	Error  Problem   `json:"error,omitempty"`  // "" = delivered
 	Millis int64     `json:"millis"`
 }
@@ -50,30 +50,30 @@ type Problem string
 
 // The problems of attempts.
 const (
-	Refused     Problem = "status"              // the answer was not 2xx
-	Redirected  Problem = "redirect"            // it was 3xx, which is not followed
-	TimedOut    Problem = "timeout"             // no answer in time
-	NotAllowed  Problem = "address_not_allowed" // the name leads to an address that is not public
+	Refused     Problem = "status"              // the response was not 2xx
+	Redirected  Problem = "redirect"            // the response was 3xx; redirects are not followed
+	TimedOut    Problem = "timeout"             // no response in time
+	NotAllowed  Problem = "address_not_allowed" // the name resolves to an address that is not public
 	NoName      Problem = "name_not_found"      // the name has no address
-	BadTLS      Problem = "tls"                 // the certificate is not good, or it is not TLS
+	BadTLS      Problem = "tls"                 // the certificate is invalid, or the server does not speak TLS
 	Unreachable Problem = "unreachable"         // no connection, or it broke
-	Lost        Problem = "lost"                // the process that tried went away every time
-	Unreadable  Problem = "unreadable"          // its address does not open with the secret keys that we have
-	Off         Problem = "disabled"            // the endpoint was disabled meanwhile
+	Lost        Problem = "lost"                // the sending process died at every attempt
+	Unreadable  Problem = "unreadable"          // no configured secret key decrypts the URL
+	Off         Problem = "disabled"            // the endpoint was disabled before the delivery was made
 )
 
-// MostTries bounds the attempts that a delivery remembers.
+// MostTries bounds the attempts kept in a delivery.
 const MostTries = 10
 
-// Claimed is a delivery that is ours to attempt until its lease ends.
+// Claimed is a delivery leased by this process.
 type Claimed struct {
 	Delivery
 	Lease    uuid.UUID
-	Sealed   []byte // the endpoint's place
+	Sealed   []byte // the encrypted secrets of the endpoint
 	Disabled bool
 }
 
-// Share bounds what is attempted at once, so that nobody takes all of it.
+// Share bounds concurrent attempts, so that no account or endpoint takes all of them.
 type Share struct {
 	Total, Account, Endpoint int
 }
@@ -85,18 +85,19 @@ type Outcome struct {
 	Try   Try
 }
 
-// Queue keeps deliveries until they are made.
+// Queue stores deliveries until they end.
 type Queue interface {
-	// Claim leases due deliveries to the caller: at most free, the most of each account and endpoint over
-	// all processes as share says, and of one subject and endpoint only the oldest. Each counts as an attempt.
+	// Claim leases at most free due deliveries to the caller. share bounds the deliveries leased for each account
+	// and endpoint over all processes. Of one subject and endpoint only the oldest is leased. Each lease counts as
+	// an attempt.
 	Claim(ctx context.Context, free int, share Share, lease time.Duration) ([]Claimed, error)
-	// Finish records how an attempt ended, unless its lease is another's by now; a success always counts.
-	// It returns for how long every attempt at the endpoint has failed, 0 after a success.
+	// Finish records the outcome of an attempt. An outcome whose lease has passed to another process is ignored,
+	// unless it is a success. Finish returns how long all attempts at the endpoint have failed, 0 after a success.
 	Finish(ctx context.Context, c Claimed, o Outcome) (failing time.Duration, err error)
-	// GiveBack makes a delivery due again whose attempt was broken off, as if it had not been tried.
+	// GiveBack makes a delivery due again after an interrupted attempt, which does not count.
 	GiveBack(ctx context.Context, c Claimed) error
-	// Prune forgets what ended before the retention, and what belongs to no endpoint, in portions. more says
-	// that there is another.
+	// Prune removes one batch of deliveries that are past the retention or have no endpoint. more reports whether
+	// another batch remains.
 	Prune(ctx context.Context, retention time.Duration) (more bool, err error)
 }
 
@@ -105,12 +106,12 @@ type Query struct {
 	Account string
 	Webhook ID
 	State   State
-	Before  int64 // cursor of the page before
+	Before  int64 // Next of the previous page
 	Limit   int
 }
 
 // Page is one page of deliveries.
 type Page struct {
 	Deliveries []Delivery
-	Next       int64 // cursor of the next page; 0 = there is none
+	Next       int64 // cursor of the next page; 0 = this is the last
 }

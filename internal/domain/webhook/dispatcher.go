@@ -9,29 +9,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Disabler ends the deliveries of an endpoint; Service is it.
+// Disabler disables an endpoint. Service implements it.
 type Disabler interface {
 	Disable(ctx context.Context, account string, id ID, cause Cause, by By) error
 }
 
-// DispatcherDeps are what a Dispatcher stands on.
+// DispatcherDeps are the dependencies of a Dispatcher.
 type DispatcherDeps struct {
 	Queue    Queue
 	Disabler Disabler
 	Sealer   Sealer
 	Wire     Wire
-	Allow    []string // host:port that may be reached although not public or not https
+	Allow    []string // host:port pairs allowed although they are not public or not https
 	Counts   *Counts
 	Log      *slog.Logger
-	Grace    time.Duration // how long attempts under way go on after the end of Run's context
+	Grace    time.Duration // how long running attempts may continue after Run's context ends
 }
 
-// Dispatcher makes deliveries. Any number of processes run one each: what one has claimed is left to it
-// until its lease ends, so that a killed one delays its deliveries and loses none.
+// Dispatcher makes deliveries. Any number of processes may run one. A process leases the deliveries it claims;
+// if it dies, its deliveries are late but not lost.
 type Dispatcher struct {
 	DispatcherDeps
 	policy  Policy
-	slots   chan struct{} // one element for each attempt under way
+	slots   chan struct{} // one element for each running attempt
 	ended   chan struct{} // capacity 1: an attempt has ended
 	running sync.WaitGroup
 }
@@ -41,15 +41,15 @@ func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
 	return &Dispatcher{DispatcherDeps: deps, policy: policy, slots: make(chan struct{}, share.Total), ended: make(chan struct{}, 1)}
 }
 
-// Paces of the loop: how soon a new delivery is seen, how seldom the queue is asked under load, and how
-// often what is past its retention is forgotten.
+// Intervals of the loop: how soon it sees a new delivery, how seldom it polls the queue under load, and how
+// often it removes deliveries past their retention.
 const (
 	pollEvery  = 300 * time.Millisecond
 	claimGap   = 20 * time.Millisecond
 	pruneEvery = 10 * time.Minute
 )
 
-// Run makes deliveries until ctx ends; then attempts under way have the grace to come to their end.
+// Run makes deliveries until ctx ends. Running attempts then have the grace period to finish.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -83,7 +83,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// claim starts attempts at what is due, as many as there are free slots.
+// claim starts attempts of due deliveries, at most one for each free slot.
 func (d *Dispatcher) claim(ctx, sending context.Context) {
 	free := cap(d.slots) - len(d.slots)
 	if free == 0 || ctx.Err() != nil {
@@ -92,12 +92,12 @@ func (d *Dispatcher) claim(ctx, sending context.Context) {
 	claimed, err := d.Queue.Claim(ctx, free, share, d.policy.lease())
 	if err != nil {
 		if ctx.Err() == nil {
-			d.Log.Warn("reading the queue of webhooks failed", "error", err)
+			d.Log.Warn("webhook queue read failed", "error", err)
 		}
 		return
 	}
 	for _, c := range claimed {
-		d.slots <- struct{}{} // there is room: only this loop fills it
+		d.slots <- struct{}{} // never blocks: only this loop fills the channel
 		d.running.Go(func() {
 			defer func() {
 				<-d.slots
@@ -115,7 +115,7 @@ func (d *Dispatcher) prune(ctx context.Context) {
 	for {
 		more, err := d.Queue.Prune(ctx, d.policy.Retention)
 		if err != nil && ctx.Err() == nil {
-			d.Log.Warn("removing old deliveries failed", "error", err)
+			d.Log.Warn("webhook delivery cleanup failed", "error", err)
 		}
 		if err != nil || !more {
 			return
@@ -128,16 +128,16 @@ func (d *Dispatcher) attempt(ctx context.Context, c Claimed) {
 	a := d.try(ctx, c)
 	books, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if ctx.Err() != nil && a.Error != "" { // broken off by us: no fault of the endpoint
+	if ctx.Err() != nil && a.Error != "" { // interrupted by our shutdown; the endpoint did not fail
 		if err := d.Queue.GiveBack(books, c); err != nil {
-			d.Log.Warn("returning a delivery failed; its lease runs out", "webhook", c.Webhook, "delivery", c.ID, "error", err)
+			d.Log.Warn("webhook delivery not returned to the queue; its lease will expire", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		}
 		return
 	}
 	d.record(books, c, a)
 }
 
-// try sends, unless there is nothing to be sent any more.
+// try sends the message unless the endpoint was removed or disabled.
 func (d *Dispatcher) try(ctx context.Context, c Claimed) answer {
 	now := time.Now().UTC()
 	switch {
@@ -162,7 +162,7 @@ func (d *Dispatcher) record(ctx context.Context, c Claimed, a answer) {
 	o := d.outcome(c, a)
 	failing, err := d.Queue.Finish(ctx, c, o)
 	if err != nil {
-		d.Log.Warn("recording a delivery failed; it is made again", "webhook", c.Webhook, "delivery", c.ID, "error", err)
+		d.Log.Warn("webhook outcome not recorded; the delivery will be attempted again", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		return
 	}
 	d.Counts.add(o)
@@ -176,13 +176,13 @@ func (d *Dispatcher) record(ctx context.Context, c Claimed, a answer) {
 	}
 	err = d.Disabler.Disable(ctx, c.Account, c.Webhook, cause, By{Actor: "webhooks", Reason: string(cause)})
 	if err != nil && !fault.Is(err, fault.NotFound) { // removed meanwhile
-		d.Log.Warn("disabling a webhook failed; its next failure tries again", "webhook", c.Webhook, "cause", cause, "error", err)
+		d.Log.Warn("webhook not disabled; its next failure tries again", "webhook", c.Webhook, "cause", cause, "error", err)
 		return
 	}
 	d.Log.Info("webhook disabled", "webhook", c.Webhook, "cause", cause)
 }
 
-// outcome decides what becomes of a delivery.
+// outcome decides whether a delivery is done, retried or dead.
 func (d *Dispatcher) outcome(c Claimed, a answer) Outcome {
 	o := Outcome{State: Dead, Try: a.Try}
 	switch {

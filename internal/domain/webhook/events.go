@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Event type names. They are stored; renaming one breaks history. No fact holds an address or a key.
+// Event type names. They are stored; renaming one breaks history. No event holds an address or a key.
 const (
 	TypeRegistered    = "webhook.registered.v1"
 	TypeChanged       = "webhook.changed.v1"
@@ -28,10 +28,10 @@ type RegisteredV1 struct {
 	Description string   `json:"description,omitempty"`
 }
 
-// ChangedV1 records what of an endpoint is different from now on; nil is as it was.
+// ChangedV1 records changed fields of an endpoint. A nil field did not change.
 type ChangedV1 struct {
 	Webhook     ID       `json:"webhook"`
-	Host        *string  `json:"host,omitempty"` // present whenever the address was replaced, also within one host
+	Host        *string  `json:"host,omitempty"` // present if the URL was replaced, even by one with the same host
 	Events      []string `json:"events,omitempty"`
 	Description *string  `json:"description,omitempty"`
 }
@@ -42,18 +42,18 @@ type SecretRotatedV1 struct {
 	OldUntil time.Time `json:"old_until"`
 }
 
-// EnabledV1 records that an endpoint is told of what happens from now on.
+// EnabledV1 records that an endpoint receives messages of events from now on.
 type EnabledV1 struct {
 	Webhook ID `json:"webhook"`
 }
 
-// DisabledV1 records that an endpoint is told nothing more, and why.
+// DisabledV1 records that an endpoint receives no more messages, and why.
 type DisabledV1 struct {
 	Webhook ID    `json:"webhook"`
 	Cause   Cause `json:"cause"`
 }
 
-// RemovedV1 records that an endpoint is gone with all its deliveries.
+// RemovedV1 records that an endpoint and all its deliveries were deleted.
 type RemovedV1 struct {
 	Webhook ID `json:"webhook"`
 }
@@ -68,7 +68,7 @@ type TestedV1 struct {
 type ReplayedV1 struct {
 	Webhook    ID         `json:"webhook"`
 	Deliveries int        `json:"deliveries"`
-	Delivery   *uuid.UUID `json:"delivery,omitempty"` // when it is one that was named
+	Delivery   *uuid.UUID `json:"delivery,omitempty"` // set if one delivery was named
 }
 
 // Register adds the event types of webhooks to r.
@@ -90,7 +90,7 @@ const streamPrefix = "webhooks-"
 // Stream returns the name of the stream of an account's endpoints.
 func Stream(account string) string { return streamPrefix + account }
 
-// AccountOfStream returns the account whose stream that is.
+// AccountOfStream returns the account that the stream belongs to.
 func AccountOfStream(stream string) (string, bool) {
 	if len(stream) <= len(streamPrefix) || stream[:len(streamPrefix)] != streamPrefix {
 		return "", false

@@ -13,15 +13,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// message is what a receiver gets. It holds ids, words, times and links: a receiver that wants more asks
-// for it with its own credential.
+// message is the body sent to a receiver. It holds ids, states, times and links only. A receiver that wants more
+// reads the API with its own credential.
 type message struct {
 	Type      Kind      `json:"type"`
 	Timestamp time.Time `json:"timestamp"` // when it happened, not when it is sent
 	Data      any       `json:"data"`
 }
 
-// jobData is what is told of a job.
+// jobData is the part of a message about a job.
 type jobData struct {
 	Object      string     `json:"object"` // "job"
 	ID          job.ID     `json:"id"`
@@ -32,7 +32,7 @@ type jobData struct {
 	URLs        urlData    `json:"urls"`
 }
 
-// callData is what is told of a model call.
+// callData is the part of a message about a model call.
 type callData struct {
 	Object      string     `json:"object"` // "call"
 	ID          call.ID    `json:"id"`
@@ -45,26 +45,26 @@ type callData struct {
 	URLs        urlData    `json:"urls"`
 }
 
-// errorData names what went wrong. Texts of errors may quote what was submitted, so they are not told.
+// errorData names the error. The error's text is left out, because it may quote the submission.
 type errorData struct {
 	Code      string `json:"code"`
 	NodeID    string `json:"node_id,omitempty"`
 	ClassType string `json:"class_type,omitempty"`
 }
 
-// urlData is where more is to be had: absolute when the public URL is configured, otherwise paths.
+// urlData holds links: absolute URLs when the public URL is configured, paths otherwise.
 type urlData struct {
 	Self string `json:"self,omitempty"`
 }
 
-// Origin is what the first fact of a job or call says of it.
+// Origin holds data from the first event of a job or call.
 type Origin struct {
 	At   *time.Time       // nil: unknown
 	Call *call.AcceptedV1 // of a model call
 }
 
-// Message renders what a fact, decoded, tells receivers. ok is false for one that tells nothing: of what
-// happened within a job, the job's end tells. base is the public URL, or "".
+// Message renders the message of a decoded event. ok is false for an event without a message: events within a job
+// have none, the end of the job has one. base is the public URL, or "".
 func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Kind, body []byte, ok bool, err error) {
 	kind, ok = KindOf(rec.Type)
 	if !ok || from.Call != nil && from.Call.Mode == call.Node {
@@ -125,12 +125,12 @@ func aboutCall(id call.ID, rec eventlog.Recorded, data any, from Origin, base st
 	case call.OutcomeUnknownV1:
 		d.Status, d.Error = call.Unknown, &errorData{Code: e.Failure.Type}
 	case call.ReconciledV1:
-		d.Status = call.Unknown // its answer is not to be had; what it cost is settled
+		d.Status = call.Unknown // the answer is lost; only the cost is settled
 	}
 	return d
 }
 
-// testMessage is what a receiver gets when its owner wants to see that it works.
+// testMessage returns the body of a test message.
 func testMessage(id ID, at time.Time) ([]byte, error) {
 	return encode(message{Type: Test, Timestamp: at.UTC(), Data: struct {
 		Object string `json:"object"`
@@ -138,10 +138,10 @@ func testMessage(id ID, at time.Time) ([]byte, error) {
 	}{"webhook", id}})
 }
 
-// namespace of delivery ids; fixed for ever, since an id must come out the same however often a fact is seen.
+// namespace of delivery ids. It must never change: an event must have the same delivery id whenever it is read.
 var namespace = uuid.MustParse("3f6c5a0e-9a57-5a4f-8f0b-52a4c1de7b11")
 
-// DeliveryID names the delivery of a fact to an endpoint: the same whenever it is asked for.
-func DeliveryID(id ID, fact uuid.UUID) uuid.UUID {
-	return uuid.NewSHA1(namespace, []byte(string(id)+"/"+fact.String()))
+// DeliveryID returns the id of the delivery of an event to an endpoint. It depends on nothing else.
+func DeliveryID(id ID, event uuid.UUID) uuid.UUID {
+	return uuid.NewSHA1(namespace, []byte(string(id)+"/"+event.String()))
 }

@@ -16,15 +16,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// Wire makes guarded requests and follows nothing; outbound.Client is it.
+// Wire sends requests to permitted addresses only and follows no redirects. outbound.Client implements it.
 type Wire interface {
 	RoundTrip(req *http.Request, allow []string) (*http.Response, error)
 }
 
-// answerBytes bounds what is read of an answer, which nobody looks at: enough to use the connection again.
+// answerBytes bounds how much of a response body is read. The body is discarded; reading it lets the connection be
+// reused.
 const answerBytes = 4 << 10
 
-// answer is how an endpoint took a message.
+// answer is the response of an endpoint to a message.
 type answer struct {
 	Try
 	retryAfter time.Duration
@@ -64,7 +65,7 @@ func send(ctx context.Context, wire Wire, allow []string, p place, d Delivery, t
 	return a, nil
 }
 
-// retryAfter is what an endpoint that is busy asks for, in seconds; dates are not looked at.
+// retryAfter returns the Retry-After of a busy endpoint if it is given in seconds. Dates are ignored.
 func retryAfter(resp *http.Response) time.Duration {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return 0
@@ -76,7 +77,7 @@ func retryAfter(resp *http.Response) time.Duration {
 	return time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
 }
 
-// problem names an error of the wire; its text, which may hold the address, goes no further.
+// problem classifies a network error. The error's text may contain the secret URL, so it is dropped.
 func problem(err error) Problem {
 	var name *net.DNSError
 	var timeout net.Error

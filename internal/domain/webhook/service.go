@@ -12,37 +12,37 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Limits of what an account registers.
+// Limits on the endpoints of an account.
 const (
 	MaxEndpoints   = 20
 	maxDescription = 200 // characters
 )
 
-// DefaultOverlap is how long the key before signs beside a new one when nothing else is asked for.
+// DefaultOverlap is how long the previous key keeps signing after a rotation, by default.
 const DefaultOverlap = 24 * time.Hour
 
-// MaxOverlap bounds how long it may be asked to.
+// MaxOverlap is the longest overlap that a rotation may request.
 const MaxOverlap = 7 * 24 * time.Hour
 
-// Books reads the endpoints of accounts, never behind the log.
+// Books reads the endpoints of accounts. A read is never behind the log.
 type Books interface {
 	Book(ctx context.Context, account string) (Book, error)
 }
 
-// Effect is what a change does beside its facts, in their transaction.
+// Effect is the side effect of a change, made in the transaction that appends its events.
 type Effect int
 
 // The effects of changes.
 const (
 	Record  Effect = iota // nothing
 	Put                   // keep Sealed
-	Enable                // deliveries are made
-	Disable               // none are, and those that wait become dead letters
-	Remove                // forget what is secret of the endpoint, and its deliveries
+	Enable                // resume deliveries
+	Disable               // stop deliveries; pending ones become dead letters
+	Remove                // delete the endpoint's secrets and deliveries
 	Enqueue               // put Delivery into the queue
 )
 
-// Change is the facts of a command and what they do.
+// Change holds the events of a command and their side effect.
 type Change struct {
 	Account  string
 	Expected int64 // version of the account's stream
@@ -54,35 +54,35 @@ type Change struct {
 	Delivery Delivery
 }
 
-// Replaying puts ended deliveries of an endpoint back into the queue, with a fact.
+// Replaying is a command to put ended deliveries of an endpoint back into the queue.
 type Replaying struct {
 	Account string
 	Webhook ID
-	Only    *uuid.UUID // nil: all dead letters, the oldest first, up to Most
+	Only    *uuid.UUID // nil: all dead letters, oldest first, up to Most
 	Most    int
 	Meta    eventlog.Meta
 }
 
-// Store keeps endpoints beside the log.
+// Store keeps the secrets and deliveries of endpoints. The log holds neither.
 type Store interface {
 	// Commit records a change, all of it or nothing. A stream at another version is Conflict
 	// (eventlog.ErrVersion).
 	Commit(ctx context.Context, c Change) error
-	// Sealed returns what is secret of the endpoints of an account.
+	// Sealed returns the encrypted secrets of the endpoints of an account.
 	Sealed(ctx context.Context, account string) (map[ID][]byte, error)
-	// Reseal replaces what is secret of an endpoint, if it is still old.
+	// Reseal replaces the encrypted secrets of an endpoint if they still equal old.
 	Reseal(ctx context.Context, id ID, old, fresh []byte) error
-	// Replay returns how many deliveries will be attempted again. One that is named and has not ended, or is
-	// not there, is NotFound.
+	// Replay returns how many deliveries will be attempted again. A named delivery that is absent or has not
+	// ended is NotFound.
 	Replay(ctx context.Context, r Replaying) (int, error)
 }
 
-// Deps are what a Service stands on.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Books  Books
 	Store  Store
 	Sealer Sealer
-	Allow  []string // host:port that may be reached although not public or not https
+	Allow  []string // host:port pairs allowed although they are not public or not https
 }
 
 // Service carries out commands on endpoints.
@@ -91,20 +91,20 @@ type Service struct{ Deps }
 // NewService returns the service over deps.
 func NewService(deps Deps) *Service { return &Service{deps} }
 
-// By is who asks for something, and why, for the record.
+// By names who gave a command, and why. It is stored with the event.
 type By struct{ Actor, Reason, RequestID string }
 
 func (b By) meta() eventlog.Meta {
 	return eventlog.Meta{Actor: b.Actor, Reason: b.Reason, RequestID: b.RequestID}
 }
 
-// Shown is an endpoint as its owner sees it.
+// Shown is an endpoint with its URL, as its owner sees it.
 type Shown struct {
 	Endpoint
 	URL string
 }
 
-// Wish is what is asked of an endpoint; nil is as it is, or the default.
+// Wish is a request to create or change an endpoint. A nil field keeps the current value, or takes the default.
 type Wish struct {
 	URL         *string
 	Events      []string
@@ -131,10 +131,10 @@ func (w Wish) check(allow []string) (Wish, string, error) {
 	return w, host, nil
 }
 
-// attempts bounds how often a command is decided anew because others changed the account meanwhile.
+// attempts bounds how often a command is retried after a concurrent change to the account's endpoints.
 const attempts = 5
 
-// change decides on the account's endpoints as they are and commits, again when it lost a race.
+// change computes a change from the account's current endpoints and commits it. It retries after a conflict.
 func (s *Service) change(ctx context.Context, account string, by By, decide func(Book) (Change, error)) error {
 	var err error
 	for range attempts {
@@ -154,12 +154,12 @@ func (s *Service) change(ctx context.Context, account string, by By, decide func
 	return err
 }
 
-func fact(eventType string, data any) []eventlog.Event {
+func oneEvent(eventType string, data any) []eventlog.Event {
 	return []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}}
 }
 
-// Register adds an endpoint and returns it with its key, which is shown this once. An address that the
-// account has already is Conflict, so that a request that is sent again adds nothing.
+// Register adds an endpoint and returns it with its key, which is never shown again. A URL that the account has
+// registered already is Conflict, so that a repeated request adds nothing.
 func (s *Service) Register(ctx context.Context, account string, w Wish, by By) (Shown, string, error) {
 	if w.URL == nil {
 		return Shown{}, "", badAddress("must be an absolute https address")
@@ -187,7 +187,7 @@ func (s *Service) Register(ctx context.Context, account string, w Wish, by By) (
 		if err := s.unused(ctx, account, p.URL, ""); err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: fact(TypeRegistered, made)}, nil
+		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: oneEvent(TypeRegistered, made)}, nil
 	})
 	if err != nil {
 		return Shown{}, "", err
@@ -196,7 +196,7 @@ func (s *Service) Register(ctx context.Context, account string, w Wish, by By) (
 	return shown, p.Secret, err
 }
 
-// unused refuses an address that another endpoint of the account has.
+// unused refuses a URL that another endpoint of the account has.
 func (s *Service) unused(ctx context.Context, account, url string, but ID) error {
 	places, err := s.places(ctx, account)
 	if err != nil {
@@ -210,8 +210,8 @@ func (s *Service) unused(ctx context.Context, account, url string, but ID) error
 	return nil
 }
 
-// places returns what is secret of the endpoints of an account. One whose secret key is lost is absent: it can be
-// removed and registered anew.
+// places returns the decrypted secrets of the endpoints of an account. An endpoint whose secret key is lost is
+// absent; its owner can remove it and register it again.
 func (s *Service) places(ctx context.Context, account string) (map[ID]place, error) {
 	sealed, err := s.Store.Sealed(ctx, account)
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *Service) places(ctx context.Context, account string) (map[ID]place, err
 	return places, nil
 }
 
-// Reseal seals anew what the present sealer did not seal, and returns how many endpoints that were.
+// Reseal encrypts again all secrets that were not encrypted with the current key. It returns the number of endpoints.
 func (s *Service) Reseal(ctx context.Context, account string, present Sealer) (int, error) {
 	sealed, err := s.Store.Sealed(ctx, account)
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *Service) Reseal(ctx context.Context, account string, present Sealer) (i
 		}
 		p, err := openPlace(s.Sealer, id, old)
 		if err != nil {
-			continue // by a key that is lost
+			continue // encrypted with a lost key
 		}
 		fresh, err := p.seal(present, id)
 		if err == nil {
@@ -253,7 +253,7 @@ func (s *Service) Reseal(ctx context.Context, account string, present Sealer) (i
 	return n, nil
 }
 
-// place returns what is secret of an endpoint that exists.
+// place returns the decrypted secrets of an existing endpoint.
 func (s *Service) place(ctx context.Context, account string, id ID) (place, error) {
 	places, err := s.places(ctx, account)
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *Service) Endpoints(ctx context.Context, account string) ([]Shown, error
 	return shown, nil
 }
 
-// Endpoint returns one endpoint of an account. Another's and an unknown one are NotFound.
+// Endpoint returns one endpoint of an account. An unknown endpoint, or another account's, is NotFound.
 func (s *Service) Endpoint(ctx context.Context, account string, id ID) (Shown, error) {
 	all, err := s.Endpoints(ctx, account)
 	if err != nil {

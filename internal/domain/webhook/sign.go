@@ -20,34 +20,34 @@ const (
 	HeaderSignature = "webhook-signature"
 )
 
-// secretPrefix marks a key to people and to scanners of source code.
+// secretPrefix lets people and secret scanners recognize a key.
 const secretPrefix = "whsec_"
 
-// secretBytes is within the 24 to 64 bytes that the convention asks for.
+// secretBytes is the length of a key. Standard Webhooks requires 24 to 64 bytes.
 const secretBytes = 32
 
-// newSecret makes a key in the form in which its owner gets it.
+// newSecret returns a new signing key in the form shown to its owner.
 func newSecret() string {
 	var raw [secretBytes]byte
 	rand.Read(raw[:]) // never fails
 	return secretPrefix + base64.StdEncoding.EncodeToString(raw[:])
 }
 
-// place is what is secret of an endpoint. It is stored sealed, for this endpoint only.
+// place holds the secrets of an endpoint: its URL and its signing keys. It is stored encrypted and bound to the endpoint.
 type place struct {
 	URL      string    `json:"url"`
 	Secret   string    `json:"secret"`
-	Old      string    `json:"old,omitempty"` // the key before, which signs too
+	Old      string    `json:"old,omitempty"` // the previous key; it signs too until it expires
 	OldUntil time.Time `json:"old_until,omitzero"`
 }
 
-// Sealer encrypts small secrets for one owner each; secret.Sealer is it.
+// Sealer encrypts small secrets, each bound to one owner. secret.Sealer implements it.
 type Sealer interface {
 	Seal(owner, secret string) []byte
 	Open(owner string, sealed []byte) (string, error)
 }
 
-// owner is what a sealed place is bound to.
+// owner returns the owner that the encrypted secrets of an endpoint are bound to.
 func owner(id ID) string { return "webhook/" + string(id) }
 
 func (p place) seal(s Sealer, id ID) ([]byte, error) {
@@ -69,7 +69,7 @@ func openPlace(s Sealer, id ID, sealed []byte) (p place, err error) {
 	return p, nil
 }
 
-// sign sets the headers of a message that is sent at a time.
+// sign sets the signature headers of a message sent at the given time.
 func (p place) sign(h http.Header, id string, at time.Time, body []byte) error {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	signatures, err := p.signatures(id, stamp, at, body)
@@ -82,7 +82,7 @@ func (p place) sign(h http.Header, id string, at time.Time, body []byte) error {
 	return nil
 }
 
-// signatures is one for each key that is good, separated by spaces: a receiver accepts any of them.
+// signatures returns one signature for each valid key, separated by spaces. A receiver accepts any of them.
 func (p place) signatures(id, stamp string, at time.Time, body []byte) (string, error) {
 	keys := []string{p.Secret}
 	if p.Old != "" && at.Before(p.OldUntil) {
@@ -95,7 +95,7 @@ func (p place) signatures(id, stamp string, at time.Time, body []byte) (string, 
 			return "", fmt.Errorf("the key of a webhook is not base64: %w", err)
 		}
 		mac := hmac.New(sha256.New, raw)
-		fmt.Fprintf(mac, "%s.%s.", id, stamp) //nolint:errcheck // a hash takes everything
+		fmt.Fprintf(mac, "%s.%s.", id, stamp) //nolint:errcheck // a hash never fails to write
 		mac.Write(body)                       // as above
 		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}

@@ -1,8 +1,7 @@
-// Package webhook tells accounts over HTTPS what became of their jobs and model calls. It keeps two
-// promises: what an endpoint asked for is delivered to it at least once, under an id that stays the same
-// over every attempt, or becomes a dead letter that can be listed and replayed; and one endpoint that
-// hangs or fails delays nobody else. Where endpoints and deliveries are kept is left to implementations
-// of Store and Queue, and reading the log to the view's package.
+// Package webhook notifies accounts over HTTPS of the progress of their jobs and model calls. It makes two
+// promises. A message that an endpoint selects is delivered at least once, with the same id on every attempt,
+// or becomes a dead letter that can be listed and replayed. An endpoint that hangs or fails delays no other
+// endpoint. Implementations of Store and Queue keep endpoints and deliveries; the view's package reads the log.
 package webhook
 
 import (
@@ -20,7 +19,7 @@ import (
 // ID names an endpoint: a UUID in its canonical form.
 type ID string
 
-// ParseID returns the id that text spells. Anything else is NotFound: nothing has such an id.
+// ParseID parses an id. A malformed id is NotFound, because no endpoint has it.
 func ParseID(text string) (ID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.String() != text {
@@ -29,17 +28,17 @@ func ParseID(text string) (ID, error) {
 	return ID(text), nil
 }
 
-// ErrNoEndpoint is the refusal of an endpoint that the account does not have.
+// ErrNoEndpoint reports that the account has no such endpoint.
 func ErrNoEndpoint() error {
 	return fault.New(fault.NotFound, "webhook_not_found", "there is no such webhook")
 }
 
-// ErrNoDelivery is the refusal of a delivery that the account does not have.
+// ErrNoDelivery reports that the account has no such delivery.
 func ErrNoDelivery() error {
 	return fault.New(fault.NotFound, "delivery_not_found", "there is no such delivery")
 }
 
-// Kind is what a message says, in the words of its receiver.
+// Kind is the type of a message, as its receiver sees it.
 type Kind string
 
 // The kinds of message. Test is sent on request only and cannot be selected.
@@ -56,20 +55,20 @@ const (
 	Test           Kind = "webhook.test"
 )
 
-// kinds maps the facts that are told of to what is told.
+// kinds maps event types to the kinds of their messages.
 var kinds = map[string]Kind{
 	job.TypeSucceeded: JobCompleted, job.TypeFailed: JobFailed, job.TypeCanceled: JobCancelled, job.TypeExpired: JobExpired,
 	call.TypeSucceeded: CallSucceeded, call.TypeFailed: CallFailed, call.TypeCanceled: CallCancelled,
 	call.TypeOutcomeUnknown: CallUnknown, call.TypeReconciled: CallReconciled,
 }
 
-// KindOf returns what a fact of that type tells receivers; ok is false for most facts.
+// KindOf returns the kind of message for an event type. ok is false for the many types without a message.
 func KindOf(eventType string) (kind Kind, ok bool) {
 	kind, ok = kinds[eventType]
 	return kind, ok
 }
 
-// Kinds lists what can be selected, in order.
+// Kinds returns the kinds that an endpoint can select, in order.
 func Kinds() []Kind {
 	list := make([]Kind, 0, len(kinds))
 	for _, k := range kinds {
@@ -79,17 +78,17 @@ func Kinds() []Kind {
 	return list
 }
 
-// defaultEvents is what an endpoint hears of that selects nothing: the ends of jobs.
+// defaultEvents is the selection of an endpoint that names none: the ends of jobs.
 var defaultEvents = []string{"job.*"}
 
-// family returns the pattern of all kinds of the same beginning.
+// family returns the pattern that selects all kinds with that prefix.
 func (k Kind) family() string {
 	name, _, _ := strings.Cut(string(k), ".")
 	return name + ".*"
 }
 
-// checkEvents returns a selection in order and without repetitions. An empty one is the default; a word
-// that selects nothing is Invalid.
+// checkEvents returns a selection sorted and without duplicates. An empty selection becomes the default. An unknown
+// kind or pattern is Invalid.
 func checkEvents(list []string) ([]string, error) {
 	if len(list) == 0 {
 		return slices.Clone(defaultEvents), nil
@@ -113,18 +112,17 @@ func allKinds() string {
 	return strings.Join(words, ", ")
 }
 
-// Cause says why an endpoint is told nothing more.
+// Cause is the reason why an endpoint was disabled.
 type Cause string
 
 // The causes of a disabling.
 const (
-	ByOwner Cause = "owner"   // asked for
+	ByOwner Cause = "owner"   // the owner disabled it
 	Failing Cause = "failing" // no attempt succeeded for Policy.DisableAfter
-	Gone    Cause = "gone"    // it answered 410
+	Gone    Cause = "gone"    // it responded 410 Gone
 )
 
-// Endpoint is a registered address without what is secret of it: the address itself, which may carry a
-// token, and the keys that sign.
+// Endpoint is a registered endpoint without its secrets: the URL, which may contain a token, and the signing keys.
 type Endpoint struct {
 	ID          ID         `json:"id"`
 	Host        string     `json:"host"` // of the address, with its port where it has one
@@ -132,12 +130,12 @@ type Endpoint struct {
 	Description string     `json:"description,omitempty"`
 	Disabled    Cause      `json:"disabled,omitempty"`
 	DisabledAt  *time.Time `json:"disabled_at,omitempty"`
-	Position    int64      `json:"position"` // of the fact of its registration: it is told of later facts
+	Position    int64      `json:"position"` // of its registration event; it receives later events only
 	CreatedAt   time.Time  `json:"created_at"`
 	RotatedAt   *time.Time `json:"rotated_at,omitempty"` // when its key was last replaced
 }
 
-// Wants reports whether the endpoint is told of a fact of that kind at that position of the log.
+// Wants reports whether the endpoint receives messages of that kind for an event at that position of the log.
 func (e Endpoint) Wants(kind Kind, position int64) bool {
 	if e.Disabled != "" || position <= e.Position {
 		return false

@@ -138,7 +138,7 @@ func (o *outgoing) forward(ctx context.Context, w http.ResponseWriter, out *http
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-quiet.C:
-		return send(out, func() error { return writeBeat(w) })
+		return send(out, func() error { return writeHeartbeat(w) })
 	case f := <-o.frames:
 		return send(out, func() error { return o.writeQueued(w, f) })
 	}

@@ -16,7 +16,7 @@ const maxHeader = 64 << 10
 // A frame travels as the length and bytes of its JSON header, then the length and bytes of
 // its data, lengths as big-endian u32. A header of length 0 stands alone: a sign of life.
 
-func writeBeat(w io.Writer) error {
+func writeHeartbeat(w io.Writer) error {
 	_, err := w.Write([]byte{0, 0, 0, 0})
 	return err
 }
