@@ -1,6 +1,6 @@
 // Package admin is the HTTP edge for operators: what the command line does to jobs, queues, views,
 // accounts and credit, behind a credential of its own. It keeps one promise: every change names who asked
-// for it and why, and becomes a fact. What the changes mean is behind the interfaces of Deps. Clients of
+// for it and why, and becomes an event. What the changes mean is behind the interfaces of Deps. Clients of
 // the service have no business here: their credentials open nothing.
 package admin
 
@@ -59,7 +59,7 @@ type Views interface {
 	Views(ctx context.Context) ([]operateviews.View, error)
 	// Rebuild folds a view again from the log and puts it in the place of the live one; Conflict while another does so.
 	Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error)
-	// Check compares a view with what its facts fold to, row by row; nothing is replaced.
+	// Check compares a view with what its events fold to, row by row; nothing is replaced.
 	Check(ctx context.Context, view string) (any, error)
 	// Resume folds a halted stream again; one that is not halted is NotFound.
 	Resume(ctx context.Context, view, stream string, by operate.Attribution) error

@@ -7,21 +7,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Histories answers from the facts what became of the things of one kind: jobs, calls or assets. One is named by its
+// Histories answers from the events what became of the things of one kind: jobs, calls or assets. One is named by its
 // id or the beginning of it: NotFound where there is none, Conflict where there are several. Answers are in a form for
 // JSON, without secrets, and those of the command line.
 type Histories interface {
 	// Find returns the whole id.
 	Find(ctx context.Context, id string) (string, error)
-	// State folds the facts up to a version or a time, "" = all of them; NotFound before the first and behind the last.
+	// State folds the events up to a version or a time, "" = all of them; NotFound before the first and behind the last.
 	State(ctx context.Context, id, at string) (any, error)
-	// Events returns every fact.
+	// Events returns every event.
 	Events(ctx context.Context, id string) (any, error)
 	// Timeline says where the time went.
 	Timeline(ctx context.Context, id string) (any, error)
 	// Diff compares two of the kind.
 	Diff(ctx context.Context, a, b string) (any, error)
-	// Workflow returns the facts beside the events of the workflow engine; Unavailable while that is away.
+	// Workflow returns the events beside the events of the workflow engine; Unavailable while that is away.
 	Workflow(ctx context.Context, id string) (any, error)
 }
 

@@ -32,7 +32,7 @@ type Assets interface {
 	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
 	// Holds reports whether the account can reference these bytes.
 	Holds(ctx context.Context, account string, ref blob.Ref) (bool, error)
-	// Change changes what the owner says about an asset; the facts are what that came to.
+	// Change changes what the owner says about an asset; the events are what that came to.
 	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error)
 	// Delete ends an asset.
 	Delete(ctx context.Context, account string, id asset.ID, requestID string) error

@@ -29,7 +29,7 @@ func (s *Surface) jobRoutes() []edge.Route {
 	)
 }
 
-// jobEntry is a JobEntry of the cloud facts (section 3), as the self-hosted runtime renders
+// jobEntry is a JobEntry of the cloud events (section 3), as the self-hosted runtime renders
 // it: times in milliseconds, what is unknown left out.
 type jobEntry struct {
 	ID           job.ID          `json:"id"`
@@ -167,7 +167,7 @@ func textPreview(node, text string) previewOutput {
 	return p
 }
 
-// jobDetail is a JobDetail of the cloud facts.
+// jobDetail is a JobDetail of the cloud events.
 type jobDetail struct {
 	jobEntry
 	Workflow        job.Source                 `json:"workflow"`

@@ -26,9 +26,9 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Histories reads the facts of a job; inspect makes them readable.
+// Histories reads the events of a job; inspect makes them readable.
 type Histories interface {
-	// History returns the facts of an account's job. Another's and an unknown one are NotFound.
+	// History returns the events of an account's job. Another's and an unknown one are NotFound.
 	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
 }
 

@@ -68,8 +68,8 @@ type Config struct {
 	Prices Prices // of runs of metered accounts
 
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
-	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
-	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the facts of retired jobs, from their archiving; 0 = for ever
+	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, events of a job past its retention are not archived
+	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the events of retired jobs, from their archiving; 0 = for ever
 	Exports       Exports       // archives that accounts have made of their files
 	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may keep unless it has a limit of its own, 0 = no limit
 	DiskReserve   int64         // MILLRACE_DISK_RESERVE, bytes free on the disk of DataDir below which nothing new is accepted

@@ -19,7 +19,7 @@ func OneLine(err error) string { return inspect.Clean(err.Error()) }
 // ErrNoDataDir says that the bytes of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")
 
-// Record appends the fact that an operator did something.
+// Record appends the event that an operator did something.
 func Record(ctx context.Context, events *eventstore.Store, stream, account, eventType string, data any, by Attribution) error {
 	_, err := events.Append(ctx, eventlog.Append{
 		Stream: stream, Account: account, Expected: eventlog.AnyVersion,

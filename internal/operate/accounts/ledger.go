@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Entry is one fact of a ledger and what is available behind it.
+// Entry is one event of a ledger and what is available behind it.
 type Entry struct {
 	Version   int64     `json:"version"`
 	At        time.Time `json:"at"`

@@ -73,7 +73,7 @@ func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q cal
 	}
 	found := make([]call.Call, len(ids))
 	for i, id := range ids {
-		t, err := records.Calls.Story(ctx, pool, id)
+		t, err := records.Calls.History(ctx, pool, id)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 
 // Settle settles the call whose id begins with text by what the provider took for it.
 func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
-	t, err := records.Calls.Story(ctx, pool, text)
+	t, err := records.Calls.History(ctx, pool, text)
 	if err != nil {
 		return call.Call{}, err
 	}

@@ -26,7 +26,7 @@ type Service struct {
 	Registry *eventlog.Registry
 }
 
-// Bounds of a listing of facts.
+// Bounds of a listing of events.
 const (
 	DefaultLimit = 50
 	maxListed    = 1_000 // each may have megabytes
@@ -35,10 +35,10 @@ const (
 
 // Page is a part of the log.
 type Page struct {
-	Facts []inspect.Entry `json:"facts"` // in the order of the log
-	Low   int64           `json:"looked_from"`
-	High  int64           `json:"looked_to"`
-	More  bool            `json:"more"` // facts that match may lie beyond
+	Events []inspect.Entry `json:"facts"` // in the order of the log
+	Low    int64           `json:"looked_from"`
+	High   int64           `json:"looked_to"`
+	More   bool            `json:"more"` // events that match may lie beyond
 	// Where to go on: behind what was looked at when the search went forward, else before it, if there is more.
 	From   int64 `json:"from_position,omitempty"`
 	Before int64 `json:"before,omitempty"`
@@ -90,7 +90,7 @@ func (l Service) Page(ctx context.Context, q eventstore.LogSearch) (Page, error)
 	if err != nil {
 		return Page{}, err
 	}
-	page := Page{Facts: inspect.EntriesOf(l.Registry, found.Facts), Low: found.Low, High: found.High, More: found.More}
+	page := Page{Events: inspect.EntriesOf(l.Registry, found.Facts), Low: found.Low, High: found.High, More: found.More}
 	switch {
 	case q.From > 0:
 		page.From = max(q.From, found.High+1)
@@ -124,8 +124,8 @@ type Reference struct {
 	Type     string `json:"type"`
 }
 
-// Fact implements admin.Events.
-func (l Service) Fact(ctx context.Context, position int64) (any, error) {
+// Event implements admin.Events.
+func (l Service) Event(ctx context.Context, position int64) (any, error) {
 	return l.Lookup(ctx, position)
 }
 

@@ -44,7 +44,7 @@ type Comparison struct {
 	Graph      []Difference     `json:"graph"` // nodes, classes, inputs
 	GraphKnown bool             `json:"graph_known"`
 	Nodes      []NodeDifference `json:"nodes"`
-	Parted     *Parting         `json:"parted,omitempty"` // nil: the same facts in the same order
+	Parted     *Parting         `json:"parted,omitempty"` // nil: the same events in the same order
 }
 
 // Parting is the first version at which two histories say different things.
@@ -193,14 +193,14 @@ func lastSpans(h History) map[string]NodeSpan {
 }
 
 // parting compares what was said, not when or how long it took.
-func parting(a, b History) *Parting { return partingOf(a.Facts, b.Facts) }
+func parting(a, b History) *Parting { return partingOf(a.Events, b.Events) }
 
-func partingOf(a, b []Fact) *Parting {
-	said := func(facts []Fact, i int) string {
-		if i >= len(facts) {
+func partingOf(a, b []Event) *Parting {
+	said := func(events []Event, i int) string {
+		if i >= len(events) {
 			return ""
 		}
-		return strings.TrimSpace(shortType(facts[i].Type) + " " + subject(facts[i].decoded))
+		return strings.TrimSpace(shortType(events[i].Type) + " " + subject(events[i].decoded))
 	}
 	for i := range max(len(a), len(b)) {
 		if sa, sb := said(a, i), said(b, i); sa != sb {
@@ -210,7 +210,7 @@ func partingOf(a, b []Fact) *Parting {
 	return nil
 }
 
-// subject is the node that a fact is about, or the reason of a failure.
+// subject is the node that an event is about, or the reason of a failure.
 func subject(data any) string {
 	switch e := data.(type) {
 	case job.NodeStartedV1:

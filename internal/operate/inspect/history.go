@@ -1,6 +1,6 @@
-// Package inspect turns recorded facts into answers for an operator: of a job, call or asset what was
+// Package inspect turns recorded events into answers for an operator: of a job, call or asset what was
 // recorded and why, the state at any version or time, where the time went, and how two of them
-// differ; of the log as a whole what it says, fact by fact. It promises to be pure (facts in, values and
+// differ; of the log as a whole what it says, event by event. It promises to be pure (events in, values and
 // text out) and to show no secret; reading the log and the workflow engine is left to its callers.
 package inspect
 
@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Fact is one recorded event of a job, with who and what led to it and the state that it led to.
-type Fact struct {
+// Event is one recorded event of a job, with who and what led to it and the state that it led to.
+type Event struct {
 	Version   int64           `json:"version"`
 	Position  int64           `json:"position"`
 	ID        uuid.UUID       `json:"id"`
@@ -36,18 +36,18 @@ type Fact struct {
 	decoded  any // nil for a type of a newer program
 }
 
-// History is the facts of one job, from the first, without gaps.
+// History is the events of one job, from the first, without gaps.
 type History struct {
 	Job     job.ID  `json:"id"`
 	Account string  `json:"account"`
-	Facts   []Fact  `json:"facts"`
-	final   job.Job // folded from all of Facts
+	Events  []Event `json:"facts"`
+	final   job.Job // folded from all of Events
 }
 
 // Read folds a job's stream. Types that registry does not know stay as they are stored; a stream
 // that does not begin with version 1 or has gaps is an error.
 func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, error) {
-	h := History{Facts: make([]Fact, 0, len(recorded))}
+	h := History{Events: make([]Event, 0, len(recorded))}
 	for i, rec := range recorded {
 		if rec.Version != int64(i+1) {
 			return History{}, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
@@ -57,30 +57,30 @@ func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, e
 			return History{}, err
 		}
 		h.final = job.Fold(h.final, rec, decoded)
-		h.Facts = append(h.Facts, factOf(rec, decoded, string(h.final.State)))
+		h.Events = append(h.Events, eventOf(rec, decoded, string(h.final.State)))
 	}
 	h.Job, h.Account = h.final.ID, h.final.Account
 	return h, nil
 }
 
-// factOf is a recorded event as it is shown.
-func factOf(rec eventlog.Recorded, decoded any, state string) Fact {
-	return Fact{
+// eventOf is a recorded event as it is shown.
+func eventOf(rec eventlog.Recorded, decoded any, state string) Event {
+	return Event{
 		Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
 		State: state, Actor: rec.Meta.Actor, RequestID: rec.Meta.RequestID, Cause: rec.Meta.Cause,
 		Reason: rec.Meta.Reason, Data: Redact(rec.Data), recorded: rec, decoded: decoded,
 	}
 }
 
-// Fold returns the state after the last fact.
+// Fold returns the state after the last event.
 func (h History) Fold() job.Job { return h.final }
 
 // Document returns where the submission is kept.
 func (h History) Document() (job.Document, bool) {
-	if len(h.Facts) == 0 {
+	if len(h.Events) == 0 {
 		return job.Document{}, false
 	}
-	submitted, ok := h.Facts[0].decoded.(job.SubmittedV1)
+	submitted, ok := h.Events[0].decoded.(job.SubmittedV1)
 	return submitted.Document, ok
 }
 
@@ -88,7 +88,7 @@ func (h History) Document() (job.Document, bool) {
 // execution, "" for a run that no worker began.
 func (h History) Executions() []Execution {
 	var runs []Execution
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		switch e := f.decoded.(type) {
 		case job.AdmittedV1:
 			runs = append(runs, Execution{Run: e.Run})
@@ -133,14 +133,14 @@ func ParsePoint(text string) (Point, error) {
 }
 
 // At returns the history as it was at p. A version that the stream does not have, and a time
-// before the first fact, are NotFound.
+// before the first event, are NotFound.
 func (h History) At(p Point) (History, error) {
-	n, err := cut(h.Facts, p)
+	n, err := cut(h.Events, p)
 	if err != nil {
 		return History{}, fmt.Errorf("job %s: %w", h.Job, err)
 	}
-	past := History{Job: h.Job, Account: h.Account, Facts: h.Facts[:n]}
-	for _, f := range past.Facts {
+	past := History{Job: h.Job, Account: h.Account, Events: h.Events[:n]}
+	for _, f := range past.Events {
 		past.final = job.Fold(past.final, f.recorded, f.decoded)
 	}
 	return past, nil
@@ -149,17 +149,17 @@ func (h History) At(p Point) (History, error) {
 // codeNoPoint says that a history does not reach to a version or a time.
 const codeNoPoint = "version_not_found"
 
-// cut counts the facts up to p.
-func cut(facts []Fact, p Point) (int, error) {
+// cut counts the events up to p.
+func cut(events []Event, p Point) (int, error) {
 	n := 0
-	for n < len(facts) && (p.Version > 0 && facts[n].Version <= p.Version || p.Version == 0 && !facts[n].At.After(p.Time)) {
+	for n < len(events) && (p.Version > 0 && events[n].Version <= p.Version || p.Version == 0 && !events[n].At.After(p.Time)) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, codeNoPoint, "there was nothing yet: its first fact is of %s", stamp(facts[0].At))
+		return 0, fault.New(fault.NotFound, codeNoPoint, "there was nothing yet: its first fact is of %s", stamp(events[0].At))
 	}
-	if p.Version > facts[n-1].Version {
-		return 0, fault.New(fault.NotFound, codeNoPoint, "it has %d versions, not %d", len(facts), p.Version)
+	if p.Version > events[n-1].Version {
+		return 0, fault.New(fault.NotFound, codeNoPoint, "it has %d versions, not %d", len(events), p.Version)
 	}
 	return n, nil
 }

@@ -20,17 +20,17 @@ type Entry struct {
 	Stream  string `json:"stream"`
 	Account string `json:"account"`
 	Says    string `json:"says,omitempty"` // what its type says; "" for a type that this program does not know
-	Fact
+	Event
 }
 
 // EntryOf returns how a recorded event is shown, without secrets. A type that registry does not know, or data
-// that it cannot read, stays as it is stored: one odd fact keeps no other from being seen.
+// that it cannot read, stays as it is stored: one odd event keeps no other from being seen.
 func EntryOf(registry *eventlog.Registry, rec eventlog.Recorded) Entry {
 	decoded, err := registry.Decode(rec.Type, rec.Data)
 	if err != nil {
 		decoded = nil
 	}
-	return Entry{Stream: rec.Stream, Account: rec.Account, Says: registry.Says(rec.Type), Fact: factOf(rec, decoded, "")}
+	return Entry{Stream: rec.Stream, Account: rec.Account, Says: registry.Says(rec.Type), Event: eventOf(rec, decoded, "")}
 }
 
 // EntriesOf returns how recorded events are shown.
@@ -62,7 +62,7 @@ func TypeNamed(registry *eventlog.Registry, name string) EventType {
 	}
 }
 
-// LogPrinter writes facts of many streams below one another as they come, under one head.
+// LogPrinter writes events of many streams below one another as they come, under one head.
 type LogPrinter struct {
 	*Printer
 	Names map[string]string // of accounts, by id
@@ -77,7 +77,7 @@ var (
 	logWidths  = []int{8, 12, 15, 20, 4}
 )
 
-// Entries writes facts, each with its position, its time, its stream and what it says. Day, account and
+// Entries writes events, each with its position, its time, its stream and what it says. Day, account and
 // who caused it are written where they change.
 func (l *LogPrinter) Entries(entries []Entry) {
 	var rows [][]Cell
@@ -144,7 +144,7 @@ func shortStream(stream string) string {
 	return kind + "-" + id[:8]
 }
 
-// Words says in one line what the fact holds, without secrets: in words where there are some, else as its
+// Words says in one line what the event holds, without secrets: in words where there are some, else as its
 // data has it.
 func (e Entry) Words() string {
 	if text := e.summary(); text != "" {
@@ -186,7 +186,7 @@ func words(raw json.RawMessage) string {
 	return strings.Join(parts, ", ")
 }
 
-// Entry writes one fact whole. cause is the fact that led to it, where that is recorded.
+// Entry writes one event whole. cause is the event that led to it, where that is recorded.
 func (p *Printer) Entry(e Entry, names map[string]string, cause *Entry) {
 	p.Field("position", fmt.Sprint(e.Position), Bold)
 	p.Field("time", stamp(e.At), Plain)

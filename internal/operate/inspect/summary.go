@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// summary says in one line what a fact holds.
-func (f Fact) summary() string {
+// summary says in one line what an event holds.
+func (f Event) summary() string {
 	switch e := f.decoded.(type) {
 	case job.SubmittedV1:
 		return fmt.Sprintf("by %s, number %g, %d nodes, outputs %s", e.Surface, e.Number, e.NodesTotal, list(e.Targets))
@@ -79,7 +79,7 @@ func failure(f job.Failure) string {
 	return where + f.Code + ": " + f.Message
 }
 
-// shortType is a fact's name without its version.
+// shortType is an event's name without its version.
 func shortType(name string) string {
 	if i := strings.LastIndex(name, ".v"); i > 0 {
 		return name[:i]

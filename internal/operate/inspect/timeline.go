@@ -49,7 +49,7 @@ type ServerSpan struct {
 // servers collects the attempts on servers; until ends what has not ended.
 func (h History) servers(until time.Time) []ServerSpan {
 	var spans []ServerSpan
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		switch e := f.decoded.(type) {
 		case job.SegmentPlacedV1:
 			spans = append(spans, ServerSpan{
@@ -92,7 +92,7 @@ type NodeSpan struct {
 	State   string    `json:"state"`
 	Began   time.Time `json:"began"` // of the attempt that ended it
 	Ended   time.Time `json:"ended"`
-	Took    Millis    `json:"took"` // as its worker measured; otherwise between its facts
+	Took    Millis    `json:"took"` // as its worker measured; otherwise between its events
 	Attempt int       `json:"attempt,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
 	Retried bool      `json:"retried,omitempty"` // ended by another worker than the one that began it
@@ -127,7 +127,7 @@ func (h History) Timeline(now time.Time) Timeline {
 			t.CacheHits++
 		}
 	}
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		if e, ok := f.decoded.(job.StartedV1); ok && e.Run == j.Run {
 			t.Worker = e.Worker
 		}
@@ -143,7 +143,7 @@ type spanKey struct {
 // spans returns the nodes in order of their beginning.
 func (h History) spans(until time.Time) []NodeSpan {
 	c := spanCollector{at: map[spanKey]int{}}
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		c.see(f)
 	}
 	for i := range c.spans {
@@ -179,7 +179,7 @@ func (c *spanCollector) of(run int, node string, at time.Time) *NodeSpan {
 	return &c.spans[i]
 }
 
-func (c *spanCollector) see(f Fact) {
+func (c *spanCollector) see(f Event) {
 	switch e := f.decoded.(type) {
 	case job.NodesCachedV1:
 		for _, node := range e.Nodes {
@@ -195,7 +195,7 @@ func (c *spanCollector) see(f Fact) {
 		if s.Took = Millis(time.Duration(e.Millis) * time.Millisecond); e.Cached {
 			s.State = NodeCached
 		}
-		// The facts of quick nodes are recorded together, and not every retry records a second start.
+		// The events of quick nodes are recorded together, and not every retry records a second start.
 		if measured := f.At.Add(-time.Duration(s.Took)); s.Retried || measured.Before(s.Began) {
 			s.Began = measured
 		}
@@ -208,7 +208,7 @@ func (c *spanCollector) see(f Fact) {
 
 // start begins the span, or its next attempt. A node whose end is recorded stays as it is: when it runs again, as after
 // the loss of what it had made in memory, that is recorded once more by nobody.
-func (s *NodeSpan) start(f Fact, e job.NodeStartedV1) {
+func (s *NodeSpan) start(f Event, e job.NodeStartedV1) {
 	if s.State != NodeRunning {
 		return
 	}
@@ -216,7 +216,7 @@ func (s *NodeSpan) start(f Fact, e job.NodeStartedV1) {
 	s.Class, s.Attempt, s.Worker, s.Began = e.Class, e.Attempt, f.Actor, f.At
 }
 
-func (s *NodeSpan) end(f Fact, state string) {
+func (s *NodeSpan) end(f Event, state string) {
 	s.Retried = s.Retried || s.Worker != "" && s.Worker != f.Actor
 	s.State, s.Worker, s.Ended = state, f.Actor, f.At
 	s.Took = Millis(f.At.Sub(s.Began))
@@ -240,7 +240,7 @@ func covered(spans []NodeSpan, from time.Time) time.Duration {
 	return sum
 }
 
-// NameClasses fills in the classes of nodes whose facts do not name them, which are those from the cache. A nil
+// NameClasses fills in the classes of nodes whose events do not name them, which are those from the cache. A nil
 // source names none.
 func (t *Timeline) NameClasses(source *job.Source) error {
 	if source == nil {

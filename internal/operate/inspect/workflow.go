@@ -15,15 +15,15 @@ type Step struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
-// SideBySide writes facts and workflow events in one order of time. Their clocks are those of the database and
+// SideBySide writes events and workflow events in one order of time. Their clocks are those of the database and
 // of the engine: across the two, milliseconds mean little.
-func (p *Printer) SideBySide(facts []Fact, steps []Step) {
+func (p *Printer) SideBySide(events []Event, steps []Step) {
 	type line struct {
 		at  time.Time
 		row []Cell
 	}
 	var lines []line
-	for _, f := range facts {
+	for _, f := range events {
 		lines = append(lines, line{f.At, []Cell{
 			{Text: f.At.Format("15:04:05.000")},
 			{Text: clip(Clean(fmt.Sprintf("%d %s %s", f.Version, shortType(f.Type), subject(f.decoded))), 42), Style: Bold},

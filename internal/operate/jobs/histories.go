@@ -37,7 +37,7 @@ func FindJob(ctx context.Context, pool *postgres.Pool, text string) (job.ID, err
 	return id, nil
 }
 
-// History reads the facts of the job whose id begins with text.
+// History reads the events of the job whose id begins with text.
 func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.History, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
@@ -65,7 +65,7 @@ type Histories struct {
 	Blobs func(context.Context) (blob.Store, error)
 }
 
-// History reads the facts of a job, those of a retired one from its archive.
+// History reads the events of a job, those of a retired one from its archive.
 func (t Histories) History(ctx context.Context, text string) (inspect.History, error) {
 	h, err := History(ctx, t.Pool, text)
 	if fault.CodeOf(err) != "job_retired" {

@@ -21,7 +21,7 @@ import (
 )
 
 // Service is what operators do to jobs, from the command line and over the admin API alike. Each
-// action is a fact with who asked for it and why.
+// action is an event with who asked for it and why.
 type Service struct {
 	Pool    *postgres.Pool
 	Types   *eventlog.Registry

@@ -21,8 +21,8 @@ type Depth struct {
 // Snapshot is what is read when metrics are asked for.
 type Snapshot struct {
 	Depths []Depth          // of the accounts with the most waiting jobs, and of those that run some
-	Head   int64            // position of the log's last fact
-	Lags   map[string]int64 // view → facts behind
+	Head   int64            // position of the log's last event
+	Lags   map[string]int64 // view → events behind
 	Halted map[string]int64 // view → halted streams
 	Outbox int64            // intents that wait
 	Bytes  int64            // of the files of all accounts, as they see them

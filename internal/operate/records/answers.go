@@ -32,7 +32,7 @@ func (t Answers[S]) State(ctx context.Context, id, at string) (any, error) {
 
 // Events implements admin.Histories.
 func (t Answers[S]) Events(ctx context.Context, id string) (any, error) {
-	return operate.Redacted(t.Kind.Story(ctx, t.Pool, id))
+	return operate.Redacted(t.Kind.History(ctx, t.Pool, id))
 }
 
 // Timeline implements admin.Histories.
@@ -47,7 +47,7 @@ func (t Answers[S]) Diff(ctx context.Context, a, b string) (any, error) {
 
 // Workflow implements admin.Histories.
 func (t Answers[S]) Workflow(ctx context.Context, id string) (any, error) {
-	story, err := t.Kind.Story(ctx, t.Pool, id)
+	story, err := t.Kind.History(ctx, t.Pool, id)
 	if err != nil {
 		return nil, err
 	}

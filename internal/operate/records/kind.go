@@ -37,9 +37,9 @@ var (
 	}}
 )
 
-// Story reads the facts of the one call or asset whose id begins with text.
-func (k Kind[S]) Story(ctx context.Context, pool *postgres.Pool, text string) (inspect.Story[S], error) {
-	var none inspect.Story[S]
+// History reads the events of the one call or asset whose id begins with text.
+func (k Kind[S]) History(ctx context.Context, pool *postgres.Pool, text string) (inspect.StreamHistory[S], error) {
+	var none inspect.StreamHistory[S]
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return none, err
@@ -48,16 +48,16 @@ func (k Kind[S]) Story(ctx context.Context, pool *postgres.Pool, text string) (i
 	if err != nil {
 		return none, err
 	}
-	facts, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(pool), stream, 0))
+	recorded, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(pool), stream, 0))
 	if err != nil {
 		return none, err
 	}
-	return inspect.Tell(k.Kind, types, facts)
+	return inspect.ReadStream(k.Kind, types, recorded)
 }
 
-// At is story up to a version or a time; "" is now.
-func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (inspect.Story[S], error) {
-	t, err := k.Story(ctx, pool, text)
+// At returns the history up to a version or a time; "" is now.
+func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (inspect.StreamHistory[S], error) {
+	t, err := k.History(ctx, pool, text)
 	if err != nil || at == "" {
 		return t, err
 	}
@@ -70,7 +70,7 @@ func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (
 
 // Phases says where the time of one went.
 func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (inspect.Phases, error) {
-	t, err := k.Story(ctx, pool, text)
+	t, err := k.History(ctx, pool, text)
 	if err != nil {
 		return inspect.Phases{}, err
 	}
@@ -82,18 +82,18 @@ func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (
 }
 
 // Compare says how two differ.
-func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) (inspect.StoryComparison, error) {
-	one, err := k.Story(ctx, pool, a)
+func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) (inspect.StreamComparison, error) {
+	one, err := k.History(ctx, pool, a)
 	if err != nil {
-		return inspect.StoryComparison{}, err
+		return inspect.StreamComparison{}, err
 	}
-	other, err := k.Story(ctx, pool, b)
+	other, err := k.History(ctx, pool, b)
 	if err != nil {
-		return inspect.StoryComparison{}, err
+		return inspect.StreamComparison{}, err
 	}
 	now, err := operate.Now(ctx, pool)
 	if err != nil {
-		return inspect.StoryComparison{}, err
+		return inspect.StreamComparison{}, err
 	}
 	return inspect.Compare(one, other, now)
 }

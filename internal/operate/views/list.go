@@ -26,7 +26,7 @@ func Names() []string {
 	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name, webhooks.Name, webhooks.OutgoingName}
 }
 
-// Followers lists what a projector runs: the views, and what makes messages of facts, which is not to be
+// Followers lists what a projector runs: the views, and what makes messages of events, which is not to be
 // rebuilt. base is the public URL of links in messages.
 func Followers(base string) ([]projections.Projection, error) {
 	all, err := All()

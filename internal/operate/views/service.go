@@ -73,7 +73,7 @@ func (v Service) Check(ctx context.Context, view string) (any, error) {
 	})
 }
 
-// folded does what folds the named view again, which what makes messages of facts is not.
+// folded does what folds the named view again, which what makes messages of events is not.
 func (v Service) folded(ctx context.Context, view string, do func(context.Context, projections.Projection) (Result, error)) (any, error) {
 	all, err := All()
 	if err != nil {
@@ -142,7 +142,7 @@ func (v Service) RebuildView(ctx context.Context, p projections.Projection, step
 	return Result{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 
-// checkView compares a view with what its facts fold to.
+// checkView compares a view with what its events fold to.
 func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
 	began := time.Now()
 	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})

@@ -17,26 +17,26 @@ import (
 type Kind[S any] struct {
 	Noun string // call, asset
 	Fold func(S, eventlog.Recorded, any) S
-	// Standing is the word for a state, and whether it has ended.
-	Standing func(S) (word string, ended bool)
-	// Phase names what begins with a fact; "" when it begins nothing.
-	Phase func(fact any) Phase
+	// Status is the word for a state, and whether it has ended.
+	Status func(S) (word string, ended bool)
+	// Phase names what begins with an event; "" when it begins nothing.
+	Phase func(event any) Phase
 }
 
-// Story is the facts of one call or asset, from the first, without gaps.
-type Story[S any] struct {
-	ID      string `json:"id"`
-	Account string `json:"account"`
-	Facts   []Fact `json:"facts"`
+// StreamHistory is the events of one call or asset, from the first, without gaps.
+type StreamHistory[S any] struct {
+	ID      string  `json:"id"`
+	Account string  `json:"account"`
+	Events  []Event `json:"facts"`
 
 	kind  Kind[S]
 	final S
 }
 
-// Tell folds a stream. Types that registry does not know stay as they are stored; a stream that does
+// ReadStream folds a stream. Types that registry does not know stay as they are stored; a stream that does
 // not begin with version 1 or has gaps is an error.
-func Tell[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.Recorded) (Story[S], error) {
-	t := Story[S]{kind: kind, Facts: make([]Fact, 0, len(recorded))}
+func ReadStream[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.Recorded) (StreamHistory[S], error) {
+	t := StreamHistory[S]{kind: kind, Events: make([]Event, 0, len(recorded))}
 	for i, rec := range recorded {
 		if rec.Version != int64(i+1) {
 			return t, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
@@ -46,34 +46,34 @@ func Tell[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.
 			return t, err
 		}
 		t.final = kind.Fold(t.final, rec, decoded)
-		word, _ := kind.Standing(t.final)
+		word, _ := kind.Status(t.final)
 		t.ID, t.Account = strings.TrimPrefix(rec.Stream, kind.Noun+"-"), rec.Account
-		t.Facts = append(t.Facts, factOf(rec, decoded, word))
+		t.Events = append(t.Events, eventOf(rec, decoded, word))
 	}
 	return t, nil
 }
 
-// State returns the state after the last fact.
-func (t Story[S]) State() S { return t.final }
+// State returns the state after the last event.
+func (t StreamHistory[S]) State() S { return t.final }
 
 // At returns the story as it was at p. A version that the stream does not have, and a time before
-// the first fact, are NotFound.
-func (t Story[S]) At(p Point) (Story[S], error) {
-	n, err := cut(t.Facts, p)
+// the first event, are NotFound.
+func (t StreamHistory[S]) At(p Point) (StreamHistory[S], error) {
+	n, err := cut(t.Events, p)
 	if err != nil {
 		return t, fmt.Errorf("%s %s: %w", t.kind.Noun, t.ID, err)
 	}
 	past := t
-	past.Facts = t.Facts[:n]
+	past.Events = t.Events[:n]
 	var state S
-	for _, f := range past.Facts {
+	for _, f := range past.Events {
 		state = t.kind.Fold(state, f.recorded, f.decoded)
 	}
 	past.final = state
 	return past, nil
 }
 
-// Phase is a span of a call's or an asset's life: from the fact that begins it to the next that begins another.
+// Phase is a span of a call's or an asset's life: from the event that begins it to the next that begins another.
 type Phase struct {
 	Name    string    `json:"phase"`
 	Wait    bool      `json:"wait,omitempty"` // nothing was done for it meanwhile
@@ -99,12 +99,12 @@ type Phases struct {
 }
 
 // Phases measures the story; now ends what has not ended.
-func (t Story[S]) Phases(now time.Time) Phases {
-	word, ended := t.kind.Standing(t.final)
+func (t StreamHistory[S]) Phases(now time.Time) Phases {
+	word, ended := t.kind.Status(t.final)
 	all := Phases{Noun: t.kind.Noun, ID: t.ID, Account: t.Account, State: word, Until: now, Phases: []Phase{}}
-	last := len(t.Facts) - 1
-	all.Began = t.Facts[0].At
-	for i, f := range t.Facts {
+	last := len(t.Events) - 1
+	all.Began = t.Events[0].At
+	for i, f := range t.Events {
 		ph := t.kind.Phase(f.decoded)
 		final := ended && ph.Name == "" && i == last
 		if ph.Name == "" && !final {
@@ -117,14 +117,14 @@ func (t Story[S]) Phases(now time.Time) Phases {
 		}
 	}
 	if ended {
-		all.Until = t.Facts[last].At
+		all.Until = t.Events[last].At
 	}
 	all.finish(ended)
 	return all
 }
 
-// close ends the phase that is open with the fact behind it, whose actor did its work.
-func (p *Phases) close(f Fact) {
+// close ends the phase that is open with the event behind it, whose actor did its work.
+func (p *Phases) close(f Event) {
 	if n := len(p.Phases); n > 0 && p.Phases[n-1].Open {
 		open := &p.Phases[n-1]
 		open.Took, open.Open = Millis(f.At.Sub(open.Began)), false
@@ -147,19 +147,19 @@ func (p *Phases) finish(ended bool) {
 	}
 }
 
-// StoryComparison is how two calls or two assets differ.
-type StoryComparison struct {
+// StreamComparison is how two calls or two assets differ.
+type StreamComparison struct {
 	Noun   string       `json:"kind"`
 	A      string       `json:"a"`
 	B      string       `json:"b"`
 	State  []Difference `json:"state"`  // what was asked for and what it came to
 	Times  []Difference `json:"times"`  // by phase, in milliseconds
-	Parted *Parting     `json:"parted"` // null: the same facts in the same order
+	Parted *Parting     `json:"parted"` // null: the same events in the same order
 }
 
 // Compare compares two calls or two assets by what they are, what happened and how long it took.
-func Compare[S any](a, b Story[S], now time.Time) (StoryComparison, error) {
-	c := StoryComparison{Noun: a.kind.Noun, A: a.ID, B: b.ID, State: []Difference{}, Times: []Difference{}}
+func Compare[S any](a, b StreamHistory[S], now time.Time) (StreamComparison, error) {
+	c := StreamComparison{Noun: a.kind.Noun, A: a.ID, B: b.ID, State: []Difference{}, Times: []Difference{}}
 	fa, err := fields(a.final)
 	if err != nil {
 		return c, err
@@ -177,7 +177,7 @@ func Compare[S any](a, b Story[S], now time.Time) (StoryComparison, error) {
 	for _, name := range slices.Sorted(maps.Keys(keySet(pa, pb))) {
 		c.Times = append(c.Times, Difference{name, pa[name], pb[name]})
 	}
-	c.Parted = partingOf(a.Facts, b.Facts)
+	c.Parted = partingOf(a.Events, b.Events)
 	return c, nil
 }
 
