@@ -1,7 +1,7 @@
-// Package inspect turns recorded events into answers for an operator: of a job, call or asset what was
-// recorded and why, the state at any version or time, where the time went, and how two of them
-// differ; of the log as a whole what it says, event by event. It promises to be pure (events in, values and
-// text out) and to show no secret; reading the log and the workflow engine is left to its callers.
+// Package inspect turns recorded events into answers for an operator. For a job, call or asset: its events
+// and their causes, its state at any version or time, where its time went, and how it differs from another.
+// For the log as a whole: a listing of events. The package does no I/O (events in, values and text out) and
+// shows no secret; callers read the log and the workflow engine.
 package inspect
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Event is one recorded event of a job, with who and what led to it and the state that it led to.
+// Event is one recorded event of a job, call or asset, with its actor, its cause and the state after it.
 type Event struct {
 	Version   int64           `json:"version"`
 	Position  int64           `json:"position"`
@@ -36,7 +36,7 @@ type Event struct {
 	decoded  any // nil for a type of a newer program
 }
 
-// History is the events of one job, from the first, without gaps.
+// History holds the events of one job, from the first, without gaps.
 type History struct {
 	Job     job.ID  `json:"id"`
 	Account string  `json:"account"`
@@ -50,7 +50,7 @@ func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, e
 	h := History{Events: make([]Event, 0, len(recorded))}
 	for i, rec := range recorded {
 		if rec.Version != int64(i+1) {
-			return History{}, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+			return History{}, fmt.Errorf("%s: version %d found, want version %d", rec.Stream, rec.Version, i+1)
 		}
 		decoded, err := registry.DecodeKnown(rec)
 		if err != nil {
@@ -63,7 +63,7 @@ func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, e
 	return h, nil
 }
 
-// eventOf is a recorded event as it is shown.
+// eventOf converts a recorded event to an Event, with secrets redacted.
 func eventOf(rec eventlog.Recorded, decoded any, state string) Event {
 	return Event{
 		Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
@@ -75,7 +75,7 @@ func eventOf(rec eventlog.Recorded, decoded any, state string) Event {
 // Fold returns the state after the last event.
 func (h History) Fold() job.Job { return h.final }
 
-// Document returns where the submission is kept.
+// Document returns the document that holds the job's submission.
 func (h History) Document() (job.Document, bool) {
 	if len(h.Events) == 0 {
 		return job.Document{}, false
@@ -84,8 +84,8 @@ func (h History) Document() (job.Document, bool) {
 	return submitted.Document, ok
 }
 
-// Executions returns the workflow executions of the job: our run number and the id of the first
-// execution, "" for a run that no worker began.
+// Executions returns the workflow executions of the job: the run number and the id of the run's first
+// execution, "" for a run that no worker has started.
 func (h History) Executions() []Execution {
 	var runs []Execution
 	for _, f := range h.Events {
@@ -113,10 +113,10 @@ type Point struct {
 	Time    time.Time
 }
 
-// timeLayouts are the ways to write a time; without a zone it is UTC.
+// timeLayouts are the accepted time formats. A time without a zone is in UTC.
 var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04"}
 
-// ParsePoint reads a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC); anything else is Invalid.
+// ParsePoint parses a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC). Other text is Invalid.
 func ParsePoint(text string) (Point, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
 		if n < 1 {
@@ -132,8 +132,8 @@ func ParsePoint(text string) (Point, error) {
 	return Point{}, fault.New(fault.Invalid, "invalid_request", "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", Clean(text))
 }
 
-// At returns the history as it was at p. A version that the stream does not have, and a time
-// before the first event, are NotFound.
+// At returns the history as it was at p. A version beyond the last event, or a time before the first
+// event, is NotFound.
 func (h History) At(p Point) (History, error) {
 	n, err := cut(h.Events, p)
 	if err != nil {
@@ -146,20 +146,20 @@ func (h History) At(p Point) (History, error) {
 	return past, nil
 }
 
-// codeNoPoint says that a history does not reach to a version or a time.
-const codeNoPoint = "version_not_found"
+// codeVersionNotFound is the error code for a version or time outside a history.
+const codeVersionNotFound = "version_not_found"
 
-// cut counts the events up to p.
+// cut returns the number of events up to p.
 func cut(events []Event, p Point) (int, error) {
 	n := 0
 	for n < len(events) && (p.Version > 0 && events[n].Version <= p.Version || p.Version == 0 && !events[n].At.After(p.Time)) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, codeNoPoint, "there was nothing yet: its first fact is of %s", stamp(events[0].At))
+		return 0, fault.New(fault.NotFound, codeVersionNotFound, "there was nothing yet: the first event was recorded at %s", stamp(events[0].At))
 	}
 	if p.Version > events[n-1].Version {
-		return 0, fault.New(fault.NotFound, codeNoPoint, "it has %d versions, not %d", len(events), p.Version)
+		return 0, fault.New(fault.NotFound, codeVersionNotFound, "it has %d versions, not %d", len(events), p.Version)
 	}
 	return n, nil
 }

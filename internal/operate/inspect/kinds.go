@@ -70,8 +70,8 @@ func assetPhase(event any) Phase {
 	return Phase{}
 }
 
-// of says in one line what an event of a call or an asset holds.
-func (f Event) of() string {
+// ofCall summarizes an event of a call or an asset in one line.
+func (f Event) ofCall() string {
 	switch e := f.decoded.(type) {
 	case call.AcceptedV1:
 		return fmt.Sprintf("%s, %s, %s, $%s held", e.Model, e.API, e.Mode, credit.Dollars(e.Held))
@@ -127,7 +127,7 @@ func (f Event) ofAsset() string {
 	return f.ofChange()
 }
 
-// ofChange says what the owner of an asset changed. Metadata are the owner's and may be long.
+// ofChange summarizes a change that the owner of an asset made. Metadata may be long: only their size is shown.
 func (f Event) ofChange() string {
 	switch e := f.decoded.(type) {
 	case asset.RenamedV1:

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Jobs writes a listing. names maps accounts to what operators call them, where they differ.
+// Jobs writes a listing of jobs. names maps ids of accounts to their names.
 func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 	if len(jobs) == 0 {
 		p.Line("no job matches", Faint)
@@ -35,7 +35,7 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
 }
 
-// took is the time from the start of a job to its end, or its wait so far in brackets.
+// took returns the time from the start of a job to its end or to now, or its wait so far in brackets.
 func took(j job.Job, now time.Time) string {
 	switch {
 	case j.StartedAt != nil && j.EndedAt != nil:
@@ -59,7 +59,7 @@ func remark(j job.Job) string {
 	return strings.Join(at, ", ")
 }
 
-// State writes the folded state of a job; of is the number of versions that the stream has.
+// State writes the folded state of a job. of is the number of versions in the stream.
 func (p *Printer) State(h History, of int) {
 	j := h.final
 	p.Field("job", string(j.ID), Bold)
@@ -128,7 +128,7 @@ func (p *Printer) failed(j job.Job) {
 	}
 }
 
-// Events writes every event with its time, its position, the state after it and what led to it.
+// Events writes every event with its time, position, resulting state and cause.
 func (p *Printer) Events(h History) {
 	if len(h.Events) == 0 {
 		return
@@ -158,7 +158,7 @@ func (p *Printer) events(whose, account string, events []Event) {
 	p.Table([]string{"VER", "POSITION", "TIME", "STATE", "FACT", "WHAT"}, rows)
 }
 
-// because says who caused an event and why.
+// because returns the actor, request, cause and reason of an event.
 func (f Event) because() string {
 	parts := []string{"by " + f.Actor}
 	if f.Actor == "" {

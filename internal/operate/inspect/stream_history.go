@@ -12,18 +12,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Kind says how the streams of a kind of aggregate are read: calls and assets have no nodes, and
-// everything else that is shown of them is the same.
+// Kind describes how to read the streams of calls or of assets. The two differ from jobs in that they have no
+// nodes, and from each other only in the fields below.
 type Kind[S any] struct {
 	Noun string // call, asset
 	Fold func(S, eventlog.Recorded, any) S
-	// Status is the word for a state, and whether it has ended.
+	// Status returns the name of the state and whether that state is final.
 	Status func(S) (word string, ended bool)
-	// Phase names what begins with an event; "" when it begins nothing.
+	// Phase returns the phase that an event starts. Its name is "" if the event starts none.
 	Phase func(event any) Phase
 }
 
-// StreamHistory is the events of one call or asset, from the first, without gaps.
+// StreamHistory holds the events of one call or asset, from the first, without gaps.
 type StreamHistory[S any] struct {
 	ID      string  `json:"id"`
 	Account string  `json:"account"`
@@ -33,13 +33,13 @@ type StreamHistory[S any] struct {
 	final S
 }
 
-// ReadStream folds a stream. Types that registry does not know stay as they are stored; a stream that does
-// not begin with version 1 or has gaps is an error.
+// ReadStream folds a stream. Events of types that registry does not know keep their stored data. A stream that
+// does not begin with version 1, or has gaps, is an error.
 func ReadStream[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.Recorded) (StreamHistory[S], error) {
 	t := StreamHistory[S]{kind: kind, Events: make([]Event, 0, len(recorded))}
 	for i, rec := range recorded {
 		if rec.Version != int64(i+1) {
-			return t, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+			return t, fmt.Errorf("%s: version %d found, want version %d", rec.Stream, rec.Version, i+1)
 		}
 		decoded, err := registry.DecodeKnown(rec)
 		if err != nil {
@@ -56,8 +56,8 @@ func ReadStream[S any](kind Kind[S], registry *eventlog.Registry, recorded []eve
 // State returns the state after the last event.
 func (t StreamHistory[S]) State() S { return t.final }
 
-// At returns the story as it was at p. A version that the stream does not have, and a time before
-// the first event, are NotFound.
+// At returns the history as it was at p. A version beyond the last event, or a time before the first
+// event, is NotFound.
 func (t StreamHistory[S]) At(p Point) (StreamHistory[S], error) {
 	n, err := cut(t.Events, p)
 	if err != nil {
@@ -73,32 +73,32 @@ func (t StreamHistory[S]) At(p Point) (StreamHistory[S], error) {
 	return past, nil
 }
 
-// Phase is a span of a call's or an asset's life: from the event that begins it to the next that begins another.
+// Phase is a span of a call's or an asset's life, from the event that starts it to the event that starts the next.
 type Phase struct {
 	Name    string    `json:"phase"`
-	Wait    bool      `json:"wait,omitempty"` // nothing was done for it meanwhile
-	Open    bool      `json:"open,omitempty"` // it goes on
+	Wait    bool      `json:"wait,omitempty"` // a wait: no work was done
+	Open    bool      `json:"open,omitempty"` // has not ended
 	Began   time.Time `json:"began"`
 	Took    Millis    `json:"took"`
-	Attempt int       `json:"attempt,omitempty"` // of several at the same thing
-	Worker  string    `json:"worker,omitempty"`  // who did it, where that is recorded
+	Attempt int       `json:"attempt,omitempty"` // number of the try, if a step was tried again
+	Worker  string    `json:"worker,omitempty"`  // the worker that did the work, if recorded
 	Detail  string    `json:"detail,omitempty"`
 }
 
-// Phases says where the time of a call or an asset went.
+// Phases lists the phases of a call or an asset with their durations.
 type Phases struct {
 	Noun    string    `json:"kind"`
 	ID      string    `json:"id"`
 	Account string    `json:"account"`
 	State   string    `json:"state"`
 	Began   time.Time `json:"began"`
-	Until   time.Time `json:"until"` // its end, or the time of asking
+	Until   time.Time `json:"until"` // when it ended; now if it has not
 	Total   Millis    `json:"total"`
 	Waited  Millis    `json:"waited"`
 	Phases  []Phase   `json:"phases"`
 }
 
-// Phases measures the story; now ends what has not ended.
+// Phases measures the history. Phases that have not ended are measured up to now.
 func (t StreamHistory[S]) Phases(now time.Time) Phases {
 	word, ended := t.kind.Status(t.final)
 	all := Phases{Noun: t.kind.Noun, ID: t.ID, Account: t.Account, State: word, Until: now, Phases: []Phase{}}
@@ -123,7 +123,7 @@ func (t StreamHistory[S]) Phases(now time.Time) Phases {
 	return all
 }
 
-// close ends the phase that is open with the event behind it, whose actor did its work.
+// close ends the open phase at f. The actor of f did the work of the phase.
 func (p *Phases) close(f Event) {
 	if n := len(p.Phases); n > 0 && p.Phases[n-1].Open {
 		open := &p.Phases[n-1]
@@ -147,17 +147,17 @@ func (p *Phases) finish(ended bool) {
 	}
 }
 
-// StreamComparison is how two calls or two assets differ.
+// StreamComparison holds the differences between two calls or two assets.
 type StreamComparison struct {
 	Noun   string       `json:"kind"`
 	A      string       `json:"a"`
 	B      string       `json:"b"`
-	State  []Difference `json:"state"`  // what was asked for and what it came to
+	State  []Difference `json:"state"`  // differences of the folded states
 	Times  []Difference `json:"times"`  // by phase, in milliseconds
-	Parted *Parting     `json:"parted"` // null: the same events in the same order
+	Parted *Parting     `json:"parted"` // null if both have the same events in the same order
 }
 
-// Compare compares two calls or two assets by what they are, what happened and how long it took.
+// Compare compares two calls or two assets by state, by duration of phases and by events.
 func Compare[S any](a, b StreamHistory[S], now time.Time) (StreamComparison, error) {
 	c := StreamComparison{Noun: a.kind.Noun, A: a.ID, B: b.ID, State: []Difference{}, Times: []Difference{}}
 	fa, err := fields(a.final)
@@ -202,10 +202,10 @@ func (p Phases) spans() map[string]string {
 	return out
 }
 
-// own are the fields that differ between any two: names, places in the log, times.
-var own = map[string]bool{"id": true, "version": true, "position": true, "token": true}
+// ownFields differ between any two aggregates and are not compared.
+var ownFields = map[string]bool{"id": true, "version": true, "position": true, "token": true}
 
-// fields are the leaves of a state by their path, without secrets.
+// fields returns the leaves of a state by their paths, without secrets.
 func fields(state any) (map[string]string, error) {
 	raw, err := json.Marshal(state)
 	if err != nil {
@@ -217,7 +217,7 @@ func fields(state any) (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for key, value := range tree {
-		if !own[key] && !strings.HasSuffix(key, "_at") {
+		if !ownFields[key] && !strings.HasSuffix(key, "_at") {
 			leaves(out, key, value)
 		}
 	}
@@ -237,7 +237,7 @@ func leaves(out map[string]string, path string, value any) {
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		raw = []byte("?") // what came from JSON goes back to JSON
+		raw = []byte("?") // unreachable: value was decoded from JSON
 	}
 	out[path] = string(raw)
 }

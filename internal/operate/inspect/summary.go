@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// summary says in one line what an event holds.
+// summary describes an event in one line.
 func (f Event) summary() string {
 	switch e := f.decoded.(type) {
 	case job.SubmittedV1:
@@ -43,7 +43,7 @@ func (f Event) summary() string {
 	case nil:
 		return string(f.Data)
 	}
-	return f.of()
+	return f.ofCall()
 }
 
 func list(ids []string) string {
@@ -87,7 +87,7 @@ func shortType(name string) string {
 	return name
 }
 
-// styleOf colours a state, a node's outcome and a check alike: what went well, what needs a look, what went wrong.
+// styleOf returns the style of a job's state, a node's outcome or the status of a check.
 func styleOf(state string) Style {
 	switch state {
 	case "succeeded", NodeExecuted, NodeCached, "live":

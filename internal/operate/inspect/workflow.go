@@ -8,15 +8,15 @@ import (
 
 // Step is one event of a workflow history.
 type Step struct {
-	Run    int       `json:"run"` // of the job or call
+	Run    int       `json:"run"` // run number of the job or call
 	ID     int64     `json:"event_id"`
 	At     time.Time `json:"time"`
 	Type   string    `json:"type"`
 	Detail string    `json:"detail,omitempty"`
 }
 
-// SideBySide writes events and workflow events in one order of time. Their clocks are those of the database and
-// of the engine: across the two, milliseconds mean little.
+// SideBySide writes events and workflow steps in one table, ordered by time. The database stamps the events and
+// the workflow engine the steps, so their order is accurate only to the difference of the two clocks.
 func (p *Printer) SideBySide(events []Event, steps []Step) {
 	type line struct {
 		at  time.Time

@@ -31,7 +31,7 @@ var (
 	}}
 	Assets = Kind[asset.Asset]{Kind: inspect.Assets, Workflows: func(a asset.Asset) []engine.Execution {
 		if a.Producer != nil {
-			return nil // saved and hashed by the workflow of its job
+			return nil // the workflow of its job saved and hashed it
 		}
 		return []engine.Execution{{Run: 1, Workflow: a.ID.WorkflowID()}}
 	}}
@@ -68,7 +68,7 @@ func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (
 	return t.At(p)
 }
 
-// Phases says where the time of one went.
+// Phases returns the phases of one call or asset.
 func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (inspect.Phases, error) {
 	t, err := k.History(ctx, pool, text)
 	if err != nil {
@@ -81,7 +81,7 @@ func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (
 	return t.Phases(now), nil
 }
 
-// Compare says how two differ.
+// Compare returns the differences between two calls or two assets.
 func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) (inspect.StreamComparison, error) {
 	one, err := k.History(ctx, pool, a)
 	if err != nil {
@@ -98,7 +98,7 @@ func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) 
 	return inspect.Compare(one, other, now)
 }
 
-// LimitOf checks how many of a listing are wanted.
+// LimitOf checks the limit of a listing.
 func LimitOf(limit, most int) error {
 	if limit < 1 || limit > most {
 		return fault.New(fault.Invalid, "", "--limit must be between 1 and %d, not %d", most, limit)
