@@ -9,13 +9,13 @@ import (
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 )
 
-// Events are the operators' questions about the log as a whole. Answers are in a form for JSON, without secrets.
+// Events reads the event log for operators. Results are values for JSON, without secrets.
 type Events interface {
-	// Search returns the events that f selects in the order of the log, with how far it looked.
+	// Search returns the events that f selects in the order of the log, with the range of positions it searched.
 	Search(ctx context.Context, f operateevents.Filter) (any, error)
 	// Event returns the whole event at a position; NotFound where there is none.
 	Event(ctx context.Context, position int64) (any, error)
-	// Types returns the types of events, with how many of the newest, or of the whole log, are of each.
+	// Types returns the event types, each with its number among the newest events or in the whole log.
 	Types(ctx context.Context, whole bool) (any, error)
 }
 

@@ -176,7 +176,7 @@ type LogHistories struct {
 	Types  *eventlog.Registry
 }
 
-// historyLimit is how many events a page reads at most: a graph of the largest size has about ten thousand.
+// historyLimit is the maximum number of events that a page reads. The largest graph records about ten thousand.
 const historyLimit = 20_000
 
 // History implements Histories.

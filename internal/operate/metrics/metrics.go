@@ -220,7 +220,7 @@ func (m *Metrics) end(rec eventlog.Recorded, outcome string) {
 	delete(m.begun, rec.Stream)
 }
 
-// label returns value, or "other" once most values have series of their own.
+// label returns value, or "other" once mostLabels values have series of their own.
 func (m *Metrics) label(value string) string {
 	if value == "" {
 		return "none"

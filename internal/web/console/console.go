@@ -175,7 +175,7 @@ func NextQuery(status string, before int64) string {
 	return q.Encode()
 }
 
-// Bar is where a node stands on the track of its job, in thousandths of the track.
+// Bar is the position of a node's run on the time axis of its job, in thousandths of the axis.
 type Bar struct{ X, Width int64 }
 
 // Place returns the bar of a node: from its beginning to its end, between the job's.
