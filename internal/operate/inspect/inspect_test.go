@@ -28,7 +28,7 @@ const (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// event is an event of a story: when after the submission, by whom, what.
+// event is an event of a test history: its time after the submission, actor, type and data.
 type event struct {
 	at    time.Duration
 	actor string

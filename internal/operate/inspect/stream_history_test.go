@@ -20,7 +20,7 @@ const (
 	callB call.ID = "44444444-0000-4000-8000-000000000002"
 )
 
-// readStream records events of a stream and reads them as a story.
+// readStream records events of a stream and reads them as a history.
 func readStream[S any](t testing.TB, kind inspect.Kind[S], stream string, events ...event) inspect.StreamHistory[S] {
 	t.Helper()
 	r := eventlog.NewRegistry()
@@ -34,9 +34,9 @@ func readStream[S any](t testing.TB, kind inspect.Kind[S], stream string, events
 			Data: data, Meta: eventlog.Meta{Actor: f.actor}, RecordedAt: start.Add(f.at),
 		}
 	}
-	story, err := inspect.ReadStream(kind, r, recorded)
+	history, err := inspect.ReadStream(kind, r, recorded)
 	require.NoError(t, err)
-	return story
+	return history
 }
 
 // rerouted is a call that waited, lost its workflow, was taken by another server, and whose answer has assets.
@@ -55,7 +55,7 @@ func rerouted(t testing.TB) inspect.StreamHistory[call.Call] {
 		event{20 * s, "", call.TypeSucceeded, call.SucceededV1{Model: "bfl/flux", Answer: call.Body{Size: 90}, Charged: 30_000}})
 }
 
-// uncertain is a call that nobody knows the fate of.
+// uncertain is a call of unknown outcome.
 func uncertain(t testing.TB) inspect.StreamHistory[call.Call] {
 	return readStream(t, inspect.Calls, callB.Stream(),
 		event{0, "acme", call.TypeAccepted, call.AcceptedV1{Model: "bfl/flux", Provider: "bfl", Mode: call.Sync, API: call.V2, Held: 40_000}},
@@ -115,16 +115,16 @@ func TestPhasesAddUp(t *testing.T) {
 
 func TestAStoryFoldsAsItWas(t *testing.T) {
 	t.Parallel()
-	story := rerouted(t)
-	past, err := story.At(inspect.Point{Version: 4})
+	history := rerouted(t)
+	past, err := history.At(inspect.Point{Version: 4})
 	require.NoError(t, err)
 	require.Equal(t, call.Dispatching, past.State().State)
 	require.Equal(t, 2, past.State().Run)
-	past, err = story.At(inspect.Point{Time: start.Add(9 * time.Second)})
+	past, err = history.At(inspect.Point{Time: start.Add(9 * time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, call.Running, past.State().State)
 	for _, p := range []inspect.Point{{Version: 10}, {Time: start.Add(-1)}} {
-		_, err := story.At(p)
+		_, err := history.At(p)
 		require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	}
 }
