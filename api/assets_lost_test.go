@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 )
 
-// made counts the facts, the streams, the records and the intents of assets.
+// made counts the events, the streams, the records and the intents of assets.
 func (h *fileHarness) made(t *testing.T) (n [4]int) {
 	t.Helper()
 	err := h.pool.QueryRow(t.Context(), `select (select count(*) from events where type = 'asset.created.v1'),

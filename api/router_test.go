@@ -89,7 +89,7 @@ func TestHeadersOfARefusal(t *testing.T) {
 	}
 }
 
-// A provider's 422 is told by its fields alone (R-54, router facts, section 0).
+// A provider's 422 is told by its fields alone.
 func TestFieldsThatAProviderRefuses(t *testing.T) {
 	t.Parallel()
 	fields := call.Refuse(422, call.InvalidInput, "no")

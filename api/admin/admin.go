@@ -1,7 +1,6 @@
-// Package admin is the HTTP edge for operators: what the command line does to jobs, queues, views,
-// accounts and credit, behind a credential of its own. It keeps one promise: every change names who asked
-// for it and why, and becomes a fact. What the changes mean is behind the interfaces of Deps. Clients of
-// the service have no business here: their credentials open nothing.
+// Package admin is the HTTP API for operators. It offers the commands of the command line on jobs, queues, views,
+// accounts and credit, and requires a credential of its own: credentials of clients are refused. Every change names
+// its actor and reason and is recorded as an event. The interfaces of Deps implement the commands.
 package admin
 
 import (
@@ -31,7 +30,7 @@ import (
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 )
 
-// Prefix is the path below which everything of this package is.
+// Prefix is the path prefix of all routes of this package.
 const Prefix = "/admin"
 
 // Jobs are the operators' commands on jobs.
@@ -40,11 +39,11 @@ type Jobs interface {
 	Search(ctx context.Context, f operatejobs.Filter) ([]job.Job, error)
 	// State returns a job of any account and the jobs that were made from it.
 	State(ctx context.Context, id job.ID) (job.Job, []job.ID, error)
-	// Retry makes a new job of one that has ended.
+	// Retry submits an ended job again as a new job.
 	Retry(ctx context.Context, r job.Retry) (operatejobs.Outcome, error)
-	// Each does one of retry, cancel and requeue to jobs; what is refused for one is its outcome.
+	// Each retries, cancels or requeues jobs. A refusal is the outcome of its job.
 	Each(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
-	// Would answers what Each would do, and changes nothing.
+	// Would is the dry run of Each.
 	Would(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
 }
 
@@ -57,11 +56,11 @@ type Queues interface {
 // Views are the operators' commands on views.
 type Views interface {
 	Views(ctx context.Context) ([]operateviews.View, error)
-	// Rebuild folds a view again from the log and puts it in the place of the live one; Conflict while another does so.
+	// Rebuild folds a view again from the log and swaps it for the live one; Conflict during another rebuild.
 	Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error)
-	// Check compares a view with what its facts fold to, row by row; nothing is replaced.
+	// Check compares a view, row by row, with a new fold of its events. It changes nothing.
 	Check(ctx context.Context, view string) (any, error)
-	// Resume folds a halted stream again; one that is not halted is NotFound.
+	// Resume folds a halted stream again. A stream that is not halted is NotFound.
 	Resume(ctx context.Context, view, stream string, by operate.Attribution) error
 }
 
@@ -76,11 +75,11 @@ type Accounts interface {
 	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
 	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
 	Balance(ctx context.Context, account string) (credit.Balance, error)
-	// Kept returns what the account keeps and, as it stands in a, may keep.
+	// Kept returns the storage that the account uses and its limit.
 	Kept(ctx context.Context, a account.Account) (account.Storage, error)
 }
 
-// Deps are what the handlers need.
+// Deps are the dependencies of the handlers.
 type Deps struct {
 	Jobs                                        Jobs
 	Calls                                       Calls
@@ -101,7 +100,7 @@ type Deps struct {
 // maxBody bounds a request, in bytes: a retry may carry a few large inputs.
 const maxBody = 1 << 20
 
-// server holds what the handlers need.
+// server implements the handlers.
 type server struct {
 	Deps
 	token    [sha256.Size]byte
@@ -138,7 +137,7 @@ type route struct {
 	query parameters
 }
 
-// handle refuses parameters that would not be read, then serves.
+// handle refuses unknown query parameters, then calls the handler.
 func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
 	if err := rt.query.check(r); err != nil {
 		return err
@@ -146,7 +145,7 @@ func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
 	return rt.serve(w, r)
 }
 
-// table is every route, by method and path below Prefix.
+// table returns every route, by method and path below Prefix.
 func (s *server) table() map[string]route {
 	all := s.routes()
 	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes(), s.callRoutes(), s.historyRoutes(), s.serverRoutes()} {
@@ -218,7 +217,7 @@ func (s *server) guard(h handler) http.Handler {
 	})
 }
 
-// requestHeader carries our id of the request to its handler; a client's own is overwritten.
+// requestHeader passes our id of the request to its handler. It overwrites a client's own id.
 const requestHeader = "X-Millrace-Request"
 
 func (s *server) authorize(r *http.Request) error {
@@ -282,7 +281,7 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Write(append(raw, '\n'))
 }
 
-// decode reads a body strictly; an empty one leaves into as it is.
+// decode decodes a body strictly. An empty body leaves into unchanged.
 func decode(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
@@ -292,13 +291,13 @@ func decode(r *http.Request, into any) error {
 	return nil
 }
 
-// change is what every body of a change has.
+// change holds the fields that the body of every change has.
 type change struct {
 	Actor  string `json:"actor"`
 	Reason string `json:"reason"`
 }
 
-// by checks that a change names who asks for it and why.
+// by checks that a change names its actor and reason.
 func (c change) by(r *http.Request) (operate.Attribution, error) {
 	if strings.TrimSpace(c.Actor) == "" || strings.TrimSpace(c.Reason) == "" {
 		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "a change names its actor and its reason")

@@ -16,12 +16,12 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
-// listed is how many of them a listing has unless it is said.
+// listed is the default length of a listing.
 const listed = 100
 
 // Calls are the operators' commands on model calls.
 type Calls interface {
-	// List returns the calls that f selects, newest first, and where to go on; 0 = there are no more.
+	// List returns the calls that f selects, newest first, and the cursor of the next page; 0 = no more.
 	List(ctx context.Context, f operatecalls.Filter) (found []call.Call, before int64, err error)
 	// Usage adds up calls and charges of an account ("" = all) since a duration before now or a time.
 	Usage(ctx context.Context, account, since string) ([]usage.Day, error)
@@ -29,7 +29,7 @@ type Calls interface {
 	Reconcile(ctx context.Context, id call.ID, micros int64, by operate.Attribution) error
 }
 
-// Assets are the operators' questions about assets.
+// Assets lists assets for operators.
 type Assets interface {
 	// List returns the assets that f selects, newest first.
 	List(ctx context.Context, f operateassets.Filter) ([]asset.Asset, error)
@@ -44,7 +44,7 @@ func (s *server) callRoutes() map[string]route {
 	}
 }
 
-// listing reads how many a listing may have.
+// listing reads the limit of a listing.
 func listing(query url.Values) (int, error) {
 	n, err := count(query, "limit")
 	if err == nil && n > operatecalls.MaxListed {
@@ -91,7 +91,7 @@ func (s *server) showUsage(w http.ResponseWriter, r *http.Request) error {
 func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		Charged string `json:"charged_usd"` // a decimal text: 0.04; 0 gives all of the hold back
+		Charged string `json:"charged_usd"` // a decimal text: 0.04; 0 releases the whole reserve
 	}
 	if err := decode(r, &body); err != nil {
 		return err

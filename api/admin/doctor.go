@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// Doctor looks at everything that a deployment stands on, from the process that is asked. Nothing is changed.
+// Doctor checks everything that a deployment depends on, as seen from this process. It changes nothing.
 type Doctor interface {
-	// Examine returns what each check found, in a form for JSON and in bounded time. A check that fails is no error.
+	// Examine returns the finding of each check, as a value for JSON, in bounded time. A failing check is not an error.
 	Examine(ctx context.Context) (any, error)
 }
 

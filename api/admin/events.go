@@ -9,13 +9,13 @@ import (
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 )
 
-// Events are the operators' questions about the log as a whole. Answers are in a form for JSON, without secrets.
+// Events reads the event log for operators. Results are values for JSON, without secrets.
 type Events interface {
-	// Search returns the facts that f selects in the order of the log, with how far it looked.
+	// Search returns the events that f selects in the order of the log, with the range of positions it searched.
 	Search(ctx context.Context, f operateevents.Filter) (any, error)
-	// Fact returns the one at a position, whole; NotFound where there is none.
-	Fact(ctx context.Context, position int64) (any, error)
-	// Types returns the types of facts, with how many of the newest, or of the whole log, are of each.
+	// Event returns the whole event at a position; NotFound where there is none.
+	Event(ctx context.Context, position int64) (any, error)
+	// Types returns the event types, each with its number among the newest events or in the whole log.
 	Types(ctx context.Context, whole bool) (any, error)
 }
 
@@ -57,11 +57,11 @@ func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fault.Wrap(err, fault.NotFound, "event_not_found", "%.32q is not a position of the log", r.PathValue("position"))
 	}
-	fact, err := s.Events.Fact(r.Context(), position)
+	event, err := s.Events.Event(r.Context(), position)
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusOK, fact)
+	write(w, http.StatusOK, event)
 	return nil
 }
 

@@ -7,27 +7,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Histories answers from the facts what became of the things of one kind: jobs, calls or assets. One is named by its
-// id or the beginning of it: NotFound where there is none, Conflict where there are several. Answers are in a form for
-// JSON, without secrets, and those of the command line.
+// Histories reads the events of jobs, of calls or of assets. One is named by its id or a prefix of it: NotFound if
+// none matches, Conflict if several do. Results are the values for JSON that the command line prints, without secrets.
 type Histories interface {
 	// Find returns the whole id.
 	Find(ctx context.Context, id string) (string, error)
-	// State folds the facts up to a version or a time, "" = all of them; NotFound before the first and behind the last.
+	// State folds the events up to a version or a time, "" = all. Before the first and after the last event, it is NotFound.
 	State(ctx context.Context, id, at string) (any, error)
-	// Events returns every fact.
+	// Events returns every event.
 	Events(ctx context.Context, id string) (any, error)
-	// Timeline says where the time went.
+	// Timeline returns the durations of the phases.
 	Timeline(ctx context.Context, id string) (any, error)
 	// Diff compares two of the kind.
 	Diff(ctx context.Context, a, b string) (any, error)
-	// Workflow returns the facts beside the events of the workflow engine; Unavailable while that is away.
+	// Workflow returns the events together with those of the workflow engine; Unavailable while the engine is down.
 	Workflow(ctx context.Context, id string) (any, error)
 }
 
-// Replays runs the workflow code of this process against what was recorded. Nothing is changed.
+// Replays runs the workflow code of this process against recorded histories. It changes nothing.
 type Replays interface {
-	// Replay replays the runs of a job, in a form for JSON; Unavailable while the workflow engine is away.
+	// Replay replays the runs of a job and returns a value for JSON; Unavailable while the workflow engine is down.
 	Replay(ctx context.Context, id string) (any, error)
 }
 
@@ -71,7 +70,7 @@ func (p past) state(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// answer serves what one question is answered with: …/events, …/timeline and …/workflow.
+// answer serves …/events, …/timeline and …/workflow.
 func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		answer, err := ask(p.all, r.Context(), r.PathValue("id"))
@@ -83,7 +82,7 @@ func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any,
 	}
 }
 
-// diff serves …/diff: how the one in the path differs from the one in the query.
+// diff serves …/diff: the differences between the one in the path and the one in the query.
 func (p past) diff(w http.ResponseWriter, r *http.Request) error {
 	with := r.URL.Query().Get("with")
 	if with == "" {

@@ -26,7 +26,7 @@ func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// showJob serves GET /admin/jobs/{id}. Of what it was at a version or a time, the jobs that were made of it later are no part.
+// showJob serves GET /admin/jobs/{id}. A state at an earlier version or time does not list the retries of the job.
 func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Has("at") {
 		return past{"job", s.JobHistories}.state(w, r)
@@ -43,7 +43,7 @@ func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// retryBody is what a retry of one job may change.
+// retryBody holds the changes that a retry of one job may make.
 type retryBody struct {
 	change
 	FromNode     string                     `json:"from_node"`
@@ -115,7 +115,7 @@ func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) err
 	return nil
 }
 
-// manyBody selects jobs by filter. Without confirm, what would be done is answered.
+// manyBody selects jobs by filter. Without confirm, the request is a dry run.
 type manyBody struct {
 	change
 	Filter  operatejobs.Filter `json:"filter"`

@@ -8,12 +8,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// accessBody is what an account may use of the model router.
+// accessBody is an account's access to the model router.
 type accessBody struct {
 	Account string   `json:"account"`
-	Router  bool     `json:"router"`  // false: the router is not switched on for it
+	Router  bool     `json:"router"`  // whether the account may use the router
 	Allowed []string `json:"allowed"` // null = every model, empty = none
-	Denied  []string `json:"denied"`  // of these, what it may not use all the same
+	Denied  []string `json:"denied"`  // exceptions from Allowed
 }
 
 func shownAccess(a account.Account) accessBody {
@@ -30,8 +30,8 @@ func (s *server) showModels(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// setModels serves PUT /admin/accounts/{account}/models: the body replaces what was in force, whole, so
-// that two operators at once never make a mixture that neither has asked for.
+// setModels serves PUT /admin/accounts/{account}/models. The body replaces the whole access, so that concurrent
+// changes by two operators never produce a mixture of both.
 func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change

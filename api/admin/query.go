@@ -16,8 +16,8 @@ import (
 // parameters are the names that a query may have. One that ends in "..." is a list: it may be given several times.
 type parameters []string
 
-// check refuses a query of which something would be passed over in silence: a name that is not read, a second value,
-// an empty one, what cannot be read at all. An operator who mistypes a filter must not be answered without it.
+// check refuses a query of which some part would be ignored: an unknown name, a second value, an empty value, or a
+// malformed query. A mistyped filter must not be ignored.
 func (p parameters) check(r *http.Request) error {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -38,7 +38,7 @@ func (p parameters) check(r *http.Request) error {
 	return nil
 }
 
-// known names what there is.
+// known lists the known parameters.
 func (p parameters) known() string {
 	if len(p) == 0 {
 		return "this path takes none"
@@ -46,7 +46,7 @@ func (p parameters) known() string {
 	return "there are: " + strings.ReplaceAll(strings.Join(p, ", "), "...", "")
 }
 
-// readable refuses a path or a query with what is no text, which no name here has and no database takes.
+// readable refuses a path or a query that is not valid text. No name contains such bytes, and PostgreSQL refuses them.
 func readable(r *http.Request) error {
 	if !isText(r.URL.Path) {
 		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
@@ -63,7 +63,7 @@ func readable(r *http.Request) error {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// number reads a parameter that is a number from 1 on; 0 = it is absent.
+// number parses a parameter that is a positive number; 0 = absent.
 func number(query url.Values, name string) (int64, error) {
 	text := query.Get(name)
 	if text == "" {
@@ -76,13 +76,13 @@ func number(query url.Values, name string) (int64, error) {
 	return n, nil
 }
 
-// count is number for what is counted in memory; a larger one stands for no bound.
+// count is number for values of type int. A larger value means no bound.
 func count(query url.Values, name string) (int, error) {
 	n, err := number(query, name)
 	return int(min(n, math.MaxInt32)), err
 }
 
-// flag reads a parameter that is true or false; absent = false.
+// flag parses a parameter that is true or false; absent = false.
 func flag(query url.Values, name string) (bool, error) {
 	switch query.Get(name) {
 	case "true":

@@ -24,7 +24,7 @@ func (s *server) listQueues(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// setQueue serves PUT /admin/queues/{account}; "*" is all of them.
+// setQueue serves PUT /admin/queues/{account}; "*" means all accounts.
 func (s *server) setQueue(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
@@ -57,7 +57,7 @@ func (s *server) listViews(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// rebuildView serves POST /admin/views/{view}/rebuild. When who asked goes away before the end, nothing is changed.
+// rebuildView serves POST /admin/views/{view}/rebuild. If the client disconnects before the end, nothing is changed.
 func (s *server) rebuildView(w http.ResponseWriter, r *http.Request) error {
 	by, err := s.onlyChange(r)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *server) onlyChange(r *http.Request) (operate.Attribution, error) {
 	return body.by(r)
 }
 
-// accountBody is an account as it is shown.
+// accountBody is the JSON form of an account.
 type accountBody struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
@@ -238,13 +238,13 @@ func (s *server) grantCredit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keyBody is a key as it is shown; Secret only when it is made.
+// keyBody is the JSON form of a key. Secret is set only when the key is created.
 type keyBody struct {
 	ID        string          `json:"id"`
 	Prefix    string          `json:"prefix"`
 	Scopes    []account.Scope `json:"scopes"`
 	RevokedAt *time.Time      `json:"revoked_at,omitempty"`
-	LastUsed  *time.Time      `json:"last_used_at,omitempty"` // within a minute
+	LastUsed  *time.Time      `json:"last_used_at,omitempty"` // accurate to a minute
 	Secret    string          `json:"secret,omitempty"`
 }
 

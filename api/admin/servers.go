@@ -21,7 +21,7 @@ type Servers interface {
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
 }
 
-// codeNoServer is that of a registration whose address is no server's; it is answered 422.
+// codeNoServer is the error code of a registration whose address is not that of a server; its status is 422.
 const codeNoServer = "invalid_server"
 
 func (s *server) serverRoutes() map[string]route {

@@ -8,11 +8,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// storageBody is what an account keeps and may keep.
+// storageBody is the storage that an account uses and its limits.
 type storageBody struct {
 	Account string `json:"account"`
 	account.Storage
-	Own *int64 `json:"own_limit_bytes"` // of the account itself: 0 = no limit, null = the deployment's
+	Own *int64 `json:"own_limit_bytes"` // the account's own limit: 0 = no limit, null = the deployment's
 }
 
 func (s *server) storageRoutes() map[string]route {

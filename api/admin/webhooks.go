@@ -20,7 +20,7 @@ type Webhooks interface {
 	Webhooks(ctx context.Context, account string) ([]operatewebhooks.Webhook, error)
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
 	Register(ctx context.Context, account string, w webhook.Wish, by operate.Attribution) (webhook.Shown, string, error)
-	// Do does one of enable, disable, test and remove.
+	// Do enables, disables, tests or removes an endpoint.
 	Do(ctx context.Context, verb string, id webhook.ID, by operate.Attribution) error
 	// Replay attempts an ended delivery again, or all dead letters of the endpoint (only = nil).
 	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error)

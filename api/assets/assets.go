@@ -28,11 +28,11 @@ type Assets interface {
 	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
 	// Create turns received bytes into an asset.
 	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Made, error)
-	// Reference makes an asset over bytes the account holds, or returns the same one again.
+	// Reference makes an asset of bytes that the account already stores, or returns the existing one.
 	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
 	// Holds reports whether the account can reference these bytes.
 	Holds(ctx context.Context, account string, ref blob.Ref) (bool, error)
-	// Change changes what the owner says about an asset; the facts are what that came to.
+	// Change changes what the owner says about an asset; the events are what that came to.
 	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error)
 	// Delete ends an asset.
 	Delete(ctx context.Context, account string, id asset.ID, requestID string) error

@@ -112,7 +112,7 @@ type exportResult struct {
 	Error            string           `json:"error,omitempty"`
 }
 
-// getTask tells how far an export is: GET /tasks/{id}.
+// getTask serves the progress of an export: GET /tasks/{id}.
 func (s *library) getTask(c *gin.Context) error {
 	id, err := export.ParseID(strings.ToLower(c.Param("id")))
 	if err != nil {

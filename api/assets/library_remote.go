@@ -21,9 +21,9 @@ import (
 
 // Internet reaches addresses that clients name, public ones only; outbound.Client is it.
 type Internet interface {
-	// Fetch gets what an address holds, within bounds.
+	// Fetch downloads the content of an address, within bounds.
 	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
-	// Stat asks what an address holds.
+	// Stat describes the content of an address.
 	Stat(ctx context.Context, address string, allow []string) (outbound.About, error)
 }
 
@@ -60,7 +60,7 @@ type urlRequest struct {
 	UserMetadata jsonValue     `json:"user_metadata"`
 }
 
-// postURL makes an asset of what an address holds: POST /assets with JSON.
+// postURL makes an asset of the content of an address: POST /assets with JSON.
 func (s *library) postURL(c *gin.Context) error {
 	if err := request.Bound(c, s.Edge.MaxBody()); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *library) postURL(c *gin.Context) error {
 			r.name = u.Hostname()
 		}
 	}
-	if _, done, err := s.spec(c, r); err != nil || done { // what is wrong is told before a byte is fetched
+	if _, done, err := s.spec(c, r); err != nil || done { // invalid requests fail before a byte is fetched
 		return err
 	}
 	release, err := s.remotes.Acquire(c.Request.Context(), edge.Caller(c).Account)
@@ -109,7 +109,7 @@ func (s *library) remote(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// fetch streams what the address holds into an asset.
+// fetch streams the content of the address into an asset.
 func (s *library) fetch(c *gin.Context, address string, r createRequest) error {
 	ctx := c.Request.Context()
 	source, err := s.Internet.Fetch(ctx, address, outbound.Bounds{Bytes: s.opts.MaxUpload, Total: fetchTotal, Stall: fetchStall}, nil)
@@ -163,7 +163,7 @@ func (s *library) remoteFault(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, outbound.ErrTooLarge):
 		return request.FileTooLarge(s.opts.MaxUpload)
-	case fault.CodeOf(err) == outbound.CodeName: // told as a name that does not exist
+	case fault.CodeOf(err) == outbound.CodeName: // answered like a name that does not exist
 		return fault.Wrap(err, fault.Invalid, codeSourceAway, "the source cannot be reached")
 	case fault.CodeOf(err) == outbound.CodeAddress:
 		return fault.Wrap(err, fault.Invalid, codeSource, "this address is not fetched: only public https addresses are")
@@ -192,7 +192,7 @@ func statusFault(status int, err error) error {
 	return fault.Wrap(err, fault.Invalid, code, "the source answered %d", status)
 }
 
-// remoteMetadata is what an address holds, before it is fetched.
+// remoteMetadata describes the content of an address before it is fetched.
 type remoteMetadata struct {
 	ContentLength int64            `json:"content_length"` // 0 = the source does not say
 	FinalURL      string           `json:"final_url"`
@@ -215,7 +215,7 @@ type remoteProblem struct {
 	Field   string `json:"field"`
 }
 
-// getRemote asks what an address holds: GET /assets/remote-metadata?url=.
+// getRemote describes the content of an address: GET /assets/remote-metadata?url=.
 func (s *library) getRemote(c *gin.Context) error {
 	address := c.Query("url")
 	if _, err := s.remote(address); err != nil {

@@ -87,7 +87,7 @@ type fromHashRequest struct {
 	ExpiresIn *int64        `json:"expires_in"`
 }
 
-// postFromHash makes an asset over bytes the caller holds: POST /api/v2/assets/from-hash.
+// postFromHash makes an asset of bytes that the caller already stores: POST /api/v2/assets/from-hash.
 func (s *v2) postFromHash(c *gin.Context) error {
 	var req fromHashRequest
 	if err := request.JSON(c, &req); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
-// assetBody is the Asset object of the asset contract. What stands below JobID is an addition of ours.
+// assetBody is the Asset object of the asset contract. The fields after JobID are our additions.
 type assetBody struct {
 	ID           string  `json:"id"`
 	Hash         string  `json:"hash"`

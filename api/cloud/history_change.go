@@ -18,7 +18,7 @@ type historyRequest struct {
 	Clear  bool     `json:"clear"`
 }
 
-// postHistory takes finished jobs out of the lists of this surface: POST /history. Their facts stay,
+// postHistory takes finished jobs out of the lists of this surface: POST /history. Their events stay,
 // and with them what the v2 surface shows.
 func (s *Surface) postHistory(c *gin.Context) error {
 	var req historyRequest

@@ -29,7 +29,7 @@ func (s *Surface) jobRoutes() []edge.Route {
 	)
 }
 
-// jobEntry is a JobEntry of the cloud facts (section 3), as the self-hosted runtime renders
+// jobEntry is a JobEntry of the cloud API, as the self-hosted runtime renders
 // it: times in milliseconds, what is unknown left out.
 type jobEntry struct {
 	ID           job.ID          `json:"id"`
@@ -117,7 +117,7 @@ func textsOf(out job.NodeOutput) []string {
 	return ui.Text
 }
 
-// previewOf picks what stands for a job in a list: a saved picture, film or sound, else a
+// previewOf picks the preview of a job in a list: a saved picture, film or sound, else a
 // temporary one, else a text file, else a text.
 func previewOf(j job.Job) *previewOutput {
 	best, rank := (*previewOutput)(nil), 0
@@ -149,7 +149,7 @@ func previewOf(j job.Job) *previewOutput {
 	return best
 }
 
-// mediaKey is the key under which descriptors of a kind stand in an output object.
+// mediaKey is the key of the descriptors of a kind in an output object.
 func mediaKey(kind string) string {
 	if kind == "image" {
 		return "images"
@@ -167,7 +167,7 @@ func textPreview(node, text string) previewOutput {
 	return p
 }
 
-// jobDetail is a JobDetail of the cloud facts.
+// jobDetail is a JobDetail of the cloud API.
 type jobDetail struct {
 	jobEntry
 	Workflow        job.Source                 `json:"workflow"`

@@ -17,7 +17,7 @@ const historyBytes = 32 << 20
 // queue ask for the same ones again and again.
 const sourceCacheBytes = 32 << 20
 
-// budget is what an answer may still hold of submissions. Nil = any.
+// budget is the number of bytes of submissions that an answer may still include. Nil = no bound.
 type budget struct{ left int64 }
 
 func newBudget(bytes int64) *budget { return &budget{left: bytes} }

@@ -26,9 +26,9 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Histories reads the facts of a job; inspect makes them readable.
+// Histories reads the histories of jobs.
 type Histories interface {
-	// History returns the facts of an account's job. Another's and an unknown one are NotFound.
+	// History returns the history of an account's job. Unknown jobs and jobs of other accounts are NotFound.
 	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
 }
 

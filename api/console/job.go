@@ -37,14 +37,14 @@ func (s *Surface) job(c *gin.Context, id account.Identity) error {
 		return err
 	}
 	page := console.JobPage{
-		Job: j, Timeline: timeline, Drawing: drawing, Facts: history.Facts, Outputs: s.outputs(c, j),
+		Job: j, Timeline: timeline, Drawing: drawing, Events: history.Events, Outputs: s.outputs(c, j),
 		CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
 	}
 	if j.Origin != nil {
 		page.Origin = j.Origin.Job
 	}
-	if len(page.Facts) > maxEvents {
-		page.Omitted, page.Facts = len(page.Facts)-maxEvents, page.Facts[:maxEvents]
+	if len(page.Events) > maxEvents {
+		page.Omitted, page.Events = len(page.Events)-maxEvents, page.Events[:maxEvents]
 	}
 	if j.Error != nil && len(j.Error.Inputs) > 0 {
 		page.Inputs = indented(j.Error.Inputs)
@@ -176,7 +176,7 @@ type LogHistories struct {
 	Types  *eventlog.Registry
 }
 
-// historyLimit is how many facts a page reads at most: a graph of the largest size has about ten thousand.
+// historyLimit is the maximum number of events that a page reads. The largest graph records about ten thousand.
 const historyLimit = 20_000
 
 // History implements Histories.

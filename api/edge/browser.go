@@ -97,7 +97,7 @@ func (e *Edge) Presented(c *gin.Context) (string, error) {
 	return key, nil
 }
 
-// cookiesCount marks requests on routes where a browser's cookie may stand for a key.
+// cookiesCount marks requests on routes where a browser's cookie counts as a key.
 const cookiesCount = "millrace.cookies_count"
 
 // FromOurPage reports whether a page of this origin sent the request, or a person who opened the address. The

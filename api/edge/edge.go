@@ -1,7 +1,6 @@
-// Package edge is what all surfaces of the API share: routes, credentials, the guard against pages of other sites, and
-// the turning of errors into answers. It promises that no handler runs before its caller is known and may call it, and
-// that every answer, also of a handler that panics, has the shape of its surface. What a route does is left to the
-// surface that registers it.
+// Package edge is the part that all surfaces of the API share: routes, credentials, the guard against pages of other
+// sites, and the conversion of errors to answers. No handler runs before its caller is authenticated and authorized,
+// and every answer, even of a handler that panics, has the format of its surface. The surfaces implement the routes.
 package edge
 
 import (
@@ -70,7 +69,7 @@ type Storage interface {
 	Kept(ctx context.Context, account string) (account.Storage, error)
 }
 
-// Deps are the parts behind an Edge.
+// Deps are the dependencies of an Edge.
 type Deps struct {
 	Auth    Authenticator
 	Space   Space   // nil = there is always space

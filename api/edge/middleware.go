@@ -40,7 +40,7 @@ func (e *Edge) identify(c *gin.Context) {
 		"query", redact(c.Request.URL), "status", c.Writer.Status(), "bytes", c.Writer.Size(), "duration", time.Since(start))
 }
 
-// redact returns the query of u without the secrets that may stand in it: the
+// redact returns the query of u without the secrets that it may contain: the
 // WebSocket token and the signature of content URLs.
 func redact(u *url.URL) string {
 	if u.RawQuery == "" {

@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
-// Access says what a route asks of the caller.
+// Access is the access that a route requires.
 type Access uint8
 
-// What routes ask of their callers.
+// Access levels of routes.
 const (
 	Read   Access = iota // a credential that may read
 	Write                // a credential that may write
@@ -32,7 +32,7 @@ type Route struct {
 	Handle func(*gin.Context) error
 
 	Live    bool // the answer has no end of its own, so its headers alone cannot be asked for
-	Browser bool // an editor uses it: a browser's cookie may stand for a credential (see Edge.Presented)
+	Browser bool // an editor uses it: a browser's cookie counts as a credential (see Edge.Presented)
 }
 
 // Cloud returns the routes with and without the /api prefix, as clients of both the hosted service and a self-hosted

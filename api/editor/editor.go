@@ -26,7 +26,7 @@ type Deps struct {
 	Servers   Servers        // nil = there are no ComfyUI servers
 }
 
-// Servers tells what the ComfyUI servers offer; catalogue.Catalogue is it.
+// Servers describes what the ComfyUI servers offer; catalogue.Catalogue implements it.
 type Servers interface {
 	Models() comfyui.Models
 	Extensions() []string

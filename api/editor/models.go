@@ -116,7 +116,7 @@ func (s *Surface) collectModels(ctx context.Context, account string, folders map
 // maxFolderFiles bounds how many files of a folder are listed.
 const maxFolderFiles = 10_000
 
-// getFolderFiles lists the files that stand directly in a folder: GET /internal/files/{folder}.
+// getFolderFiles lists the files directly in a folder: GET /internal/files/{folder}.
 func (s *Surface) getFolderFiles(c *gin.Context) error {
 	folder := node.Folder(c.Param("folder"))
 	if folder != node.FolderInput && folder != node.FolderOutput && folder != node.FolderTemp {
@@ -134,7 +134,7 @@ func (s *Surface) getFolderFiles(c *gin.Context) error {
 	return nil
 }
 
-// getFolderPaths tells where the model files of each folder stand: GET /internal/folder_paths.
+// getFolderPaths serves the directories of model files by folder: GET /internal/folder_paths.
 func (s *Surface) getFolderPaths(c *gin.Context) error {
 	models, err := s.models(c)
 	if err != nil {

@@ -100,7 +100,7 @@ func unescaped(segment string) (userdata.Path, error) {
 	return userdata.ParsePath(text)
 }
 
-// userFile is what full_info tells of a file. Times are milliseconds.
+// userFile is the description of a file for full_info. Times are milliseconds.
 type userFile struct {
 	Path     string `json:"path"`
 	Size     int64  `json:"size"`

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// jobBody is the Job object of the v2 facts (section 3). What is unknown is null, not absent.
+// jobBody is the Job object of the v2 API. Unknown values are null, not absent.
 type jobBody struct {
 	ID            job.ID             `json:"id"`
 	Status        job.State          `json:"status"`

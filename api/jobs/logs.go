@@ -32,7 +32,7 @@ type logResponse struct {
 	Complete   bool   `json:"complete"`
 }
 
-// getLogs tells what happened in a job, line by line; nothing yet is 204: GET /api/v2/jobs/{id}/logs.
+// getLogs serves the log of a job, or 204 while the log is empty: GET /api/v2/jobs/{id}/logs.
 func (s *Surface) getLogs(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil {

@@ -127,6 +127,6 @@ func (s *Surface) markAnswered(c *gin.Context, sub job.Submission, id job.ID) {
 		err = s.Keys.Answered(ctx, sub.Account, operation, sub.IdempotencyKey, made)
 	}
 	if err != nil {
-		s.Edge.Logger.Warn("answer of an idempotency key not recorded; the key answers once more", "request_id", edge.RequestID(c), "job_id", id, "error", err)
+		s.Edge.Logger.Warn("idempotency key not marked as answered; a repeated request gets the same answer once more", "request_id", edge.RequestID(c), "job_id", id, "error", err)
 	}
 }

@@ -78,13 +78,13 @@ type eventStream struct {
 	base    string
 	out     *http.ResponseController
 
-	job      job.Job // as last told
+	job      job.Job // as last sent
 	outputs  []string
-	high     float64          // highest progress told
+	high     float64          // highest progress sent
 	progress *stream.Progress // waiting for the throttle
 	preview  *stream.Message  // the same
 	moved    bool             // the queue changed, the job's position perhaps too
-	position *int64           // as last told
+	position *int64           // as last sent
 }
 
 func (e *eventStream) begin() {
@@ -125,8 +125,8 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 	}
 }
 
-// greet tells the present: status, progress, preview, outputs; of a final job the
-// outputs come first, since a final status is always last.
+// greet sends the current status, progress, preview and outputs. For a final job it sends the outputs
+// first, since a final status is always last.
 func (e *eventStream) greet(snap stream.Snapshot) error {
 	if e.job.State.Final() {
 		return e.finish()
@@ -150,7 +150,7 @@ func (e *eventStream) greet(snap stream.Snapshot) error {
 	return e.newOutputs()
 }
 
-// forward takes over what was published about the job.
+// forward handles a message that was published about the job.
 func (e *eventStream) forward(sub *stream.Subscription) error {
 	messages, err := sub.Take()
 	if err != nil {
@@ -191,7 +191,7 @@ func (e *eventStream) take(m *stream.Message) error {
 	return e.newOutputs()
 }
 
-// finish tells what is still untold, and last the final status.
+// finish sends the remaining outputs, and then the final status.
 func (e *eventStream) finish() error {
 	e.preview = nil
 	if e.job.State == job.Succeeded {
@@ -223,7 +223,7 @@ type previewEvent struct {
 	Data        string `json:"data_base64"`
 }
 
-// flushThrottled sends the latest progress, preview and position, as far as they are new.
+// flushThrottled sends the latest progress, preview and position that were not sent yet.
 func (e *eventStream) flushThrottled() error {
 	if e.moved && e.job.State == job.Queued {
 		e.moved = false
@@ -279,7 +279,7 @@ func (e *eventStream) event(name string, data any) error {
 	return e.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, raw))
 }
 
-// write sends a frame at once. A client that takes nothing is cut off by the deadline.
+// write sends a frame at once. A deadline disconnects a client that does not read.
 func (e *eventStream) write(frame []byte) error {
 	if err := edge.SetWriteTimeout(e.out, sseWrite); err != nil {
 		return errors.Join(errClientGone, err)

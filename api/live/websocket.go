@@ -272,7 +272,7 @@ func (so *socket) send(m *stream.Message) error {
 }
 
 func (so *socket) batch(write func() error) error {
-	so.out.hold()
+	so.out.buffer()
 	if err := write(); err != nil {
 		return err
 	}

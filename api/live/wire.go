@@ -109,30 +109,30 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h.conn, rw, nil
 }
 
-// maxBatch is how much a held connection gathers before it writes all the same.
+// maxBatch is the number of buffered bytes at which a connection writes before flush.
 const maxBatch = 64 << 10
 
-// batchConn gathers the frames written between hold and flush into one write.
+// batchConn combines the frames written between buffer and flush into one write.
 type batchConn struct {
 	net.Conn
 
-	mu   sync.Mutex // guards the fields below
-	held bool
-	buf  []byte
+	mu        sync.Mutex // guards the fields below
+	buffering bool
+	buf       []byte
 }
 
-// hold starts to gather.
-func (b *batchConn) hold() {
+// buffer starts to buffer frames.
+func (b *batchConn) buffer() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = true
+	b.buffering = true
 }
 
-// flush writes what was gathered.
+// flush writes the buffered frames and stops buffering.
 func (b *batchConn) flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = false
+	b.buffering = false
 	return b.drain()
 }
 
@@ -140,7 +140,7 @@ func (b *batchConn) flush() error {
 func (b *batchConn) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.held {
+	if !b.buffering {
 		return b.Conn.Write(p)
 	}
 	b.buf = append(b.buf, p...)
@@ -152,7 +152,7 @@ func (b *batchConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// drain writes the buffer under a deadline of its own; the caller holds mu.
+// drain writes the buffer under a deadline of its own. The caller must hold mu.
 func (b *batchConn) drain() error {
 	if len(b.buf) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (b *batchConn) drain() error {
 	return err
 }
 
-// maxIdleBatch is the buffer that a quiet socket keeps: a thousand of them cost 4 MiB.
+// maxIdleBatch is the largest buffer that an idle socket keeps: a thousand sockets cost 4 MiB.
 const maxIdleBatch = 4 << 10
 
 // SetWriteDeadline implements net.Conn: the library sets one per frame, drain sets one per write.

@@ -132,7 +132,7 @@ func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 	setSpend(c, r.Spend)
 }
 
-// upstreamStatus is what the provider answered with, on the three statuses that tell it.
+// upstreamStatus is the provider's status, on the three statuses that report it.
 func upstreamStatus(r call.Refusal) string {
 	switch r.Status {
 	case http.StatusBadRequest, http.StatusBadGateway, http.StatusGatewayTimeout:

@@ -75,7 +75,7 @@ func (s *Surface) postRequest(c *gin.Context) error {
 	return nil
 }
 
-// getRequest tells where a request stands: GET …/requests/{id}/status.
+// getRequest serves the status of a request: GET …/requests/{id}/status.
 func (s *Surface) getRequest(c *gin.Context) error {
 	h, err := s.handle(c)
 	if err != nil {

@@ -38,7 +38,7 @@ type Calls interface {
 	Run(ctx context.Context, inv call.Invocation) (*call.Result, error)
 	// Enqueue accepts a call whose answer is polled for.
 	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
-	// Status tells where a queued call stands.
+	// Status returns the status of a queued call.
 	Status(ctx context.Context, h call.Handle) (call.Progress, error)
 	// Result returns the answer of a queued call, or its progress while it is unfinished.
 	Result(ctx context.Context, h call.Handle) (*call.Result, *call.Progress, error)

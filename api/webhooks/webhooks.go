@@ -86,7 +86,7 @@ func renderWebhook(w webhook.Shown) webhookBody {
 
 func webhookID(c *gin.Context) (webhook.ID, error) { return webhook.ParseID(c.Param("id")) }
 
-// by says in facts who asked.
+// by says in events who asked.
 func by(c *gin.Context) webhook.By {
 	return webhook.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 )
 
-// Every change of an account by command line is a fact with who and why, and neither is there without the other.
+// Every change of an account by command line is an event with who and why, and neither is there without the other.
 func TestAccountsAndKeysMadeByCommandAreFacts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -42,7 +42,7 @@ func (p page) types() string {
 	return strings.Join(all, " ")
 }
 
-// newLog is a site whose log has facts of jobs, of an account, of its keys, its credit and of queues.
+// newLog is a site whose log has events of jobs, of an account, of its keys, its credit and of queues.
 func newLog(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
@@ -226,7 +226,7 @@ func TestEventsAreReadByPeople(t *testing.T) {
 	require.Contains(t, strings.ReplaceAll(long, "\n  ", ""), `EmptyImage`, "what is long is folded, not cut")
 }
 
-// A fact names what led to it.
+// An event names what led to it.
 func TestAFactShowsItsCause(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
@@ -318,7 +318,7 @@ func TestEventsAreFollowed(t *testing.T) {
 	require.NoError(t, endJobs(), "an interruption is no failure")
 }
 
-// Every type of fact says what it means, in the words of the catalogue.
+// Every type of event says what it means, in the words of the catalogue.
 func TestTheCatalogueSaysWhatTypesSay(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/events.md")

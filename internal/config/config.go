@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
-// Config is everything a process can be told.
+// Config holds all settings of a process.
 type Config struct {
 	Roles             string       // MILLRACE_ROLES, of a process of `serve`, comma list
 	Addr              string       // MILLRACE_ADDR, listen address
@@ -68,8 +68,8 @@ type Config struct {
 	Prices Prices // of runs of metered accounts
 
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
-	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, facts of a job past its retention are not archived
-	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the facts of retired jobs, from their archiving; 0 = for ever
+	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, events of a job past its retention are not archived
+	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the events of retired jobs, from their archiving; 0 = for ever
 	Exports       Exports       // archives that accounts have made of their files
 	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may keep unless it has a limit of its own, 0 = no limit
 	DiskReserve   int64         // MILLRACE_DISK_RESERVE, bytes free on the disk of DataDir below which nothing new is accepted
@@ -102,7 +102,7 @@ type Exports struct {
 type Prices struct {
 	Run        int64 // MILLRACE_PRICE_RUN, of a run that succeeds
 	NodeSecond int64 // MILLRACE_PRICE_NODE_SECOND, of each second in which a node ran
-	Reserve    int64 // MILLRACE_PRICE_RESERVE, held for the seconds of one run; 0 = those of a minute
+	Reserve    int64 // MILLRACE_PRICE_RESERVE, reserved for the seconds of one run; 0 = those of a minute
 }
 
 func dollars(env string, field func(*Config) *int64) setting {
@@ -190,7 +190,7 @@ func duration(env string, field func(*Config) *time.Duration) setting {
 	}}
 }
 
-// durationOrNone is a duration of which 0 says that there is none.
+// durationOrNone is a duration; 0 means none.
 func durationOrNone(env string, field func(*Config) *time.Duration) setting {
 	return setting{env, func(c *Config, v string) error {
 		d, err := time.ParseDuration(v)
@@ -338,12 +338,12 @@ func Variables() []string {
 	return names
 }
 
-// Validate reports everything that is wrong with c, each with its remedy.
+// Validate reports all invalid settings of c, each with its remedy.
 func (c Config) Validate() error {
 	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Router.check(), c.Tokens.check())
 }
 
-// Warnings names the settings with which a process starts although somebody should look at them, each with its remedy.
+// Warnings returns valid but doubtful settings, each with its remedy.
 func (c Config) Warnings() []string {
 	var all []string
 	if c.Auth != account.ModeNone && c.PublicURL == "" {
@@ -352,8 +352,8 @@ func (c Config) Warnings() []string {
 	return all
 }
 
-// ValueGrace is the age at which a value that its job did not forget is left over from a crash: longer
-// than any run, and a run that needs it all the same makes it again. The node cache uses none as old.
+// ValueGrace is the age at which a stored value is considered left over from a crashed job. It is longer than any
+// run; a run that still needs the value computes it again. The node cache uses no value that old.
 const ValueGrace = 72 * time.Hour
 
 func (c Config) checkAuth() error {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// AnyOrigin stands for all web pages in MILLRACE_ALLOWED_ORIGINS.
+// AnyOrigin is the value of MILLRACE_ALLOWED_ORIGINS that allows all web pages.
 const AnyOrigin = "*"
 
 // allow reads origins as browsers write them: a scheme and a host in lower case, and a port unless it is the scheme's.

@@ -22,10 +22,10 @@ type Router struct {
 	Ceiling    int64             // MILLRACE_ROUTER_SPEND_CEILING in US dollars, committed to an account's calls in flight; 0 = none
 	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
 	Backlog    int               // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
-	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a place
+	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a slot
 	MaxBody    int64             // MILLRACE_ROUTER_MAX_BODY, bytes of a model's input
 	Bodies     int64             // MILLRACE_ROUTER_BODIES, bytes of all models' inputs that one process reads at once; 0 = 8 times MaxBody
-	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run holds its connection
+	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run keeps its connection open
 }
 
 // defaultRouter has the concurrency of the public service: 1, 5, 10, 20 and 40 calls after a lifetime
@@ -43,8 +43,8 @@ func defaultRouter() Router {
 	}
 }
 
-// leastBodies is how many of the largest inputs must fit into the bound on all: half of it is one account's,
-// and a buffer that grows needs room for the next beside it.
+// leastBodies is the minimum of Bodies, in multiples of MaxBody. One account may use half of Bodies, and a buffer
+// that is enlarged needs memory for both its old and its new size.
 const leastBodies = 4
 
 func (r Router) check() error {
@@ -116,7 +116,7 @@ func parseSteps(list string) ([]call.Step, error) {
 	return steps, nil
 }
 
-// windowLengths are the periods an allowance can be of.
+// windowLengths are the possible periods of a window.
 var windowLengths = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}
 
 // parseWindows reads "minute:60,day:1000".

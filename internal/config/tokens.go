@@ -8,8 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
-// Tokens says which JSON Web Tokens stand for accounts on the model router. Without a secret and a JWKS
-// none does.
+// Tokens configures the JSON Web Tokens that the model router accepts. Without a secret and a JWKS it accepts none.
 type Tokens struct {
 	Secret   string        // MILLRACE_JWT_SECRET, of HS256, at least 32 bytes
 	JWKS     string        // MILLRACE_JWT_JWKS, address of the issuer's public keys, for RS256, ES256 and EdDSA
@@ -18,9 +17,9 @@ type Tokens struct {
 	Claim    string        // MILLRACE_JWT_CLAIM, that is the id or name of the account; "a.b" = b within a
 	Tier     string        // MILLRACE_JWT_TIER_CLAIM, that is the account's tier; "" = tokens say none
 	Scopes   string        // MILLRACE_JWT_SCOPES_CLAIM, that lists read and write; "" = every token has both
-	Begins   bool          // MILLRACE_JWT_REQUIRE_NBF, tokens without nbf are refused
-	Create   account.Tier  // MILLRACE_JWT_CREATE, tier of accounts that are made when a token first names them; "" = none are
-	Skew     time.Duration // MILLRACE_JWT_SKEW, that clocks may differ by
+	Begins   bool          // MILLRACE_JWT_REQUIRE_NBF, whether tokens without nbf are refused
+	Create   account.Tier  // MILLRACE_JWT_CREATE, tier of accounts that are created when a token first names them; "" = accounts are not created
+	Skew     time.Duration // MILLRACE_JWT_SKEW, the tolerated difference of clocks
 }
 
 var tokenSettings = []setting{
@@ -41,10 +40,10 @@ var tokenSettings = []setting{
 	duration("MILLRACE_JWT_SKEW", func(c *Config) *time.Duration { return &c.Tokens.Skew }),
 }
 
-// Accepted reports whether any token is.
+// Accepted reports whether tokens are accepted at all.
 func (t Tokens) Accepted() bool { return t.Secret != "" || t.JWKS != "" }
 
-// Options are t as package webtoken takes them.
+// Options converts t to the options of package webtoken.
 func (t Tokens) Options() webtoken.Options {
 	return webtoken.Options{
 		Secret: t.Secret, JWKS: t.JWKS, Issuer: t.Issuer, Audience: t.Audience,

@@ -45,7 +45,7 @@ func parseHosts(env, list string) ([]string, error) {
 	return hosts, nil
 }
 
-// maxRetries bounds a list of pauses: each attempt is remembered with its delivery.
+// maxRetries bounds the number of pauses, because each attempt is stored with its delivery.
 const maxRetries = 50
 
 func parsePauses(env, list string) ([]time.Duration, error) {

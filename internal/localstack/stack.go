@@ -1,9 +1,9 @@
 //go:build unix
 
 // Package localstack runs the private servers of local mode, PostgreSQL and Temporal,
-// as children of this process, with everything they keep in one data directory. A
-// server that dies is started again at the same address; none of them outlives this
-// process. Servers that are given from outside are left alone.
+// as children of this process, with all their data in one data directory. A server
+// that exits is restarted at the same address. No server outlives this process.
+// External servers are not managed.
 package localstack
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
-// Options say what to run and where.
+// Options configure a stack.
 type Options struct {
-	// DataDir holds everything; it is created when needed.
+	// DataDir is the data directory; it is created if missing.
 	DataDir string
 	// DatabaseURL is a PostgreSQL to use instead of a private one.
 	DatabaseURL string
@@ -31,23 +31,23 @@ type Options struct {
 	TemporalAddress string
 	// Namespace of the private Temporal; "" = default.
 	Namespace string
-	// TemporalBinary is the path of millrace-temporal; "" = as temporal.FindBinary looks.
+	// TemporalBinary is the path of millrace-temporal; "" = found by temporal.FindBinary.
 	TemporalBinary string
-	// PostgresBin holds PostgreSQL's programs; "" = as localcluster looks.
+	// PostgresBin is the directory of PostgreSQL's programs; "" = found by localcluster.
 	PostgresBin string
-	// UIAddress is where Temporal's Web UI is served when that address is free; "" = 127.0.0.1:8233.
+	// UIAddress is the preferred address of Temporal's Web UI, used if it is free; "" = 127.0.0.1:8233.
 	UIAddress string
-	// NoUI leaves the Web UI out.
+	// NoUI disables the Web UI.
 	NoUI bool
-	// UIPassword is what a browser must give to see the Web UI, under any user name; "" = none is asked for.
+	// UIPassword is the password of the Web UI, for any user name; "" = no password.
 	UIPassword string
 	// UIWrites lets the Web UI change workflows; otherwise it only shows them.
 	UIWrites bool
-	// Log takes the state changes; nil = slog.Default().
+	// Log receives state changes; nil = slog.Default().
 	Log *slog.Logger
 }
 
-// Stack is the running servers.
+// Stack is a set of running servers.
 type Stack struct {
 	DatabaseURL     string // of Millrace's own database
 	TemporalAddress string // HOST:PORT
@@ -73,8 +73,8 @@ const (
 	logsIn    = "logs"
 )
 
-// Start returns when all servers that are needed answer. Its errors are one line and name the
-// remedy where there is one. The end of ctx stops a start, not the stack: that is Close's.
+// Start returns when all servers answer. Its errors are one line and name the remedy if there is one. Canceling
+// ctx stops the start, not a started stack; Close stops that.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = "default"
@@ -99,7 +99,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.opts.DataDir, err = filepath.Abs(s.opts.DataDir); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	if s.opts.TemporalAddress == "" && s.opts.TemporalBinary == "" { // before anything is started for nothing
+	if s.opts.TemporalAddress == "" && s.opts.TemporalBinary == "" { // fail before a server is started in vain
 		if s.opts.TemporalBinary, err = temporal.FindBinary(); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// startPostgres starts the private PostgreSQL, which also holds the private Temporal's databases.
+// startPostgres starts the private PostgreSQL, which also stores the private Temporal's databases.
 func (s *Stack) startPostgres(ctx context.Context) error {
 	if err := s.launchPostgres(ctx); err != nil {
 		return err
@@ -145,9 +145,8 @@ func (s *Stack) launchPostgres(ctx context.Context) error {
 	return nil
 }
 
-// startTemporal chooses the addresses, the ones of the last run where they are free, and starts
-// the private Temporal. One that ends at once is started again: somebody else may have taken an
-// address, or an inner port, in between.
+// startTemporal chooses the addresses, preferably those of the last run, and starts the private Temporal. If
+// Temporal exits at once it is restarted, because another process may have taken one of its ports meanwhile.
 func (s *Stack) startTemporal(ctx context.Context) error {
 	if s.opts.TemporalAddress != "" {
 		return nil
@@ -171,7 +170,7 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 	}
 }
 
-// openUI serves the Web UI, once, at the address that was chosen first.
+// openUI starts to serve the Web UI, once, at the first chosen address.
 func (s *Stack) openUI() (err error) {
 	if s.opts.NoUI || s.ui != nil {
 		return nil
@@ -209,7 +208,7 @@ func (s *Stack) postgres() *localcluster.Cluster {
 	return s.cluster
 }
 
-// PIDs returns the process ids of the children that run now; 0 = none.
+// PIDs returns the process ids of the running children; 0 = not running.
 func (s *Stack) PIDs() (postgres, temporal int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -222,8 +221,8 @@ func (s *Stack) PIDs() (postgres, temporal int) {
 	return postgres, temporal
 }
 
-// Close stops the servers in order and gives the data directory back. The end of ctx makes it
-// harder on them, at no cost in what is kept.
+// Close stops the servers in order and unlocks the data directory. When ctx ends it stops them by force, without
+// loss of data.
 func (s *Stack) Close(ctx context.Context) error {
 	s.cancel()
 	s.group.Wait()
@@ -241,8 +240,7 @@ func (s *Stack) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openDataDir creates the directory, becomes its one user and checks that this program
-// understands what is in it.
+// openDataDir creates and locks the directory, and checks that this program supports its version.
 func openDataDir(dir string) (*child.Lock, error) {
 	mode := os.FileMode(0o700)
 	if os.Geteuid() == 0 {
@@ -255,9 +253,9 @@ func openDataDir(dir string) (*child.Lock, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	lock, err := child.Acquire(filepath.Join(dir, "lock"))
-	var held *child.HeldError
-	if errors.As(err, &held) {
-		return nil, fmt.Errorf("%s is in use by another Millrace (process %d): stop it, or choose another data directory", dir, held.PID)
+	var inUse *child.HeldError
+	if errors.As(err, &inUse) {
+		return nil, fmt.Errorf("%s is in use by another Millrace (process %d): stop it, or choose another data directory", dir, inUse.PID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

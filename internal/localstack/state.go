@@ -14,10 +14,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 )
 
-// dataVersion is that of the directory's layout; a change that older programs cannot use raises it.
+// dataVersion is the version of the directory's layout. A change that older programs cannot read raises it.
 const dataVersion = 1
 
-// checkVersion writes the version into a new directory and refuses that of a newer program.
+// checkVersion writes the version into a new directory and refuses the directory of a newer program.
 func checkVersion(dir string) error {
 	name := filepath.Join(dir, "VERSION")
 	b, err := os.ReadFile(name)
@@ -37,13 +37,13 @@ func checkVersion(dir string) error {
 	return nil
 }
 
-// state is what a run leaves for the next one.
+// state is saved by one run for the next one.
 type state struct {
 	Temporal string `json:"temporal"` // address of the frontend
 	UI       string `json:"ui"`       // address of the Web UI
 }
 
-// The customary addresses of a Temporal on one machine.
+// The default addresses of Temporal on one machine.
 const (
 	usualTemporal = "127.0.0.1:7233"
 	usualUI       = "127.0.0.1:8233"
@@ -74,7 +74,7 @@ func (s state) save(dir string) error {
 	return writeFile(filepath.Join(dir, stateFile), append(b, '\n'))
 }
 
-// chooseAddresses keeps the addresses that are known and free, and finds others otherwise.
+// chooseAddresses keeps the saved addresses that are free, and replaces the others.
 func (s *state) chooseAddresses(ui string) (err error) {
 	if s.Temporal == "" {
 		s.Temporal = usualTemporal
@@ -92,7 +92,7 @@ func (s *state) chooseAddresses(ui string) (err error) {
 	return err
 }
 
-// writeFile replaces a small file whole: after a crash it is the old one or the new one.
+// writeFile replaces a small file atomically.
 func writeFile(name string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {

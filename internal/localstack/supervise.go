@@ -10,8 +10,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// The back-off of restarts. A server that dies once is away for as long as it takes to start; one
-// that cannot run is given up after some eleven seconds and what its attempts took.
+// The back-off of restarts. The first restart is immediate. A server that cannot run is given up after about
+// eleven seconds plus the duration of the attempts.
 const (
 	firstWait   = 200 * time.Millisecond
 	longestWait = 5 * time.Second
@@ -25,7 +25,7 @@ type server interface {
 	Err() error
 }
 
-// supervise keeps the children that were started running until Close.
+// supervise restarts the started children whenever they exit, until Close.
 func (s *Stack) supervise(ctx context.Context) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.group.Go(func() { s.keep(ctx, "PostgreSQL", s.cluster, s.restartPostgres) })
@@ -34,7 +34,7 @@ func (s *Stack) supervise(ctx context.Context) {
 	}
 }
 
-// keep waits for the death of a server and starts it again, until ctx ends or it gives up.
+// keep restarts a server whenever it exits, until ctx ends or too many restarts have failed.
 func (s *Stack) keep(ctx context.Context, name string, running server, restart func(context.Context) (server, error)) {
 	failures, delays := 0, newDelays()
 	for {
@@ -54,7 +54,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 				s.giveUp(fmt.Errorf("%s does not keep running: %w", name, err))
 				return
 			}
-			s.opts.Log.Warn("server ended: starting it again", "server", name, "error", err, "attempt", failures)
+			s.opts.Log.Warn("server exited; restarting it", "server", name, "error", err, "attempt", failures)
 			if failures > 1 && !pause(ctx, delays.NextBackOff()) { // the first time at once
 				return
 			}
@@ -66,11 +66,11 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 				running = next
 			}
 		}
-		s.opts.Log.Info("server runs again", "server", name)
+		s.opts.Log.Info("server restarted", "server", name)
 	}
 }
 
-// restartPostgres clears the dead server away and starts it in the same place.
+// restartPostgres cleans up after the dead server and starts it in the same directory.
 func (s *Stack) restartPostgres(ctx context.Context) (server, error) {
 	if err := s.postgres().Stop(ctx); err != nil {
 		return nil, err
@@ -81,8 +81,7 @@ func (s *Stack) restartPostgres(ctx context.Context) (server, error) {
 	return s.postgres(), nil
 }
 
-// restartTemporal waits for PostgreSQL first: the attempts of a Temporal without its database would
-// only use up its failures.
+// restartTemporal waits for PostgreSQL first. Without its database, Temporal would fail and use up its restarts.
 func (s *Stack) restartTemporal(ctx context.Context) (server, error) {
 	if err := s.awaitPostgres(ctx); err != nil {
 		return nil, err
@@ -93,8 +92,8 @@ func (s *Stack) restartTemporal(ctx context.Context) (server, error) {
 	return s.temporal, nil
 }
 
-// awaitPostgres returns when the private PostgreSQL runs, as far as is known. One that is given up
-// is reported, which ends ctx.
+// awaitPostgres returns when the private PostgreSQL is believed to run. If PostgreSQL is given up, that is reported
+// and ends ctx.
 func (s *Stack) awaitPostgres(ctx context.Context) error {
 	for {
 		select {
@@ -112,11 +111,11 @@ func (s *Stack) giveUp(err error) {
 	select {
 	case s.failed <- err:
 	default: // the first one is enough to end the process
-		s.opts.Log.Error("server given up", "error", err)
+		s.opts.Log.Error("server restart failed too often", "error", err)
 	}
 }
 
-// newDelays are the waits between attempts in a row.
+// newDelays returns the delays between consecutive attempts.
 func newDelays() *backoff.ExponentialBackOff {
 	delays := backoff.NewExponentialBackOff()
 	delays.InitialInterval, delays.MaxInterval, delays.Multiplier = firstWait, longestWait, 2

@@ -26,7 +26,7 @@ type ui struct {
 
 func (u *ui) socket() string { return filepath.Join(u.dir, "ui.sock") }
 
-// address is where the Temporal server is told to serve its UI; "" = nowhere.
+// address returns the address on which the Temporal server must serve its UI; "" = none.
 func (u *ui) address() string {
 	if u == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
-// Now returns the time of the clock that events are stamped with.
+// Now returns the time of the database's clock, which also stamps events.
 func Now(ctx context.Context, pool *postgres.Pool) (time.Time, error) {
 	return operatestore.New(pool).Now(ctx)
 }
@@ -48,7 +48,7 @@ func AccountNamed(text string, names map[string]string) (string, error) {
 	return "", fault.New(fault.Invalid, "invalid_request", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
 }
 
-// ParseSince reads a duration before now or a time; "" is the beginning.
+// ParseSince parses a duration before now or a time. "" is the zero time.
 func ParseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Unix(0, 0).UTC(), nil
@@ -56,7 +56,7 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	return ParseMoment("--since", text, now)
 }
 
-// ParseMoment reads a duration before now or a time; what asks for it.
+// ParseMoment parses a duration before now or a time. what names the parameter in errors.
 func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
@@ -68,10 +68,11 @@ func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 	return p.Time, nil
 }
 
-// Account returns the account of that id, or else of that name: an id is never taken for another's name.
+// Account returns the account with that id, or else with that name. Ids come first, so that no account can be named
+// after the id of another.
 func Account(ctx context.Context, pool *postgres.Pool, text string) (account.Account, error) {
 	unknown := fault.New(fault.NotFound, "account_not_found", "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
-	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // no text of the database
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // PostgreSQL cannot store such text
 		return account.Account{}, unknown
 	}
 	accounts := accountstore.New(pool)

@@ -1,8 +1,7 @@
-// Package operate holds what the services of operators share. Its sub-packages are these services, one for
-// each noun: what an operator asks of jobs, calls, assets, events, views, accounts and webhooks, and does to
-// them. The command line and the admin API call the same service, so that both answer alike. They promise that
-// every change is recorded with who asked for it and why.
+// Package operate holds the code that the services for operators share. Its sub-packages are these services, one
+// for each noun: jobs, calls, assets, events, views, accounts, servers and webhooks. The command line and the
+// admin API call the same service, so that both answer alike. Every change is recorded with its actor and reason.
 package operate
 
-// Attribution says who asks for a change and why, for the record.
+// Attribution is the actor and the reason that are recorded with a change.
 type Attribution struct{ Actor, Reason, RequestID string }

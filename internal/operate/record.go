@@ -13,13 +13,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// OneLine is the text of an error on one line. The texts of our errors never hold a connection string.
+// OneLine returns the text of an error on one line. Our errors never contain a connection string.
 func OneLine(err error) string { return inspect.Clean(err.Error()) }
 
-// ErrNoDataDir says that the bytes of a deployment are on another machine.
+// ErrNoDataDir is returned if the blobs of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")
 
-// Record appends the fact that an operator did something.
+// Record appends an event about an operator's action.
 func Record(ctx context.Context, events *eventstore.Store, stream, account, eventType string, data any, by Attribution) error {
 	_, err := events.Append(ctx, eventlog.Append{
 		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
@@ -29,7 +29,7 @@ func Record(ctx context.Context, events *eventstore.Store, stream, account, even
 	return err
 }
 
-// Redacted returns v in JSON without secrets, as commands print it, or err.
+// Redacted returns v as JSON without secrets, or err.
 func Redacted(v any, err error) (any, error) {
 	if err != nil {
 		return nil, err

@@ -40,10 +40,10 @@ type Content struct {
 	Size        int64 // as declared, -1 = unknown
 }
 
-// Fetch gets what an address holds, following at most five redirects, each checked like the
-// first. No credential is sent. Failures are fault errors: Denied (CodeAddress) for an address
-// that may not be reached, Exhausted for one that is too large, Unavailable for the rest. Their
-// texts never hold the address.
+// Fetch downloads the content of an address. It follows at most five redirects, each checked like the
+// first address, and sends no credential. Failures are fault errors: Denied (CodeAddress) for an address
+// that may not be reached, Exhausted for content that is too large, Unavailable for the rest. Their
+// texts never contain the address.
 func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []string) (*Content, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -147,7 +147,7 @@ var (
 	ErrSlow    = errors.New("it took too long")
 )
 
-// Watcher ends an exchange that takes too long in all or stands still. Stop releases it.
+// Watcher cancels an exchange that takes too long or makes no progress. Stop releases it.
 type Watcher struct {
 	ctx    context.Context //nolint:containedctx // lives for one call
 	cancel context.CancelCauseFunc
@@ -167,7 +167,7 @@ func Watch(ctx context.Context, total, stall time.Duration) (context.Context, *W
 	}
 }
 
-// Progress says that something came.
+// Progress resets the stall timer; callers call it when data arrives.
 func (w *Watcher) Progress() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +176,7 @@ func (w *Watcher) Progress() {
 	}
 }
 
-// Cause returns why the exchange was ended when it was the watcher that ended it, otherwise err.
+// Cause returns the watcher's reason if the watcher canceled the exchange, otherwise err.
 func (w *Watcher) Cause(err error) error {
 	if cause := context.Cause(w.ctx); errors.Is(cause, ErrStalled) || errors.Is(cause, ErrSlow) {
 		return cause

@@ -1,8 +1,8 @@
-// Package outbound is the only way to addresses that somebody else chose: partner providers and
-// the assets their results point at. A connection is opened to public addresses only, decided
-// when it is dialled, after the name was resolved, so that neither a name nor a redirect nor a
-// name that changes its mind leads inside. Sizes and times are bounded by the caller's Bounds.
-// What an operator allows is allowed by exact host and port.
+// Package outbound makes all requests to addresses that a third party chose: partner providers and
+// the assets that their results link to. It connects only to public addresses. The check is made when
+// the connection is dialled, after name resolution, so that no name, redirect or DNS rebinding reaches
+// the internal network. The caller's Bounds limit sizes and times. An operator allows other addresses
+// by exact host and port.
 package outbound
 
 import (
@@ -23,8 +23,8 @@ import (
 // CodeAddress is the code of the fault of an address that may not be reached.
 const CodeAddress = "address_not_allowed"
 
-// CodeName is the code of the fault of a name that leads to an address that may not be reached. Clients that chose the
-// name are told of it as of a name that does not exist: which names lead inside is nothing for them.
+// CodeName is the code of the fault of a name that resolves to an address that may not be reached. Clients get the
+// same answer as for a name that does not exist, so that they cannot probe internal names.
 const CodeName = "name_not_allowed"
 
 // ErrRefused is wrapped by every error of an address that the guard refused: nothing was sent.
@@ -40,7 +40,7 @@ type Options struct {
 // Client makes guarded requests. It is safe for concurrent use.
 type Client struct {
 	public *http.Transport // dials public addresses only
-	open   *http.Transport // for what is allowed by name
+	open   *http.Transport // dials addresses that an operator allowed
 	agent  string
 }
 
@@ -82,14 +82,13 @@ func transport(d *net.Dialer) *http.Transport {
 	}
 }
 
-// Close closes the connections that nobody uses.
+// Close closes idle connections.
 func (c *Client) Close() {
 	c.public.CloseIdleConnections()
 	c.open.CloseIdleConnections()
 }
 
-// guard runs after a name was resolved and before a connection is opened, for every address that
-// is tried.
+// guard checks every address that is dialled, after name resolution and before the connection is opened.
 func guard(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return refused(address)
@@ -105,8 +104,7 @@ func refused(address string) error {
 	return fault.Wrap(ErrRefused, fault.Denied, CodeAddress, "the address %s may not be reached", address)
 }
 
-// special are the address blocks that are not public although the standard library's questions
-// do not cover them.
+// special are the address blocks that are not public and that the methods of netip.Addr do not report.
 var special = prefixes(
 	"0.0.0.0/8",                                         // this network
 	"100.64.0.0/10",                                     // carrier-grade NAT
@@ -132,7 +130,7 @@ func prefixes(blocks ...string) []netip.Prefix {
 	return all
 }
 
-// embedded are the IPv6 blocks that carry an IPv4 address, with its first byte.
+// embedded are the IPv6 blocks that contain an IPv4 address, with the offset of its first byte.
 var embedded = []struct {
 	block netip.Prefix
 	at    int
@@ -143,7 +141,7 @@ var embedded = []struct {
 
 // Public reports whether an address belongs to the public internet: no loopback, private,
 // link-local, shared, multicast, documentation or reserved one, in either family, nor an IPv6
-// address that leads to such an IPv4 one.
+// address that embeds such an IPv4 one.
 func Public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
@@ -163,8 +161,8 @@ func Public(a netip.Addr) bool {
 	return true
 }
 
-// RoundTrip sends one request and follows nothing. allow lists what may be reached although it is
-// not public, each as host:port, exactly as addressed.
+// RoundTrip sends one request and follows no redirect. allow lists addresses that may be reached although
+// they are not public, each as host:port, exactly as in the URL.
 func (c *Client) RoundTrip(req *http.Request, allow []string) (*http.Response, error) {
 	allowed := slices.Contains(allow, hostPort(req))
 	if req.URL.Scheme != "https" && !allowed {
@@ -222,7 +220,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// without strips the address from an error of net/http: addresses carry signatures.
+// without strips the address from an error of net/http, because addresses may contain signatures.
 func without(err error) error {
 	var withAddress *url.Error
 	if errors.As(err, &withAddress) {

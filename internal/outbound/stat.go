@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// StatusError is the cause of the fault of an answer that is none: the server's status.
+// StatusError is the HTTP status of an unsuccessful answer, as the cause of a fault.
 type StatusError int
 
 // Error implements error.
@@ -25,9 +25,9 @@ func statusFault(status int) error {
 	return fault.Wrap(StatusError(status), fault.Unavailable, "fetch_status", "the server answered %d", status)
 }
 
-// About is what a server says of what an address holds.
+// About describes the content of an address, as its server reports it.
 type About struct {
-	URL         string // the last one, behind the redirects
+	URL         string // the final URL, after redirects
 	ContentType string // "" = not said
 	Size        int64  // bytes, -1 = not said
 	Filename    string // as the server suggests it, else the last part of the path; "" = neither

@@ -76,7 +76,7 @@ func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
 	return p.Err()
 }
 
-// examine runs every check whose ground holds: without a database there is nothing in it to look at.
+// examine runs every check whose prerequisites hold: without a database, its contents cannot be checked.
 func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
 	pool, dbErr := s.Database(ctx) // also finds the servers of a running dev

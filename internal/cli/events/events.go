@@ -99,21 +99,21 @@ where the search begins, a million positions at most: it is said how far it was 
 
 func printEvents(s *shell.Shell, page operateevents.Page, names map[string]string) error {
 	l := &inspect.LogPrinter{Printer: s.Printer(), Names: names}
-	l.Entries(page.Facts)
+	l.Entries(page.Events)
 	switch {
 	case page.More && page.From > 0:
 		l.Line(fmt.Sprintf("looked at positions %d to %d; go on with --from-position %d", page.Low, page.High, page.From), inspect.Faint)
 	case page.More:
 		l.Line(fmt.Sprintf("looked at positions %d to %d; older ones with --before %d", page.Low, page.High, page.Before), inspect.Faint)
-	case len(page.Facts) == 0 && page.Low > page.High:
+	case len(page.Events) == 0 && page.Low > page.High:
 		l.Line("no fact matches: nothing was recorded there", inspect.Faint)
-	case len(page.Facts) == 0:
+	case len(page.Events) == 0:
 		l.Line(fmt.Sprintf("no fact matches among positions %d to %d", page.Low, page.High), inspect.Faint)
 	}
 	return l.Err()
 }
 
-// eventWriter writes facts as they come.
+// eventWriter writes events as they come.
 func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]inspect.Entry) error {
 	l := &inspect.LogPrinter{Printer: s.Printer(), Names: names}
 	if !asJSON {

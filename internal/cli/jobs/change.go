@@ -150,7 +150,7 @@ func wouldChange(ctx context.Context, s *shell.Shell, sel *selection, ids []job.
 	return fmt.Errorf("nothing was changed: give --yes to %s these %d jobs", verb, meant)
 }
 
-// printOutcomes shows what became of each job. The error tells how many were refused.
+// printOutcomes prints the outcome of each job. Its error states how many were refused.
 func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant int) error {
 	refused := meant - len(all)
 	var rows [][]inspect.Cell

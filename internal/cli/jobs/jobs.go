@@ -48,13 +48,13 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
 				return err
 			}
 			if workflow {
-				return show.Workflow(ctx, s, h, h.Facts, engine.ExecutionsOf(h), asJSON)
+				return show.Workflow(ctx, s, h, h.Events, engine.ExecutionsOf(h), asJSON)
 			}
 			if asJSON {
 				return s.PrintJSON(h.Fold())
 			}
 			p := s.Printer()
-			p.State(h, len(whole.Facts))
+			p.State(h, len(whole.Events))
 			return p.Err()
 		}),
 	}

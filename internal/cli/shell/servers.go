@@ -133,7 +133,7 @@ func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) erro
 	return work(in)
 }
 
-// EventStore is the log of a command that records facts. Other processes learn of them by their poll.
+// EventStore is the log of a command that records events. Other processes learn of them by their poll.
 func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {

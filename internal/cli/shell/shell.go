@@ -75,7 +75,7 @@ func (s *Shell) PrintJSON(v any) error {
 	return enc.Encode(inspect.Redact(raw))
 }
 
-// Operator names who runs a command, for the facts that it records: user and machine.
+// Operator names who runs a command, for the events that it records: user and machine.
 func Operator() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {

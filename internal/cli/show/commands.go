@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Workflow shows facts and workflow events in one order of time; whole is the history that JSON shows.
-func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Fact, runs []engine.Execution, asJSON bool) error {
+// Workflow shows events and workflow events in one order of time; whole is the history that JSON shows.
+func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Event, runs []engine.Execution, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ show its facts beside the events of its workflow in Temporal.`,
 			}
 			switch {
 			case workflow:
-				return Workflow(ctx, s, t, t.Facts, k.Workflows(t.State()), asJSON)
+				return Workflow(ctx, s, t, t.Events, k.Workflows(t.State()), asJSON)
 			case asJSON:
 				return s.PrintJSON(t.State())
 			}
@@ -74,9 +74,9 @@ show its facts beside the events of its workflow in Temporal.`,
 
 // Events returns the command that lists every event of one.
 func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
-	return Answer(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StoryFacts[S],
-		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Story[S], error) {
-			return k.Story(ctx, pool, args[0])
+	return Answer(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StreamEvents[S],
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamHistory[S], error) {
+			return k.History(ctx, pool, args[0])
 		})
 }
 
@@ -90,8 +90,8 @@ func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
 
 // Diff returns the command that shows how two differ.
 func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
-	return Answer(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StoryComparison,
-		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StoryComparison, error) {
+	return Answer(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StreamComparison,
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamComparison, error) {
 			return k.Compare(ctx, pool, args[0], args[1])
 		})
 }

@@ -1,4 +1,4 @@
-// Package version holds the release that this program is. The build sets it; a build from source says so.
+// Package version holds the release of this program. The build sets it at link time.
 package version
 
 // Version is the release, set at link time.

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// outputFile is beside the server's log: what the program says itself, and the trace of a panic.
+// outputFile stores the standard error of the program, such as the trace of a panic. It is next to the server's log.
 func outputFile(log string) string { return strings.TrimSuffix(log, ".log") + ".out" }
 
-// openOutput begins a new output file and keeps the one before.
+// openOutput creates a new output file and keeps the previous one.
 func openOutput(log string) (*os.File, error) {
 	name := outputFile(log)
 	if err := os.Rename(name, name+".1"); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -27,7 +27,7 @@ func openOutput(log string) (*os.File, error) {
 	return f, nil
 }
 
-// size returns that of a file, 0 when there is none.
+// size returns the size of a file, or 0 if there is none.
 func size(name string) (int64, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -39,11 +39,11 @@ func size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// tailBytes is how much of a file's end is searched for what the server said last.
+// tailBytes is how many bytes at the end of a file are searched for the reason of the server's exit.
 const tailBytes = 16 << 10
 
-// complaint returns the reason the server gave for its end, or "": its own last words, or the
-// fatal line of its log from the offset on.
+// complaint returns the reason that the server gave for its exit, or "": its last output, or the
+// fatal line of its log after the offset.
 func complaint(log string, begin int64) string {
 	last := ""
 	for line := range bytes.Lines(tail(outputFile(log), 0)) {

@@ -22,10 +22,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// Name is that of the program.
+// Name is the name of the program.
 const Name = "millrace-temporal"
 
-// BinaryEnv names the program where it is not beside the running one.
+// BinaryEnv is the environment variable with the path of the program, if it is not next to the running one.
 const BinaryEnv = "MILLRACE_TEMPORAL_BIN"
 
 // Options describe a server.
@@ -48,8 +48,7 @@ type Postgres struct {
 	Password string
 }
 
-// readyWait bounds the start: the first one applies the whole schema, on a machine that may be
-// busy with other things.
+// readyWait bounds the start. The first start applies the whole schema, perhaps on a busy machine.
 const readyWait = 120 * time.Second
 
 // stopWait is for the server's own shutdown, which drains its services.
@@ -155,8 +154,8 @@ func (s *Server) Err() error {
 	return fmt.Errorf("the Temporal server ended with %w; its log is %s", err, s.log)
 }
 
-// Stop ends the server in order. One that does not follow within 15 s, or by the end of ctx, is
-// killed; its state is in PostgreSQL.
+// Stop shuts the server down. A server that does not exit within 15 s, or before ctx ends, is killed. That
+// loses nothing, because its state is in PostgreSQL.
 func (s *Server) Stop(ctx context.Context) error {
 	return s.process.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: stopWait})
 }
@@ -184,8 +183,7 @@ func FindBinary() (string, error) {
 	return path, nil
 }
 
-// FreeAddress returns a loopback address nothing listens on now. That of preferred is taken when
-// it is free; "" = any.
+// FreeAddress returns a free loopback address: preferred if that is free; "" = any.
 func FreeAddress(preferred string) (string, error) {
 	if preferred != "" && Free(preferred) {
 		return preferred, nil

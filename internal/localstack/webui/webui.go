@@ -1,7 +1,6 @@
-// Package webui guards the Web UI of local mode's Temporal, which listens on a Unix socket of this user and asks for
-// nothing itself. It promises that no page of another site reads or changes anything through it, also where that page has
-// made its own name lead to this machine; that a password is asked for where one is set; and that workflows are only
-// looked at unless changes were asked for. The UI itself is left to Temporal.
+// Package webui is a reverse proxy that guards the Web UI of local mode's Temporal, which listens on a Unix socket of
+// this user without authentication. No page of another site can read or change anything through it, not even by DNS
+// rebinding. It requires the password if one is set, and is read-only unless Options.Writes is set.
 package webui
 
 import (
@@ -15,11 +14,11 @@ import (
 	"strings"
 )
 
-// Options describe the guard.
+// Options configure the guard.
 type Options struct {
 	// Socket is the path of the Unix socket on which the UI listens.
 	Socket string
-	// Password is what a browser must give, under any user name; "" = none is asked for.
+	// Password is the required password, for any user name; "" = no password.
 	Password string
 	// Writes lets the UI change workflows; otherwise it only shows them.
 	Writes bool
@@ -40,7 +39,7 @@ func New(opts Options) http.Handler {
 			http.Error(w, "Temporal's Web UI does not answer; it comes back with the Temporal server", http.StatusBadGateway)
 		},
 		ModifyResponse: func(r *http.Response) error {
-			r.Header.Set("X-Frame-Options", "DENY") // what a page elsewhere cannot do, its visitor must not click for it
+			r.Header.Set("X-Frame-Options", "DENY") // prevents clickjacking
 			return nil
 		},
 	}
@@ -70,8 +69,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isLoopback reports whether a Host header names this machine. A name of another site that was made to resolve to it
-// does not.
+// isLoopback reports whether a Host header names this machine. The name of another site that resolves to it does not.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -80,8 +78,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
 }
 
-// isForeign reports whether a page of another origin sent the request. A link that is followed from there is fine: it
-// shows the UI to its reader, and nothing to the page.
+// isForeign reports whether a page of another origin sent the request. Following a link from such a page is allowed:
+// the user sees the UI, and the page does not.
 func isForeign(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
 		return true

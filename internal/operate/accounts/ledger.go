@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Entry is one fact of a ledger and what is available behind it.
+// Entry is one event of a ledger and the credit available after it.
 type Entry struct {
 	Version   int64     `json:"version"`
 	At        time.Time `json:"at"`
@@ -21,7 +21,7 @@ type Entry struct {
 	Reason    string    `json:"reason,omitempty"`
 }
 
-// LedgerEntries folds a ledger and notes each step.
+// LedgerEntries folds a ledger and returns each step and the final balance.
 func LedgerEntries(ctx context.Context, events *eventstore.Store, id string) ([]Entry, credit.Balance, error) {
 	entries := []Entry{}
 	recorded := eventlog.Read(ctx, events, credit.Stream(id), 0)

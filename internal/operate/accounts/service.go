@@ -1,4 +1,4 @@
-// Package accounts is what operators ask of accounts and do to them, to their keys and to their credit.
+// Package accounts implements the operators' commands on accounts, their keys and their credit.
 package accounts
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Service answers what operators ask of accounts, and changes them.
+// Service lists and changes accounts, keys and credit for operators.
 type Service struct {
 	Store         *accountstore.Store
 	Events        *eventstore.Store
@@ -34,7 +34,7 @@ func (a Service) Keys(ctx context.Context, owner string) ([]account.Key, error) 
 	return a.Store.Keys(ctx, owner)
 }
 
-// by returns the store whose changes are recorded as those of by.
+// by returns a store that records by as the actor and reason of its changes.
 func (a Service) by(by operate.Attribution) *accountstore.RecordedAccounts {
 	return a.Store.Recorded(a.Events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 }

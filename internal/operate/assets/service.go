@@ -1,4 +1,4 @@
-// Package assets is what operators ask of assets.
+// Package assets lists assets for operators.
 package assets
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
-// assetStates are what an asset may be.
+// assetStates are the states of an asset.
 var assetStates = []asset.State{asset.Live, asset.Rejected, asset.Deleted, asset.Expired}
 
 func assetState(name string) (asset.State, error) {
@@ -40,7 +40,7 @@ func List(ctx context.Context, pool *postgres.Pool, names map[string]string, f F
 	return assets.Newest(ctx, pool, owner, state, f.Limit)
 }
 
-// Service answers what operators ask of assets.
+// Service lists assets for operators.
 type Service struct{ Pool *postgres.Pool }
 
 // List implements admin.Assets.

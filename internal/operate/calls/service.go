@@ -1,4 +1,4 @@
-// Package calls is what operators ask of model calls, and how they settle one of unknown outcome.
+// Package calls lets operators list model calls, add up their usage and settle calls of unknown outcome.
 package calls
 
 import (
@@ -42,7 +42,7 @@ func callStates(names []string) ([]call.State, error) {
 	return states, nil
 }
 
-// UsageSince is how far back usage is added up unless a time is given.
+// UsageSince is the default period for which usage is added up.
 const UsageSince = "720h"
 
 // UsedSince adds up calls and charges by day, account and model, of one account or all.
@@ -73,7 +73,7 @@ func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q cal
 	}
 	found := make([]call.Call, len(ids))
 	for i, id := range ids {
-		t, err := records.Calls.Story(ctx, pool, id)
+		t, err := records.Calls.History(ctx, pool, id)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q cal
 	return found, nil
 }
 
-// Service answers what operators ask of model calls, and settles those of unknown outcome.
+// Service lists model calls for operators, and settles calls of unknown outcome.
 type Service struct {
 	Pool  *postgres.Pool
 	Store *callstore.Store
@@ -116,9 +116,9 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 	return err
 }
 
-// Settle settles the call whose id begins with text by what the provider took for it.
+// Settle settles the call whose id begins with text with the price that the provider charged.
 func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
-	t, err := records.Calls.Story(ctx, pool, text)
+	t, err := records.Calls.History(ctx, pool, text)
 	if err != nil {
 		return call.Call{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// blobDoctor looks at the bytes that the database names.
+// blobDoctor checks that the blob store has the blobs that the database names.
 type blobDoctor struct {
 	databaseDoctor
 	store func(context.Context) (blob.Store, error) // errNoDataDir: it is not on this machine

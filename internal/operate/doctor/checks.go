@@ -22,17 +22,17 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// Limits of the checks: from when a person should look, and from when clients notice.
+// Limits of the checks: the first from which an operator should look, the second from which clients notice.
 const (
-	clockWarn, clockFail   = time.Second, 30 * time.Second // links and deadlines are signed with times
-	viewWarn, viewFail     = int64(500), int64(5000)       // events; beyond 5,000 lists show the view as it is
+	clockWarn, clockFail   = time.Second, 30 * time.Second // signed links and deadlines depend on the clock
+	viewWarn, viewFail     = int64(500), int64(5000)       // events; beyond 5,000, lists no longer wait for the view
 	intentWarn, intentFail = 30 * time.Second, 5 * time.Minute
 	slotOld                = time.Hour
-	diskWarn               = 5 << 30 // bytes; below the reserve nothing new is accepted
+	diskWarn               = 5 << 30 // bytes; below the reserve, new jobs and uploads are refused
 	shownSlots             = 3
 )
 
-// clock compares with the middle of the round trip, so that the distance to the database does not count.
+// clock compares the database's clock with the middle of the round trip, so that latency does not count.
 func (d databaseDoctor) clock(ctx context.Context) (Finding, error) {
 	began := time.Now()
 	now, err := operate.Now(ctx, d.pool)
@@ -71,7 +71,7 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	return f.with("is a projector running? millrace serve --roles projector; then watch: millrace views list"), nil
 }
 
-// pastTheLog is the finding of a reader whose checkpoint is ahead of the log.
+// pastTheLog returns the finding for a reader whose checkpoint is ahead of the log.
 func pastTheLog(p projections.Projection, ahead int64) Finding {
 	f := Finding{
 		Status: Failing, Remedy: "millrace views rebuild " + p.Name(),
@@ -98,7 +98,7 @@ func (d databaseDoctor) halted(ctx context.Context) (Finding, error) {
 	}, nil
 }
 
-// outbox looks at the oldest intent.
+// outbox checks the age of the oldest intent.
 func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
 	intents, err := operatestore.New(d.pool).Intents(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
 	}, nil
 }
 
-// diskDoctor looks at the disk of the data directory; below reserve bytes nothing new is accepted.
+// diskDoctor checks the free space on the disk of the data directory.
 type diskDoctor struct {
 	dir     string
 	reserve int64
@@ -147,7 +147,7 @@ func (d diskDoctor) free(context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, fmt.Errorf("look at %s: %w", dir, err)
 	}
-	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) // a block size is positive
+	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) // block sizes are positive
 	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%.1f of %.1f GiB free in %s", gib(free), gib(size), dir)}
 	switch {
 	case free < uint64(max(d.reserve, 0)):

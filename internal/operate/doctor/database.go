@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
-// databaseDoctor looks at what is in the database.
+// databaseDoctor runs the checks of the database.
 type databaseDoctor struct{ pool *postgres.Pool }
 
-// oldestServer is the oldest PostgreSQL that the tests have run on, as its version number.
+// oldestServer is the version number of the oldest PostgreSQL that the tests ran on.
 const oldestServer = 150000
 
 func (d databaseDoctor) server(ctx context.Context) (Finding, error) {

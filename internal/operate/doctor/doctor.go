@@ -18,14 +18,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// What a check found.
+// Statuses of a check.
 const (
 	Healthy = "ok"
-	Warning = "warn" // look at it today
+	Warning = "warn" // needs attention soon
 	Failing = "fail" // something does not work
 )
 
-// Finding is the answer of one check.
+// Finding is the result of one check.
 type Finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"`
@@ -33,22 +33,22 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Examined is what all checks found.
+// Examined holds the findings of all checks.
 type Examined struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Check looks at one thing. An error is a failing check.
+// Check examines one thing. An error counts as a failing check.
 type Check struct {
 	Name   string
-	Remedy string // of an error
+	Remedy string // shown with an error
 	Look   func(ctx context.Context) (Finding, error)
 }
 
 // doctorTimeout bounds each check.
 const doctorTimeout = 5 * time.Second
 
-// ThisVersion is the finding that names the program itself.
+// ThisVersion returns a finding with the version of this program.
 func ThisVersion(version string) Finding {
 	return Finding{
 		Check: "version", Status: Healthy,
@@ -56,7 +56,7 @@ func ThisVersion(version string) Finding {
 	}
 }
 
-// RunChecks runs checks of which the first looks at the ground of the others: they are left out where it fails.
+// RunChecks runs checks. The others depend on the first, and are skipped if it fails.
 func RunChecks(ctx context.Context, checks []Check) []Finding {
 	findings := make([]Finding, 0, len(checks))
 	for i, c := range checks {
@@ -75,7 +75,7 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 	return findings
 }
 
-// detailOf is the text of an error as a finding shows it.
+// detailOf returns the text of an error for a finding.
 func detailOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer within " + doctorTimeout.String()
@@ -83,7 +83,7 @@ func detailOf(err error) string {
 	return operate.OneLine(err)
 }
 
-// grade picks a status by two limits.
+// grade returns the status of a value by its two limits.
 func grade[T int | int64 | time.Duration | float64](value, warnAt, failAt T) string {
 	switch {
 	case value >= failAt:
@@ -94,7 +94,7 @@ func grade[T int | int64 | time.Duration | float64](value, warnAt, failAt T) str
 	return Healthy
 }
 
-// with adds the remedy to a finding that needs one.
+// with adds a remedy to a finding that is not healthy.
 func (f Finding) with(remedy string) Finding {
 	if f.Status != Healthy {
 		f.Remedy = remedy

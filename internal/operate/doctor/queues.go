@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// queues tells which queues do not take or start jobs: somebody wanted it so, and may have forgotten.
+// queues reports queues that are paused, draining or stopped: an operator did that, and may have forgotten.
 func (d databaseDoctor) queues(ctx context.Context) (Finding, error) {
 	states, err := accountstore.NewGates(d.pool, nil).States(ctx, MaxQueues)
 	if err != nil {
@@ -80,12 +80,12 @@ func ownerName(account string, names map[string]string) string {
 	return inspect.Clean(account)
 }
 
-// stuckAfter is for how long a job that runs may record nothing. The longest of native nodes takes minutes,
-// and a model call has a deadline of its own well below.
+// stuckAfter is how long a running job may go without recording an event. The longest native nodes take minutes,
+// and the deadline of a model call is far shorter.
 const stuckAfter = 30 * time.Minute
 
-// stuck finds jobs that run and have recorded nothing for long. A running node's heartbeats go to the
-// engine; when they stop, the engine has the node run elsewhere, which is recorded.
+// stuck finds running jobs that recorded no event for stuckAfter. A node's heartbeats go to the workflow engine;
+// when they stop, the engine runs the node elsewhere, and that is recorded.
 func (d databaseDoctor) stuck(ctx context.Context) (Finding, error) {
 	found, err := operatestore.New(d.pool).SilentJobs(ctx, stuckAfter, MaxQueues)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
 
-// hookWarn is the age from which a delivery that waits deserves a look: a day of retries at an endpoint that
-// is down, or nobody who delivers.
+// hookWarn is the age at which a waiting delivery is reported: the endpoint failed for a day, or no process
+// delivers webhooks.
 const hookWarn = 24 * time.Hour
 
-// webhooks looks at what could not be delivered. It warns only: an endpoint that is down is its owner's matter.
+// webhooks checks for undelivered messages. It only warns, because the owner of an endpoint must repair it.
 func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
 	st, err := webhookstore.New(d.pool, nil).State(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 )
 
-// ReplayedFile is what became of one exported history under this binary.
+// ReplayedFile is the result of replaying one exported history with this binary.
 type ReplayedFile struct {
 	File   string `json:"file"`
 	Result string `json:"result"` // replays, diverges, empty, unreadable
@@ -16,7 +16,7 @@ type ReplayedFile struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// ReplayFile replays an exported history. A file that cannot be read is a result of its own.
+// ReplayFile replays an exported history. A file that cannot be read has the result "unreadable".
 func ReplayFile(log sdklog.Logger, file string) ReplayedFile {
 	out := ReplayedFile{File: file, Result: "replays"}
 	events, err := readHistory(file)

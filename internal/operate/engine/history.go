@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// FirstExecution returns the execution that the latest one of a workflow continues, through however many.
+// FirstExecution returns the first execution in the chain that ends with a workflow's latest one.
 func FirstExecution(ctx context.Context, c client.Client, workflow string) (string, error) {
 	it := c.GetWorkflowHistory(ctx, workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := it.Next()
@@ -30,7 +30,7 @@ func FirstExecution(ctx context.Context, c client.Client, workflow string) (stri
 	return event.GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId(), nil
 }
 
-// HistoryFiles returns the files that are named, and the histories (*.json) in directories that are.
+// HistoryFiles expands paths to files: a file to itself, a directory to the histories (*.json) in it.
 func HistoryFiles(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {
@@ -54,12 +54,12 @@ func HistoryFiles(args []string) ([]string, error) {
 	return files, nil
 }
 
-// taskCompleted reports whether an event says that workflow code has run: without one there is nothing to replay.
+// taskCompleted reports whether an event shows that workflow code ran. A history without one cannot be replayed.
 func taskCompleted(e *historypb.HistoryEvent) bool {
 	return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
 }
 
-// maxHistory bounds a file, in bytes: beyond what the engine keeps of one workflow.
+// maxHistory is the maximum size of a file in bytes. The engine's own limit for a history is lower.
 const maxHistory = 256 << 20
 
 func readHistory(file string) (*historypb.History, error) {
@@ -75,7 +75,7 @@ func readHistory(file string) (*historypb.History, error) {
 	return events, nil
 }
 
-// DownloadHistory reads one execution; next is the one that continues it.
+// DownloadHistory reads one execution. next is the execution that continues it, if any.
 func DownloadHistory(ctx context.Context, c client.Client, id, execution string) (h *historypb.History, next string, err error) {
 	h = &historypb.History{}
 	it := c.GetWorkflowHistory(ctx, id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// Replayed is what became of one workflow under this binary.
+// Replayed is the result of replaying one workflow with this binary.
 type Replayed struct {
 	Job      job.ID `json:"job,omitempty"`
 	Workflow string `json:"workflow"`
@@ -27,7 +27,7 @@ type Replayed struct {
 	Detail   string `json:"detail,omitempty"`
 }
 
-// ReplayRuns replays every execution of a job's runs, along their chains of continued executions.
+// ReplayRuns replays every execution of a job's runs, and follows executions that continued as new.
 func ReplayRuns(ctx context.Context, c client.Client, log sdklog.Logger, h inspect.History) ([]Replayed, error) {
 	var all []Replayed
 	for _, run := range h.Executions() {
@@ -74,14 +74,14 @@ func replayHistory(log sdklog.Logger, history *historypb.History) error {
 	return replayer.ReplayWorkflowHistory(log, history)
 }
 
-// What the SDK says of a step that did not come again, in its several ways.
+// Messages of the SDK for a step that the replay did not repeat.
 var (
 	expectedAt = regexp.MustCompile(`matching (\w+) command was expected in history event position (\d+)`)
 	eventOf    = regexp.MustCompile(`(?:history event is|missing replay command for|history event) (.*?)(?:, replay command is|, replay|$)`)
 	extraOf    = regexp.MustCompile(`extra replay command for (.*)$`)
 )
 
-// divergence names the step of a history at which a replay took another course.
+// divergence returns the step of a history at which a replay diverged.
 func divergence(err error) string {
 	text := operate.OneLine(err)
 	if m := expectedAt.FindStringSubmatch(text); m != nil {

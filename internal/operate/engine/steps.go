@@ -19,14 +19,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// WithWorkflow is a history of events together with the steps of the workflows that made it.
+// WithWorkflow is a history of events together with the steps of the workflows that recorded it.
 type WithWorkflow struct {
 	History   any            `json:"history"`
 	Workflow  []inspect.Step `json:"workflow"`
 	Forgotten []string       `json:"forgotten,omitempty"` // workflows that the engine does not know
 }
 
-// WorkflowSteps reads the histories of all runs, along their chains of continued executions.
+// WorkflowSteps reads the histories of all runs, and follows executions that continued as new.
 func WorkflowSteps(ctx context.Context, c client.Client, runs []Execution) (steps []inspect.Step, missing []string, err error) {
 	steps = []inspect.Step{}
 	for _, run := range runs {
@@ -51,7 +51,7 @@ func WorkflowSteps(ctx context.Context, c client.Client, runs []Execution) (step
 	return steps, missing, nil
 }
 
-// executionSteps reads one execution; next is the one that continues it.
+// executionSteps reads one execution. next is the execution that continues it, if any.
 func executionSteps(ctx context.Context, c client.Client, id, execution string, run int) (steps []inspect.Step, next string, err error) {
 	scheduled := map[int64]string{}
 	it := c.GetWorkflowHistory(ctx, id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -71,7 +71,7 @@ func executionSteps(ctx context.Context, c client.Client, id, execution string, 
 	return steps, next, nil
 }
 
-// detail says which activity, timer or signal an event is about, and why it failed. Payloads are not shown.
+// detail returns the activity, timer or signal of an event, and its failure. It omits payloads.
 func detail(event *historypb.HistoryEvent, scheduled map[int64]string) string {
 	if e := event.GetActivityTaskScheduledEventAttributes(); e != nil {
 		scheduled[event.GetEventId()] = e.GetActivityType().GetName()
@@ -107,7 +107,7 @@ func detail(event *historypb.HistoryEvent, scheduled map[int64]string) string {
 // EngineTimeout bounds the reading of workflow histories for one answer.
 const EngineTimeout = 30 * time.Second
 
-// Beside returns a history together with the steps of its workflows, in a form for JSON without secrets.
+// Beside returns a history together with the steps of its workflows, as a value for JSON without secrets.
 func Beside(ctx context.Context, c client.Client, history any, runs []Execution) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
 	defer cancel()
@@ -122,7 +122,7 @@ type Execution struct {
 	id       string
 }
 
-// ExecutionsOf are the runs of a job.
+// ExecutionsOf returns the executions of a job's runs.
 func ExecutionsOf(h inspect.History) []Execution {
 	var all []Execution
 	for _, run := range h.Executions() {

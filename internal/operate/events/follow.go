@@ -8,10 +8,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// followBatch is how many facts are written at once.
+// followBatch is the number of events that are written at once.
 const followBatch = 500
 
-// Follow hands print what q finds, and then every fact that it wants, in the order of the log.
+// Follow passes the events that q selects to print, first the recorded ones and then new ones as they are
+// appended, in the order of the log.
 func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
 	after := int64(0)
 	for more := true; more; {
@@ -19,7 +20,7 @@ func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q eventstore.Lo
 		if err != nil {
 			return err
 		}
-		if err := print(page.Facts); err != nil {
+		if err := print(page.Events); err != nil {
 			return err
 		}
 		after = max(page.High, q.From-1)

@@ -1,4 +1,4 @@
-// Package events is what operators ask of the event log as a whole: a search, one event, the types, and what comes next.
+// Package events lets operators read the event log: search it, show one event, count event types and follow it.
 package events
 
 import (
@@ -20,26 +20,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Service answers what operators ask of the log as a whole.
+// Service answers operators' queries of the event log.
 type Service struct {
 	Pool     *postgres.Pool
 	Registry *eventlog.Registry
 }
 
-// Bounds of a listing of facts.
+// Bounds of a listing of events.
 const (
 	DefaultLimit = 50
-	maxListed    = 1_000 // each may have megabytes
+	maxListed    = 1_000 // one event may be megabytes
 	maxCounted   = 1_000_000
 )
 
 // Page is a part of the log.
 type Page struct {
-	Facts []inspect.Entry `json:"facts"` // in the order of the log
-	Low   int64           `json:"looked_from"`
-	High  int64           `json:"looked_to"`
-	More  bool            `json:"more"` // facts that match may lie beyond
-	// Where to go on: behind what was looked at when the search went forward, else before it, if there is more.
+	Events []inspect.Entry `json:"facts"` // in the order of the log
+	Low    int64           `json:"looked_from"`
+	High   int64           `json:"looked_to"`
+	More   bool            `json:"more"` // more events may match outside the searched positions
+	// Where the next page starts: From after a search forward, Before after a search backward with more to search.
 	From   int64 `json:"from_position,omitempty"`
 	Before int64 `json:"before,omitempty"`
 }
@@ -84,13 +84,13 @@ func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, n
 	return q, names, nil
 }
 
-// Page finds what q asks for.
+// Page returns the events that q selects.
 func (l Service) Page(ctx context.Context, q eventstore.LogSearch) (Page, error) {
 	found, err := eventstore.SearchLog(ctx, l.Pool, q)
 	if err != nil {
 		return Page{}, err
 	}
-	page := Page{Facts: inspect.EntriesOf(l.Registry, found.Facts), Low: found.Low, High: found.High, More: found.More}
+	page := Page{Events: inspect.EntriesOf(l.Registry, found.Facts), Low: found.Low, High: found.High, More: found.More}
 	switch {
 	case q.From > 0:
 		page.From = max(q.From, found.High+1)
@@ -124,8 +124,8 @@ type Reference struct {
 	Type     string `json:"type"`
 }
 
-// Fact implements admin.Events.
-func (l Service) Fact(ctx context.Context, position int64) (any, error) {
+// Event implements admin.Events.
+func (l Service) Event(ctx context.Context, position int64) (any, error) {
 	return l.Lookup(ctx, position)
 }
 
@@ -134,14 +134,14 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
 		return Detail{}, fault.Wrap(err, fault.NotFound, "event_not_found",
-			"there is no fact at position %d: it was never taken, or its append was rolled back, or it left the log with its job", position)
+			"there is no fact at position %d: the position was never used, or its append was rolled back, or it left the log with its job", position)
 	}
 	if err != nil {
 		return Detail{}, err
 	}
 	d := Detail{Entry: inspect.EntryOf(l.Registry, rec)}
 	if _, err := uuid.Parse(d.Cause); err != nil {
-		return d, nil //nolint:nilerr // a cause that is no id is shown as it is
+		return d, nil //nolint:nilerr // a cause that is not an event id has no event to show
 	}
 	rec, err = eventstore.EventByID(ctx, l.Pool, d.Cause)
 	if fault.Is(err, fault.NotFound) {
@@ -155,7 +155,7 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	return d, nil
 }
 
-// Counts is how many events of each type are in a part of the log.
+// Counts holds the number of events of each type in a part of the log.
 type Counts struct {
 	Types []inspect.EventType `json:"types"`
 	Low   int64               `json:"counted_from"` // the lowest position that was counted
@@ -165,7 +165,8 @@ type Counts struct {
 // Types implements admin.Events.
 func (l Service) Types(ctx context.Context, whole bool) (any, error) { return l.Count(ctx, whole) }
 
-// Count counts the newest events, or all of them, by type. Types that are recorded and not known are listed, too.
+// Count counts the newest events, or all of them, by type. It also lists recorded types that this program does not
+// know.
 func (l Service) Count(ctx context.Context, whole bool) (Counts, error) {
 	most := int64(maxCounted)
 	if whole {

@@ -13,20 +13,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Side is one of two jobs that are compared. Source is nil where its submission cannot be read.
+// Side is one of two jobs that are compared. Source is nil if its submission cannot be read.
 type Side struct {
 	History History
 	Source  *job.Source
 }
 
-// Difference is a value that two jobs do not share; "" is absent.
+// Difference is a value that differs between two jobs. "" means that the value is absent.
 type Difference struct {
 	What string `json:"what"`
 	A    string `json:"a"`
 	B    string `json:"b"`
 }
 
-// NodeDifference compares how a node went in both jobs.
+// NodeDifference compares the outcome of one node in both jobs.
 type NodeDifference struct {
 	Node   string `json:"node"`
 	Class  string `json:"class"`
@@ -36,7 +36,7 @@ type NodeDifference struct {
 	TookB  Millis `json:"took_b"`
 }
 
-// Comparison is how two jobs differ.
+// Comparison holds the differences between two jobs.
 type Comparison struct {
 	A          job.ID           `json:"a"`
 	B          job.ID           `json:"b"`
@@ -44,17 +44,17 @@ type Comparison struct {
 	Graph      []Difference     `json:"graph"` // nodes, classes, inputs
 	GraphKnown bool             `json:"graph_known"`
 	Nodes      []NodeDifference `json:"nodes"`
-	Parted     *Parting         `json:"parted,omitempty"` // nil: the same facts in the same order
+	Parted     *Parting         `json:"parted,omitempty"` // nil if both have the same events in the same order
 }
 
-// Parting is the first version at which two histories say different things.
+// Parting is the first version at which two histories differ.
 type Parting struct {
 	Version int64  `json:"version"`
-	A       string `json:"a"` // "" = the history ends before
+	A       string `json:"a"` // "" if the history has fewer versions
 	B       string `json:"b"`
 }
 
-// Diff compares two jobs by what was asked for, what happened and how long it took.
+// Diff compares two jobs by submission, by events and by duration.
 func Diff(a, b Side) (Comparison, error) {
 	c := Comparison{A: a.History.Job, B: b.History.Job, Job: jobDifferences(a.History.final, b.History.final), Graph: []Difference{}}
 	if a.Source != nil && b.Source != nil {
@@ -93,7 +93,7 @@ func failureOf(j job.Job) string {
 	return failure(*j.Error)
 }
 
-// hashes names the saved files by node and content, so that equal pictures compare equal under other names.
+// hashes lists the saved files by node and content hash, so that equal files with different names compare equal.
 func hashes(j job.Job) string {
 	var all []string
 	for _, out := range j.Outputs {
@@ -104,7 +104,7 @@ func hashes(j job.Job) string {
 	return strings.Join(all, ", ")
 }
 
-// graphNode is what a comparison looks at; titles and positions are not part of what runs.
+// graphNode holds the parts of a node that affect its run. Titles and positions are not compared.
 type graphNode struct {
 	Class  string                     `json:"class_type"`
 	Inputs map[string]json.RawMessage `json:"inputs"`
@@ -149,7 +149,7 @@ func keysOf[V any](a, b map[string]V) []string {
 	return keys
 }
 
-// byNumber orders node ids as people count them: 2 before 10.
+// byNumber orders numeric node ids by value: 2 before 10.
 func byNumber(a, b string) int {
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 	if digits(a) && digits(b) && len(a) != len(b) {
@@ -158,7 +158,7 @@ func byNumber(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// compact is a JSON value without insignificant space.
+// compact returns a JSON value without insignificant space.
 func compact(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if len(raw) == 0 || json.Compact(&out, raw) != nil {
@@ -181,7 +181,7 @@ func nodeDifferences(a, b History) []NodeDifference {
 	return out
 }
 
-// lastSpans are the nodes of the last run.
+// lastSpans returns the node spans of the last run.
 func lastSpans(h History) map[string]NodeSpan {
 	spans := map[string]NodeSpan{}
 	for _, s := range h.spans(h.final.UpdatedAt) {
@@ -192,25 +192,25 @@ func lastSpans(h History) map[string]NodeSpan {
 	return spans
 }
 
-// parting compares what was said, not when or how long it took.
-func parting(a, b History) *Parting { return partingOf(a.Facts, b.Facts) }
+// parting compares the events of two histories without their times and durations.
+func parting(a, b History) *Parting { return partingOf(a.Events, b.Events) }
 
-func partingOf(a, b []Fact) *Parting {
-	said := func(facts []Fact, i int) string {
-		if i >= len(facts) {
+func partingOf(a, b []Event) *Parting {
+	describe := func(events []Event, i int) string {
+		if i >= len(events) {
 			return ""
 		}
-		return strings.TrimSpace(shortType(facts[i].Type) + " " + subject(facts[i].decoded))
+		return strings.TrimSpace(shortType(events[i].Type) + " " + subject(events[i].decoded))
 	}
 	for i := range max(len(a), len(b)) {
-		if sa, sb := said(a, i), said(b, i); sa != sb {
+		if sa, sb := describe(a, i), describe(b, i); sa != sb {
 			return &Parting{Version: int64(i + 1), A: sa, B: sb}
 		}
 	}
 	return nil
 }
 
-// subject is the node that a fact is about, or the reason of a failure.
+// subject returns the node that an event is about, or the reason of a failure.
 func subject(data any) string {
 	switch e := data.(type) {
 	case job.NodeStartedV1:

@@ -1,7 +1,7 @@
-// Package inspect turns recorded facts into answers for an operator: of a job, call or asset what was
-// recorded and why, the state at any version or time, where the time went, and how two of them
-// differ; of the log as a whole what it says, fact by fact. It promises to be pure (facts in, values and
-// text out) and to show no secret; reading the log and the workflow engine is left to its callers.
+// Package inspect turns recorded events into answers for an operator. For a job, call or asset: its events
+// and their causes, its state at any version or time, where its time went, and how it differs from another.
+// For the log as a whole: a listing of events. The package does no I/O (events in, values and text out) and
+// shows no secret; callers read the log and the workflow engine.
 package inspect
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Fact is one recorded event of a job, with who and what led to it and the state that it led to.
-type Fact struct {
+// Event is one recorded event of a job, call or asset, with its actor, its cause and the state after it.
+type Event struct {
 	Version   int64           `json:"version"`
 	Position  int64           `json:"position"`
 	ID        uuid.UUID       `json:"id"`
@@ -36,59 +36,59 @@ type Fact struct {
 	decoded  any // nil for a type of a newer program
 }
 
-// History is the facts of one job, from the first, without gaps.
+// History holds the events of one job, from the first, without gaps.
 type History struct {
 	Job     job.ID  `json:"id"`
 	Account string  `json:"account"`
-	Facts   []Fact  `json:"facts"`
-	final   job.Job // folded from all of Facts
+	Events  []Event `json:"facts"`
+	final   job.Job // folded from all of Events
 }
 
 // Read folds a job's stream. Types that registry does not know stay as they are stored; a stream
 // that does not begin with version 1 or has gaps is an error.
 func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, error) {
-	h := History{Facts: make([]Fact, 0, len(recorded))}
+	h := History{Events: make([]Event, 0, len(recorded))}
 	for i, rec := range recorded {
 		if rec.Version != int64(i+1) {
-			return History{}, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+			return History{}, fmt.Errorf("%s: version %d found, want version %d", rec.Stream, rec.Version, i+1)
 		}
 		decoded, err := registry.DecodeKnown(rec)
 		if err != nil {
 			return History{}, err
 		}
 		h.final = job.Fold(h.final, rec, decoded)
-		h.Facts = append(h.Facts, factOf(rec, decoded, string(h.final.State)))
+		h.Events = append(h.Events, eventOf(rec, decoded, string(h.final.State)))
 	}
 	h.Job, h.Account = h.final.ID, h.final.Account
 	return h, nil
 }
 
-// factOf is a recorded event as it is shown.
-func factOf(rec eventlog.Recorded, decoded any, state string) Fact {
-	return Fact{
+// eventOf converts a recorded event to an Event, with secrets redacted.
+func eventOf(rec eventlog.Recorded, decoded any, state string) Event {
+	return Event{
 		Version: rec.Version, Position: rec.Position, ID: rec.ID, Type: rec.Type, At: rec.RecordedAt.UTC(),
 		State: state, Actor: rec.Meta.Actor, RequestID: rec.Meta.RequestID, Cause: rec.Meta.Cause,
 		Reason: rec.Meta.Reason, Data: Redact(rec.Data), recorded: rec, decoded: decoded,
 	}
 }
 
-// Fold returns the state after the last fact.
+// Fold returns the state after the last event.
 func (h History) Fold() job.Job { return h.final }
 
-// Document returns where the submission is kept.
+// Document returns the document that holds the job's submission.
 func (h History) Document() (job.Document, bool) {
-	if len(h.Facts) == 0 {
+	if len(h.Events) == 0 {
 		return job.Document{}, false
 	}
-	submitted, ok := h.Facts[0].decoded.(job.SubmittedV1)
+	submitted, ok := h.Events[0].decoded.(job.SubmittedV1)
 	return submitted.Document, ok
 }
 
-// Executions returns the workflow executions of the job: our run number and the id of the first
-// execution, "" for a run that no worker began.
+// Executions returns the workflow executions of the job: the run number and the id of the run's first
+// execution, "" for a run that no worker has started.
 func (h History) Executions() []Execution {
 	var runs []Execution
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		switch e := f.decoded.(type) {
 		case job.AdmittedV1:
 			runs = append(runs, Execution{Run: e.Run})
@@ -113,10 +113,10 @@ type Point struct {
 	Time    time.Time
 }
 
-// timeLayouts are the ways to write a time; without a zone it is UTC.
+// timeLayouts are the accepted time formats. A time without a zone is in UTC.
 var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04"}
 
-// ParsePoint reads a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC); anything else is Invalid.
+// ParsePoint parses a version (12 or v12) or a time (RFC 3339, or 2026-01-02 15:04:05 in UTC). Other text is Invalid.
 func ParsePoint(text string) (Point, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
 		if n < 1 {
@@ -132,34 +132,34 @@ func ParsePoint(text string) (Point, error) {
 	return Point{}, fault.New(fault.Invalid, "invalid_request", "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", Clean(text))
 }
 
-// At returns the history as it was at p. A version that the stream does not have, and a time
-// before the first fact, are NotFound.
+// At returns the history as it was at p. A version beyond the last event, or a time before the first
+// event, is NotFound.
 func (h History) At(p Point) (History, error) {
-	n, err := cut(h.Facts, p)
+	n, err := cut(h.Events, p)
 	if err != nil {
 		return History{}, fmt.Errorf("job %s: %w", h.Job, err)
 	}
-	past := History{Job: h.Job, Account: h.Account, Facts: h.Facts[:n]}
-	for _, f := range past.Facts {
+	past := History{Job: h.Job, Account: h.Account, Events: h.Events[:n]}
+	for _, f := range past.Events {
 		past.final = job.Fold(past.final, f.recorded, f.decoded)
 	}
 	return past, nil
 }
 
-// codeNoPoint says that a history does not reach to a version or a time.
-const codeNoPoint = "version_not_found"
+// codeVersionNotFound is the error code for a version or time outside a history.
+const codeVersionNotFound = "version_not_found"
 
-// cut counts the facts up to p.
-func cut(facts []Fact, p Point) (int, error) {
+// cut returns the number of events up to p.
+func cut(events []Event, p Point) (int, error) {
 	n := 0
-	for n < len(facts) && (p.Version > 0 && facts[n].Version <= p.Version || p.Version == 0 && !facts[n].At.After(p.Time)) {
+	for n < len(events) && (p.Version > 0 && events[n].Version <= p.Version || p.Version == 0 && !events[n].At.After(p.Time)) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, codeNoPoint, "there was nothing yet: its first fact is of %s", stamp(facts[0].At))
+		return 0, fault.New(fault.NotFound, codeVersionNotFound, "there was nothing yet: the first event was recorded at %s", stamp(events[0].At))
 	}
-	if p.Version > facts[n-1].Version {
-		return 0, fault.New(fault.NotFound, codeNoPoint, "it has %d versions, not %d", len(facts), p.Version)
+	if p.Version > events[n-1].Version {
+		return 0, fault.New(fault.NotFound, codeVersionNotFound, "it has %d versions, not %d", len(events), p.Version)
 	}
 	return n, nil
 }

@@ -28,8 +28,8 @@ const (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// fact is an event of a story: when after the submission, by whom, what.
-type fact struct {
+// event is an event of a test history: its time after the submission, actor, type and data.
+type event struct {
 	at    time.Duration
 	actor string
 	name  string
@@ -43,11 +43,11 @@ func registry(t testing.TB) *eventlog.Registry {
 	return r
 }
 
-func record(t testing.TB, id job.ID, facts ...fact) []eventlog.Recorded {
+func record(t testing.TB, id job.ID, events ...event) []eventlog.Recorded {
 	t.Helper()
 	r := registry(t)
-	out := make([]eventlog.Recorded, len(facts))
-	for i, f := range facts {
+	out := make([]eventlog.Recorded, len(events))
+	for i, f := range events {
 		data, ok := f.data.(json.RawMessage)
 		if !ok {
 			var err error
@@ -63,25 +63,25 @@ func record(t testing.TB, id job.ID, facts ...fact) []eventlog.Recorded {
 	return out
 }
 
-func read(t testing.TB, id job.ID, facts ...fact) inspect.History {
+func read(t testing.TB, id job.ID, events ...event) inspect.History {
 	t.Helper()
-	h, err := inspect.Read(registry(t), record(t, id, facts...))
+	h, err := inspect.Read(registry(t), record(t, id, events...))
 	require.NoError(t, err)
 	return h
 }
 
-func submission(sigma string) fact {
+func submission(sigma string) event {
 	doc := `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"a.png"}},"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"sigma":` + sigma + `}},"10":{"class_type":"SaveImage","inputs":{"images":["2",0],"api_key":"hunter2"}}}}`
-	return fact{0, "acme", job.TypeSubmitted, job.SubmittedV1{
+	return event{0, "acme", job.TypeSubmitted, job.SubmittedV1{
 		Number: 4, Surface: job.SurfaceV2, Document: job.Document{Inline: doc}, Targets: []string{"10"}, NodesTotal: 3,
 		Metadata: map[string]string{"team": "blue\x1b[31m", "password": "hunter2"},
 	}}
 }
 
 // done is a job that waited, was taken over by a second worker in node 2, and succeeded.
-func done(sigma string) []fact {
+func done(sigma string) []event {
 	ms := time.Millisecond
-	return []fact{
+	return []event{
 		submission(sigma),
 		{2000 * ms, "admission", job.TypeAdmitted, job.AdmittedV1{Run: 1}},
 		{2100 * ms, "a/1", job.TypeStarted, job.StartedV1{Run: 1, NodesTotal: 3, Worker: "a/1", Execution: "e1"}},
@@ -98,13 +98,13 @@ func done(sigma string) []fact {
 }
 
 // broken is a job that failed, with a text that a terminal must not obey.
-func broken() []fact {
+func broken() []event {
 	failure := job.Failure{Code: "node_execution_error", Message: "no\x1b]0;owned\a such\nfile", Node: "2", Class: "ImageBlur", ExceptionType: "ValueError", Traceback: []string{"line 1\n"}}
-	facts := append(done("2.5")[:5:5],
-		fact{3 * time.Second, "a/1", job.TypeNodeFailed, job.NodeFailedV1{Run: 1, Failure: failure}},
-		fact{3 * time.Second, "a/1", "job.annotated.v9", json.RawMessage(`{"token":"hunter2","note":"of a newer program"}`)},
-		fact{3100 * time.Millisecond, "a/1", job.TypeFailed, job.FailedV1{Run: 1, Failure: failure}})
-	return facts
+	events := append(done("2.5")[:5:5],
+		event{3 * time.Second, "a/1", job.TypeNodeFailed, job.NodeFailedV1{Run: 1, Failure: failure}},
+		event{3 * time.Second, "a/1", "job.annotated.v9", json.RawMessage(`{"token":"hunter2","note":"of a newer program"}`)},
+		event{3100 * time.Millisecond, "a/1", job.TypeFailed, job.FailedV1{Run: 1, Failure: failure}})
+	return events
 }
 
 func golden(t *testing.T, name string, draw func(*inspect.Printer)) {
@@ -146,7 +146,7 @@ func TestHumanOutput(t *testing.T) {
 		"timeline":      func(p *inspect.Printer) { p.Timeline(good.Timeline(now)) },
 		"timeline_past": func(p *inspect.Printer) { p.Timeline(past.Timeline(now)) },
 		"diff":          func(p *inspect.Printer) { p.Comparison(comparison) },
-		"workflow":      func(p *inspect.Printer) { p.SideBySide(good.Facts, steps) },
+		"workflow":      func(p *inspect.Printer) { p.SideBySide(good.Events, steps) },
 		"jobs": func(p *inspect.Printer) {
 			p.Jobs([]job.Job{good.Fold(), past.Fold(), bad.Fold()}, map[string]string{"acme": "Acme"}, now)
 		},
@@ -164,12 +164,12 @@ func TestTheTimelineShowsTheAttemptThatEndedANode(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond
 	h := read(t, first, append(done("1.0")[:5:5],
-		fact{3200 * ms, "a/1", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "2", Class: "ImageBlur", Millis: 1000}},
-		fact{3300 * ms, "a/1", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 1}},
-		fact{60_000 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "2", Class: "ImageBlur", Attempt: 2}},
-		fact{61_000 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 2}},
-		fact{63_000 * ms, "b/2", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "10", Class: "SaveImage", Millis: 2000}},
-		fact{63_100 * ms, "b/2", job.TypeSucceeded, job.SucceededV1{Run: 1}},
+		event{3200 * ms, "a/1", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "2", Class: "ImageBlur", Millis: 1000}},
+		event{3300 * ms, "a/1", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 1}},
+		event{60_000 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "2", Class: "ImageBlur", Attempt: 2}},
+		event{61_000 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 2}},
+		event{63_000 * ms, "b/2", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "10", Class: "SaveImage", Millis: 2000}},
+		event{63_100 * ms, "b/2", job.TypeSucceeded, job.SucceededV1{Run: 1}},
 	)...)
 	spans := map[string]inspect.NodeSpan{}
 	for _, s := range h.Timeline(start).Nodes {
@@ -196,18 +196,18 @@ func side(h inspect.History, sigma string) inspect.Side {
 
 func TestEveryVersionFoldsAsItWas(t *testing.T) {
 	t.Parallel()
-	facts := done("1.0")
-	whole := read(t, first, facts...)
-	for n := 1; n <= len(facts); n++ {
-		alone := read(t, first, facts[:n]...).Fold()
+	events := done("1.0")
+	whole := read(t, first, events...)
+	for n := 1; n <= len(events); n++ {
+		alone := read(t, first, events[:n]...).Fold()
 		past, err := whole.At(inspect.Point{Version: int64(n)})
 		require.NoError(t, err)
 		require.Equal(t, alone, past.Fold())
-		require.Equal(t, string(alone.State), whole.Facts[n-1].State)
-		later, err := whole.At(inspect.Point{Time: whole.Facts[n-1].At})
+		require.Equal(t, string(alone.State), whole.Events[n-1].State)
+		later, err := whole.At(inspect.Point{Time: whole.Events[n-1].At})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, later.Fold().Version, int64(n))
-		require.False(t, later.Fold().UpdatedAt.After(whole.Facts[n-1].At))
+		require.False(t, later.Fold().UpdatedAt.After(whole.Events[n-1].At))
 	}
 	for _, p := range []inspect.Point{{Version: 10}, {Time: start.Add(-1)}} {
 		_, err := whole.At(p)

@@ -14,7 +14,7 @@ import (
 // Calls reads the streams of model calls.
 var Calls = Kind[call.Call]{
 	Noun: "call", Fold: call.Fold, Phase: callPhase,
-	Standing: func(c call.Call) (string, bool) {
+	Status: func(c call.Call) (string, bool) {
 		return string(c.State), c.State.Final() && (c.State != call.Unknown || c.Charged != nil)
 	},
 }
@@ -22,11 +22,11 @@ var Calls = Kind[call.Call]{
 // Assets reads the streams of assets.
 var Assets = Kind[asset.Asset]{
 	Noun: "asset", Fold: asset.Fold, Phase: assetPhase,
-	Standing: func(a asset.Asset) (string, bool) { return string(a.State), a.State.Gone() },
+	Status: func(a asset.Asset) (string, bool) { return string(a.State), a.State.Gone() },
 }
 
-func callPhase(fact any) Phase {
-	switch e := fact.(type) {
+func callPhase(event any) Phase {
+	switch e := event.(type) {
 	case call.AcceptedV1:
 		return Phase{Name: "waits for a place", Wait: true}
 	case call.AdmittedV1:
@@ -47,8 +47,8 @@ func callPhase(fact any) Phase {
 	return Phase{}
 }
 
-func assetPhase(fact any) Phase {
-	switch e := fact.(type) {
+func assetPhase(event any) Phase {
+	switch e := event.(type) {
 	case asset.CreatedV1:
 		if e.Producer != nil {
 			return Phase{Name: "in service", Detail: "saved by a node, hashed while it was written"}
@@ -70,8 +70,8 @@ func assetPhase(fact any) Phase {
 	return Phase{}
 }
 
-// of says in one line what a fact of a call or an asset holds.
-func (f Fact) of() string {
+// ofCall summarizes an event of a call or an asset in one line.
+func (f Event) ofCall() string {
 	switch e := f.decoded.(type) {
 	case call.AcceptedV1:
 		return fmt.Sprintf("%s, %s, %s, $%s held", e.Model, e.API, e.Mode, credit.Dollars(e.Held))
@@ -107,7 +107,7 @@ func callFailure(f call.Failure) string {
 	return fmt.Sprintf("%s (%d): %s", f.Type, f.Status, f.Detail)
 }
 
-func (f Fact) ofAsset() string {
+func (f Event) ofAsset() string {
 	switch e := f.decoded.(type) {
 	case asset.CreatedV1:
 		return fmt.Sprintf("%s, %d bytes, %s", e.Origin, e.Size, e.ContentType)
@@ -127,8 +127,8 @@ func (f Fact) ofAsset() string {
 	return f.ofChange()
 }
 
-// ofChange says what the owner of an asset changed. Metadata are the owner's and may be long.
-func (f Fact) ofChange() string {
+// ofChange summarizes a change that the owner of an asset made. Metadata may be long: only their size is shown.
+func (f Event) ofChange() string {
 	switch e := f.decoded.(type) {
 	case asset.RenamedV1:
 		return strconv.Quote(e.Name)

@@ -14,26 +14,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Entry is a recorded event of any stream, as the log as a whole shows it. Its State is empty: that is
-// a matter of its stream.
+// Entry is a recorded event of any stream, for listings of the whole log. Its State is empty, because only
+// folding the stream would give one.
 type Entry struct {
 	Stream  string `json:"stream"`
 	Account string `json:"account"`
-	Says    string `json:"says,omitempty"` // what its type says; "" for a type that this program does not know
-	Fact
+	Says    string `json:"says,omitempty"` // description of the type; "" for a type unknown to this program
+	Event
 }
 
-// EntryOf returns how a recorded event is shown, without secrets. A type that registry does not know, or data
-// that it cannot read, stays as it is stored: one odd fact keeps no other from being seen.
+// EntryOf converts a recorded event to an Entry, without secrets. An event whose type registry does not know,
+// or whose data does not decode, keeps its stored data, so that one bad event does not fail a listing.
 func EntryOf(registry *eventlog.Registry, rec eventlog.Recorded) Entry {
 	decoded, err := registry.Decode(rec.Type, rec.Data)
 	if err != nil {
 		decoded = nil
 	}
-	return Entry{Stream: rec.Stream, Account: rec.Account, Says: registry.Says(rec.Type), Fact: factOf(rec, decoded, "")}
+	return Entry{Stream: rec.Stream, Account: rec.Account, Says: registry.Says(rec.Type), Event: eventOf(rec, decoded, "")}
 }
 
-// EntriesOf returns how recorded events are shown.
+// EntriesOf converts recorded events to entries.
 func EntriesOf(registry *eventlog.Registry, recorded []eventlog.Recorded) []Entry {
 	entries := make([]Entry, len(recorded))
 	for i, rec := range recorded {
@@ -42,7 +42,7 @@ func EntriesOf(registry *eventlog.Registry, recorded []eventlog.Recorded) []Entr
 	return entries
 }
 
-// EventType is a type of events, with how many of them are recorded.
+// EventType is an event type with the number of its recorded events.
 type EventType struct {
 	Type     string     `json:"type"`
 	Name     string     `json:"name"` // without its version
@@ -53,7 +53,7 @@ type EventType struct {
 	Last     *time.Time `json:"last_recorded_at,omitempty"`
 }
 
-// TypeNamed returns the type of that name as registry knows it, none of it being recorded.
+// TypeNamed describes an event type by its name. The counts are left zero.
 func TypeNamed(registry *eventlog.Registry, name string) EventType {
 	short := shortType(name)
 	return EventType{
@@ -62,7 +62,7 @@ func TypeNamed(registry *eventlog.Registry, name string) EventType {
 	}
 }
 
-// LogPrinter writes facts of many streams below one another as they come, under one head.
+// LogPrinter writes events of many streams as a table that later calls continue.
 type LogPrinter struct {
 	*Printer
 	Names map[string]string // of accounts, by id
@@ -71,14 +71,14 @@ type LogPrinter struct {
 	day, said string
 }
 
-// The columns of a LogPrinter, and what each of them takes at least: a line that comes later is rarely wider.
+// The columns of a LogPrinter and their minimum widths. Rows that arrive later are rarely wider.
 var (
 	logColumns = []string{"POSITION", "TIME", "STREAM", "FACT", "WHAT"}
 	logWidths  = []int{8, 12, 15, 20, 4}
 )
 
-// Entries writes facts, each with its position, its time, its stream and what it says. Day, account and
-// who caused it are written where they change.
+// Entries writes events, each with its position, time, stream and a summary. The day, the account and the
+// cause are written only when they change.
 func (l *LogPrinter) Entries(entries []Entry) {
 	var rows [][]Cell
 	if l.widths == nil && len(entries) > 0 {
@@ -93,7 +93,7 @@ func (l *LogPrinter) Entries(entries []Entry) {
 		rows = append(rows, l.rows(e)...)
 	}
 	for _, row := range rows {
-		for i := 0; i < len(row)-1; i++ { // the last takes what is left
+		for i := 0; i < len(row)-1; i++ { // the last column takes the rest of the line
 			l.widths[i] = max(l.widths[i], uniseg.StringWidth(Clean(row[i].Text)))
 		}
 	}
@@ -102,8 +102,8 @@ func (l *LogPrinter) Entries(entries []Entry) {
 	}
 }
 
-// mostOfColumn is what one column may take of a line.
-const mostOfColumn = 28
+// maxColumn is the widest that one column may be.
+const maxColumn = 28
 
 func (l *LogPrinter) rows(e Entry) [][]Cell {
 	var rows [][]Cell
@@ -114,8 +114,8 @@ func (l *LogPrinter) rows(e Entry) [][]Cell {
 	rows = append(rows, []Cell{
 		{Text: fmt.Sprint(e.Position), Right: true},
 		{Text: e.At.Format("15:04:05.000")},
-		{Text: clip(Clean(shortStream(e.Stream)), mostOfColumn)},
-		{Text: clip(Clean(shortType(e.Type)), mostOfColumn), Style: Bold},
+		{Text: clip(Clean(shortStream(e.Stream)), maxColumn)},
+		{Text: clip(Clean(shortType(e.Type)), maxColumn), Style: Bold},
 		{Text: e.Words()},
 	})
 	if said := "account " + nameOf(e.Account, l.Names) + ", " + e.because(); said != l.said {
@@ -135,7 +135,7 @@ func nameOf(account string, names map[string]string) string {
 	return account
 }
 
-// shortStream cuts the id of a stream to what is enough to ask for it.
+// shortStream shortens the id in a stream name to the prefix that commands accept.
 func shortStream(stream string) string {
 	kind, id, _ := strings.Cut(stream, "-")
 	if _, err := uuid.Parse(id); err != nil {
@@ -144,8 +144,8 @@ func shortStream(stream string) string {
 	return kind + "-" + id[:8]
 }
 
-// Words says in one line what the fact holds, without secrets: in words where there are some, else as its
-// data has it.
+// Words summarizes the event in one line, without secrets. An event without a summary of its own is
+// written as its data.
 func (e Entry) Words() string {
 	if text := e.summary(); text != "" {
 		return text
@@ -163,7 +163,7 @@ func (e Entry) Words() string {
 	return words(e.Data)
 }
 
-// words writes the members of a JSON object in a row.
+// words writes the members of a JSON object on one line.
 func words(raw json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -186,7 +186,7 @@ func words(raw json.RawMessage) string {
 	return strings.Join(parts, ", ")
 }
 
-// Entry writes one fact whole. cause is the fact that led to it, where that is recorded.
+// Entry writes one event in full. cause is the event that caused it, or nil if none is recorded.
 func (p *Printer) Entry(e Entry, names map[string]string, cause *Entry) {
 	p.Field("position", fmt.Sprint(e.Position), Bold)
 	p.Field("time", stamp(e.At), Plain)
@@ -218,7 +218,7 @@ func (p *Printer) Entry(e Entry, names map[string]string, cause *Entry) {
 	}
 }
 
-// Types writes event types with how many of each are recorded.
+// Types writes event types with the number of recorded events of each.
 func (p *Printer) Types(types []EventType) {
 	rows := make([][]Cell, len(types))
 	for i, t := range types {

@@ -7,16 +7,15 @@ import (
 	"regexp"
 )
 
-// secretName matches the keys whose values are never shown. Events hold no secrets by their own
-// rules; this is for what a client put where it does not belong.
+// secretName matches the keys whose values are never shown. Events are recorded without secrets; this protects
+// secrets that a client put in an unexpected field.
 var secretName = regexp.MustCompile(`(?i)^(x-)?(api[-_]?key.*|.*[-_]api[-_]?key.*|authorization|auth[-_]token.*|access[-_]token|bearer|token|password|passwd|secret|.*[-_]secret|credentials?)$`)
 
-// redacted stands for a secret.
+// redacted replaces a secret.
 const redacted = `"[redacted]"`
 
-// Redact returns a JSON text in which the values of keys that name secrets are replaced, also
-// within the submission, which is stored as a string. The order of keys stays. A text that is not
-// JSON becomes null.
+// Redact replaces the values of keys that name secrets in a JSON text, including those within the submission,
+// which is stored as a string. It keeps the order of keys. Text that is not JSON becomes null.
 func Redact(raw json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Jobs writes a listing. names maps accounts to what operators call them, where they differ.
+// Jobs writes a listing of jobs. names maps ids of accounts to their names.
 func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 	if len(jobs) == 0 {
 		p.Line("no job matches", Faint)
@@ -35,7 +35,7 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
 }
 
-// took is the time from the start of a job to its end, or its wait so far in brackets.
+// took returns the time from the start of a job to its end or to now, or its wait so far in brackets.
 func took(j job.Job, now time.Time) string {
 	switch {
 	case j.StartedAt != nil && j.EndedAt != nil:
@@ -59,14 +59,14 @@ func remark(j job.Job) string {
 	return strings.Join(at, ", ")
 }
 
-// State writes the folded state of a job; of is the number of versions that the stream has.
+// State writes the folded state of a job. of is the number of versions in the stream.
 func (p *Printer) State(h History, of int) {
 	j := h.final
 	p.Field("job", string(j.ID), Bold)
 	p.Field("state", string(j.State), styleOf(string(j.State)))
 	version := fmt.Sprintf("%d of %d", j.Version, of)
 	if int(j.Version) < of {
-		version += ", as it was at " + stamp(h.Facts[len(h.Facts)-1].At)
+		version += ", as it was at " + stamp(h.Events[len(h.Events)-1].At)
 	}
 	p.Field("version", version, Plain)
 	p.Field("account", j.Account, Plain)
@@ -128,20 +128,20 @@ func (p *Printer) failed(j job.Job) {
 	}
 }
 
-// Events writes every fact with its time, its position, the state after it and what led to it.
+// Events writes every event with its time, position, resulting state and cause.
 func (p *Printer) Events(h History) {
-	if len(h.Facts) == 0 {
+	if len(h.Events) == 0 {
 		return
 	}
-	p.facts("job "+string(h.Job), h.Account, h.Facts)
+	p.events("job "+string(h.Job), h.Account, h.Events)
 }
 
-// facts writes the facts of one stream.
-func (p *Printer) facts(whose, account string, facts []Fact) {
-	p.Line(fmt.Sprintf("%s, account %s, times in UTC from %s", whose, account, facts[0].At.Format("2006-01-02")), Faint)
-	rows := make([][]Cell, 0, len(facts))
+// events writes the events of one stream.
+func (p *Printer) events(whose, account string, events []Event) {
+	p.Line(fmt.Sprintf("%s, account %s, times in UTC from %s", whose, account, events[0].At.Format("2006-01-02")), Faint)
+	rows := make([][]Cell, 0, len(events))
 	said := ""
-	for _, f := range facts {
+	for _, f := range events {
 		rows = append(rows, []Cell{
 			{Text: fmt.Sprint(f.Version), Right: true},
 			{Text: fmt.Sprint(f.Position), Right: true},
@@ -158,8 +158,8 @@ func (p *Printer) facts(whose, account string, facts []Fact) {
 	p.Table([]string{"VER", "POSITION", "TIME", "STATE", "FACT", "WHAT"}, rows)
 }
 
-// because says who caused a fact and why.
-func (f Fact) because() string {
+// because returns the actor, request, cause and reason of an event.
+func (f Event) because() string {
 	parts := []string{"by " + f.Actor}
 	if f.Actor == "" {
 		parts[0] = "by nobody named"

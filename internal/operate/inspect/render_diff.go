@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// valueWidth is what each of two compared values gets of a line.
+// valueWidth is the width of a compared value, in columns.
 const valueWidth = 36
 
-// Comparison writes how two jobs differ.
+// Comparison writes the differences between two jobs.
 func (p *Printer) Comparison(c Comparison) {
 	p.Field("a", string(c.A), Bold)
 	p.Field("b", string(c.B), Bold)
@@ -25,7 +25,7 @@ func (p *Printer) Comparison(c Comparison) {
 	p.nodeDifferences(c.Nodes)
 }
 
-// parted writes where two histories begin to say different things.
+// parted writes the first version at which two histories differ.
 func (p *Printer) parted(at *Parting) {
 	if at == nil {
 		p.Line("both histories say the same, fact for fact", Faint)
@@ -37,11 +37,11 @@ func (p *Printer) parted(at *Parting) {
 	p.Field("  b", orEnd(at.B), Plain)
 }
 
-func orEnd(said string) string {
-	if said == "" {
+func orEnd(event string) string {
+	if event == "" {
 		return "(ends before)"
 	}
-	return said
+	return event
 }
 
 func (p *Printer) differences(title string, all []Difference) {
@@ -76,7 +76,7 @@ func (p *Printer) nodeDifferences(all []NodeDifference) {
 	p.Table([]string{"NODE", "CLASS", "A", "TOOK", "B", "TOOK", "CHANGE"}, rows)
 }
 
-// change compares two times that are long enough to be compared.
+// change returns the ratio of two durations, or "" if either is too short to compare.
 func change(d NodeDifference) string {
 	a, b := time.Duration(d.TookA), time.Duration(d.TookB)
 	if a < time.Millisecond || b < time.Millisecond {

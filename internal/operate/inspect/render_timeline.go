@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// barWidth is that of the drawing of a node's time within the job's.
+// barWidth is the width of the bar that shows a node's time within the job's, in columns.
 const barWidth = 24
 
-// Timeline writes where the time of a job went.
+// Timeline writes the waits, nodes and servers of a job with their durations.
 func (p *Printer) Timeline(t Timeline) {
 	p.Field("job", string(t.Job), Bold)
 	p.Field("state", string(t.State), styleOf(string(t.State)))
@@ -22,7 +22,7 @@ func (p *Printer) Timeline(t Timeline) {
 		{{Text: "nodes"}, {Text: fmt.Sprint(t.Executed + t.CacheHits), Right: true}, {Text: fmt.Sprintf("%d ran, %d from the cache", t.Executed, t.CacheHits)}},
 		{{Text: "in all"}, {Text: span(t.Total), Right: true, Style: Bold}, {}},
 	}
-	p.Table([]string{"", "", ""}, rows) // the empty head is an empty line
+	p.Table([]string{"", "", ""}, rows) // the empty header becomes an empty line
 	if len(t.Nodes) > 0 {
 		p.Line("", Plain)
 		p.spans(t)
@@ -33,7 +33,7 @@ func (p *Printer) Timeline(t Timeline) {
 	}
 }
 
-// servers writes which ComfyUI server ran what, and why that one.
+// servers writes the attempts on ComfyUI servers, and why each server was chosen.
 func (p *Printer) servers(t Timeline) {
 	rows := make([][]Cell, len(t.Servers))
 	for i, s := range t.Servers {
@@ -76,12 +76,12 @@ func (p *Printer) spans(t Timeline) {
 	p.Table([]string{"NODE", "CLASS", "STATE", "TOOK", "BEGAN", "RUN/TRY", "0 … " + span(t.Total), "WORKER"}, rows)
 }
 
-// bar draws when a node was at work.
+// bar draws the time in which a node ran.
 func bar(t Timeline, n NodeSpan) string {
 	return barOf(time.Duration(t.Total), n.Began.Sub(t.SubmittedAt), time.Duration(n.Took))
 }
 
-// barOf draws a part of a whole; what is too short to draw is a thin mark.
+// barOf draws a span within a total. A span too short to draw becomes a thin mark.
 func barOf(total, began, took time.Duration) string {
 	if total <= 0 {
 		return ""

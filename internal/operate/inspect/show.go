@@ -2,11 +2,11 @@ package inspect
 
 import "time"
 
-// Name is the fact's type without its version.
-func (f Fact) Name() string { return shortType(f.Type) }
+// Name is the event's type without its version.
+func (f Event) Name() string { return shortType(f.Type) }
 
-// Summary says in one line what the fact holds, without secrets.
-func (f Fact) Summary() string { return f.summary() }
+// Summary describes the event in one line, without secrets.
+func (f Event) Summary() string { return f.summary() }
 
-// Duration returns m as Go has it.
+// Duration returns m as a time.Duration.
 func (m Millis) Duration() time.Duration { return time.Duration(m) }

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// summary says in one line what a fact holds.
-func (f Fact) summary() string {
+// summary describes an event in one line.
+func (f Event) summary() string {
 	switch e := f.decoded.(type) {
 	case job.SubmittedV1:
 		return fmt.Sprintf("by %s, number %g, %d nodes, outputs %s", e.Surface, e.Number, e.NodesTotal, list(e.Targets))
@@ -43,7 +43,7 @@ func (f Fact) summary() string {
 	case nil:
 		return string(f.Data)
 	}
-	return f.of()
+	return f.ofCall()
 }
 
 func list(ids []string) string {
@@ -79,7 +79,7 @@ func failure(f job.Failure) string {
 	return where + f.Code + ": " + f.Message
 }
 
-// shortType is a fact's name without its version.
+// shortType is an event's name without its version.
 func shortType(name string) string {
 	if i := strings.LastIndex(name, ".v"); i > 0 {
 		return name[:i]
@@ -87,7 +87,7 @@ func shortType(name string) string {
 	return name
 }
 
-// styleOf colours a state, a node's outcome and a check alike: what went well, what needs a look, what went wrong.
+// styleOf returns the style of a job's state, a node's outcome or the status of a check.
 func styleOf(state string) Style {
 	switch state {
 	case "succeeded", NodeExecuted, NodeCached, "live":

@@ -10,10 +10,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// width is what a line of human output takes at most: terminals of operators have 100 columns.
+// width is the maximum width of a line of human output, in columns.
 const width = 100
 
-// Style is how a cell is drawn on a terminal with colours.
+// Style is the style of a cell on a terminal with colours.
 type Style string
 
 // The styles, as SGR parameters of ANSI terminals.
@@ -26,14 +26,14 @@ const (
 	Notice Style = "33"
 )
 
-// Printer writes human output: columns in line, nothing that a terminal would obey but our own colours.
+// Printer writes human output in aligned columns. The only control sequences it writes are its own colours.
 type Printer struct {
 	Out    io.Writer
 	Colour bool
 	err    error
 }
 
-// Err returns the first error of writing.
+// Err returns the first write error.
 func (p *Printer) Err() error { return p.err }
 
 func (p *Printer) printf(format string, args ...any) {
@@ -42,7 +42,7 @@ func (p *Printer) printf(format string, args ...any) {
 	}
 }
 
-// paint draws text in a style.
+// paint adds a style to text.
 func (p *Printer) paint(text string, style Style) string {
 	if !p.Colour || style == Plain || text == "" {
 		return text
@@ -65,8 +65,8 @@ func cells(texts ...string) []Cell {
 	return row
 }
 
-// Table writes rows under a head. The last column takes what is left of the width; a row of one
-// cell is a line by itself.
+// Table writes rows below a header. The last column takes the rest of the line. A row of one cell is a line
+// of its own.
 func (p *Printer) Table(head []string, rows [][]Cell) {
 	all := rows
 	if len(head) > 0 {
@@ -124,8 +124,8 @@ func (p *Printer) Line(text string, style Style) {
 	p.printf("%s\n", p.paint(clip(Clean(text), width), style))
 }
 
-// Clean replaces what a terminal would obey or what hides other text: control characters, line
-// ends and marks of writing direction.
+// Clean replaces characters that control a terminal or hide other text: control characters, line ends and
+// bidirectional marks.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -138,7 +138,7 @@ func Clean(text string) string {
 	}, text)
 }
 
-// clip cuts text to a number of columns, with an ellipsis.
+// clip truncates text to a number of columns, with an ellipsis.
 func clip(text string, columns int) string {
 	if text == "" || uniseg.StringWidth(text) <= columns {
 		return text
@@ -154,7 +154,7 @@ func clip(text string, columns int) string {
 	return out.String() + "…"
 }
 
-// wrap cuts text into lines of at most columns.
+// wrap splits text into lines of at most columns columns.
 func wrap(text string, columns int) []string {
 	var lines []string
 	var line strings.Builder
@@ -173,7 +173,7 @@ func wrap(text string, columns int) []string {
 // stamp writes a time to the millisecond, in UTC.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
 
-// Span writes a duration as a person reads it, in at most three digits and a unit or two units.
+// Span formats a duration for people, in one or two units.
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:

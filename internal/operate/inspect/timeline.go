@@ -11,22 +11,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Timeline says where a job's time went. Durations are nanoseconds in Go and milliseconds in JSON.
+// Timeline breaks a job's time down into waits, nodes and servers. Durations are nanoseconds in Go and
+// milliseconds in JSON.
 type Timeline struct {
 	Job         job.ID     `json:"id"`
 	Account     string     `json:"account"`
 	State       job.State  `json:"state"`
 	SubmittedAt time.Time  `json:"submitted_at"`
-	Until       time.Time  `json:"until"`       // the end of the job, or the time of asking
+	Until       time.Time  `json:"until"`       // when the job ended; now if it has not
 	WaitedSlot  Millis     `json:"waited_slot"` // from the submission to the last admission
 	WaitedStart Millis     `json:"waited_start"`
 	Ran         Millis     `json:"ran"`
-	InNodes     Millis     `json:"in_nodes"` // at least one node was at work
+	InNodes     Millis     `json:"in_nodes"` // at least one node was running
 	Total       Millis     `json:"total"`
-	Worker      string     `json:"worker,omitempty"` // that began the last run
+	Worker      string     `json:"worker,omitempty"` // worker that started the last run
 	Run         int        `json:"run"`
 	Executed    int        `json:"executed"`   // nodes of the last run that ran to their end
-	CacheHits   int        `json:"cache_hits"` // nodes of the last run whose result was kept from an earlier one
+	CacheHits   int        `json:"cache_hits"` // nodes of the last run with a cached result
 	Nodes       []NodeSpan `json:"nodes"`
 
 	Servers []ServerSpan `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
@@ -35,21 +36,21 @@ type Timeline struct {
 // ServerSpan is one attempt of a part of the graph on a ComfyUI server.
 type ServerSpan struct {
 	Run     int       `json:"run"`
-	Segment int       `json:"segment"` // its unit in the plan
+	Segment int       `json:"segment"` // index of the unit in the plan
 	Nodes   int       `json:"nodes"`
 	Attempt int       `json:"attempt"`
 	URL     string    `json:"url"`
 	Reason  string    `json:"reason"`
-	Outcome string    `json:"outcome"` // running until it has ended
+	Outcome string    `json:"outcome"` // "running" until the attempt has ended
 	Problem string    `json:"problem,omitempty"`
 	Began   time.Time `json:"began"`
 	Took    Millis    `json:"took"`
 }
 
-// servers collects the attempts on servers; until ends what has not ended.
+// servers returns the attempts on servers. Attempts that have not ended are measured up to until.
 func (h History) servers(until time.Time) []ServerSpan {
 	var spans []ServerSpan
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		switch e := f.decoded.(type) {
 		case job.SegmentPlacedV1:
 			spans = append(spans, ServerSpan{
@@ -75,13 +76,13 @@ func (m Millis) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
 
-// What became of a node.
+// Outcomes of a node.
 const (
 	NodeExecuted    = "executed"
 	NodeCached      = "cached"
 	NodeFailed      = "failed"
 	NodeRunning     = "running"
-	NodeInterrupted = "interrupted" // the job ended around it
+	NodeInterrupted = "interrupted" // the job ended while the node ran
 )
 
 // NodeSpan is one node in one run.
@@ -90,16 +91,16 @@ type NodeSpan struct {
 	Node    string    `json:"node"`
 	Class   string    `json:"class,omitempty"`
 	State   string    `json:"state"`
-	Began   time.Time `json:"began"` // of the attempt that ended it
+	Began   time.Time `json:"began"` // start of the attempt that ended the node
 	Ended   time.Time `json:"ended"`
-	Took    Millis    `json:"took"` // as its worker measured; otherwise between its facts
+	Took    Millis    `json:"took"` // measured by the worker, else the time between the node's events
 	Attempt int       `json:"attempt,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
-	Retried bool      `json:"retried,omitempty"` // ended by another worker than the one that began it
+	Retried bool      `json:"retried,omitempty"` // ended by another worker than the one that started it
 	Files   int       `json:"files,omitempty"`
 }
 
-// Timeline measures the history; now ends what has not ended.
+// Timeline measures the history. A job that has not ended is measured up to now.
 func (h History) Timeline(now time.Time) Timeline {
 	j := h.final
 	t := Timeline{Job: h.Job, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
@@ -127,7 +128,7 @@ func (h History) Timeline(now time.Time) Timeline {
 			t.CacheHits++
 		}
 	}
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		if e, ok := f.decoded.(job.StartedV1); ok && e.Run == j.Run {
 			t.Worker = e.Worker
 		}
@@ -140,10 +141,10 @@ type spanKey struct {
 	node string
 }
 
-// spans returns the nodes in order of their beginning.
+// spans returns the nodes in the order in which they started.
 func (h History) spans(until time.Time) []NodeSpan {
 	c := spanCollector{at: map[spanKey]int{}}
-	for _, f := range h.Facts {
+	for _, f := range h.Events {
 		c.see(f)
 	}
 	for i := range c.spans {
@@ -167,7 +168,7 @@ type spanCollector struct {
 	at    map[spanKey]int
 }
 
-// of returns the span of a node, a new one where its start was not recorded.
+// of returns the span of a node, and adds one if the node's start was not recorded.
 func (c *spanCollector) of(run int, node string, at time.Time) *NodeSpan {
 	key := spanKey{run, node}
 	i, ok := c.at[key]
@@ -179,7 +180,7 @@ func (c *spanCollector) of(run int, node string, at time.Time) *NodeSpan {
 	return &c.spans[i]
 }
 
-func (c *spanCollector) see(f Fact) {
+func (c *spanCollector) see(f Event) {
 	switch e := f.decoded.(type) {
 	case job.NodesCachedV1:
 		for _, node := range e.Nodes {
@@ -195,7 +196,8 @@ func (c *spanCollector) see(f Fact) {
 		if s.Took = Millis(time.Duration(e.Millis) * time.Millisecond); e.Cached {
 			s.State = NodeCached
 		}
-		// The facts of quick nodes are recorded together, and not every retry records a second start.
+		// The recorded start may be late or early: events of short nodes are appended in one batch, and not every
+		// retry records a second start.
 		if measured := f.At.Add(-time.Duration(s.Took)); s.Retried || measured.Before(s.Began) {
 			s.Began = measured
 		}
@@ -206,9 +208,9 @@ func (c *spanCollector) see(f Fact) {
 	}
 }
 
-// start begins the span, or its next attempt. A node whose end is recorded stays as it is: when it runs again, as after
-// the loss of what it had made in memory, that is recorded once more by nobody.
-func (s *NodeSpan) start(f Fact, e job.NodeStartedV1) {
+// start starts the span or its next attempt. A node whose end is recorded stays as it is: it may run again to
+// replace an in-memory result that was lost, but its end is then not recorded a second time.
+func (s *NodeSpan) start(f Event, e job.NodeStartedV1) {
 	if s.State != NodeRunning {
 		return
 	}
@@ -216,13 +218,13 @@ func (s *NodeSpan) start(f Fact, e job.NodeStartedV1) {
 	s.Class, s.Attempt, s.Worker, s.Began = e.Class, e.Attempt, f.Actor, f.At
 }
 
-func (s *NodeSpan) end(f Fact, state string) {
+func (s *NodeSpan) end(f Event, state string) {
 	s.Retried = s.Retried || s.Worker != "" && s.Worker != f.Actor
 	s.State, s.Worker, s.Ended = state, f.Actor, f.At
 	s.Took = Millis(f.At.Sub(s.Began))
 }
 
-// covered is how long at least one node was at work after from.
+// covered returns for how long after from at least one node was running.
 func covered(spans []NodeSpan, from time.Time) time.Duration {
 	var sum time.Duration
 	ordered := slices.Clone(spans)
@@ -240,8 +242,8 @@ func covered(spans []NodeSpan, from time.Time) time.Duration {
 	return sum
 }
 
-// NameClasses fills in the classes of nodes whose facts do not name them, which are those from the cache. A nil
-// source names none.
+// NameClasses fills in the classes of cached nodes, whose events do not name them, from the submitted graph.
+// A nil source leaves them empty.
 func (t *Timeline) NameClasses(source *job.Source) error {
 	if source == nil {
 		return nil

@@ -8,22 +8,22 @@ import (
 
 // Step is one event of a workflow history.
 type Step struct {
-	Run    int       `json:"run"` // of the job or call
+	Run    int       `json:"run"` // run number of the job or call
 	ID     int64     `json:"event_id"`
 	At     time.Time `json:"time"`
 	Type   string    `json:"type"`
 	Detail string    `json:"detail,omitempty"`
 }
 
-// SideBySide writes facts and workflow events in one order of time. Their clocks are those of the database and
-// of the engine: across the two, milliseconds mean little.
-func (p *Printer) SideBySide(facts []Fact, steps []Step) {
+// SideBySide writes events and workflow steps in one table, ordered by time. The database stamps the events and
+// the workflow engine the steps, so their order is accurate only to the difference of the two clocks.
+func (p *Printer) SideBySide(events []Event, steps []Step) {
 	type line struct {
 		at  time.Time
 		row []Cell
 	}
 	var lines []line
-	for _, f := range facts {
+	for _, f := range events {
 		lines = append(lines, line{f.At, []Cell{
 			{Text: f.At.Format("15:04:05.000")},
 			{Text: clip(Clean(fmt.Sprintf("%d %s %s", f.Version, shortType(f.Type), subject(f.decoded))), 42), Style: Bold},

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 )
 
-// Answers returns histories and replays of jobs in a form for JSON, without secrets.
+// Answers returns histories and replays of jobs as values for JSON, without secrets.
 type Answers struct {
 	Histories
 	Engine client.Client
@@ -70,7 +70,7 @@ func (t Answers) Replay(ctx context.Context, id string) (any, error) {
 	return operate.Redacted(replayedRuns{append([]engine.Replayed{}, found...)}, nil)
 }
 
-// replayedRuns is what the runs of a job came to when they were replayed.
+// replayedRuns holds the results of replaying the runs of a job.
 type replayedRuns struct {
 	Runs []engine.Replayed `json:"runs"`
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 )
 
-// A dry run asks the same questions as the change itself, so that it does not promise what is then refused. Only
-// what can change until then is left out: room in a queue, credit, and the end of a job that runs.
+// A dry run makes the same checks as the change itself, so that a change is not refused after its dry run
+// succeeded. It skips only checks whose result may change before then: space in a queue, credit, and whether a
+// running job has ended.
 
-// WouldRetry is retry without a new job.
+// WouldRetry is the dry run of Retry.
 func (o *Service) WouldRetry(ctx context.Context, r job.Retry) (Outcome, error) {
 	return Outcome{Job: r.Of, Done: "would retry"}, o.Retrier.Check(ctx, r)
 }
 
-// WouldRetryOnce is retryOnce without a new job.
+// WouldRetryOnce is the dry run of RetryOnce.
 func (o *Service) WouldRetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
 	skip, err := o.skipped(ctx, r.Of)
 	if err != nil {
@@ -29,7 +30,7 @@ func (o *Service) WouldRetryOnce(ctx context.Context, r job.Retry) (Outcome, err
 	return skip, nil
 }
 
-// WouldCancel is cancel without the cancellation.
+// WouldCancel is the dry run of Cancel.
 func (o *Service) WouldCancel(ctx context.Context, id job.ID) (Outcome, error) {
 	state, _, err := o.Retrier.Sources.Read(ctx, id)
 	if err == nil && state.State.Final() {
@@ -38,7 +39,7 @@ func (o *Service) WouldCancel(ctx context.Context, id job.ID) (Outcome, error) {
 	return Outcome{Job: id, Done: "would cancel"}, err
 }
 
-// WouldRequeue is requeue without a new start.
+// WouldRequeue is the dry run of Requeue.
 func (o *Service) WouldRequeue(ctx context.Context, id job.ID) (Outcome, error) {
 	if _, _, err := o.Retrier.Sources.Read(ctx, id); err != nil {
 		return Outcome{}, err
@@ -50,7 +51,7 @@ func errEnded(id job.ID) error {
 	return fault.New(fault.Conflict, "job_finished", "job %s has ended", id)
 }
 
-// WouldEach is each for steps that change nothing.
+// WouldEach is Each for dry runs.
 func WouldEach(ctx context.Context, ids []job.ID, step func(done, total int64), would func(context.Context, job.ID) (Outcome, error)) ([]Outcome, error) {
 	all, err := Each(ctx, ids, step, would)
 	for i := range all {

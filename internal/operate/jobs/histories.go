@@ -37,7 +37,7 @@ func FindJob(ctx context.Context, pool *postgres.Pool, text string) (job.ID, err
 	return id, nil
 }
 
-// History reads the facts of the job whose id begins with text.
+// History reads the events of the job whose id begins with text.
 func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.History, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
@@ -52,7 +52,7 @@ func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.His
 		return inspect.History{}, err
 	}
 	if len(all) > 0 && all[0].Version > 1 {
-		return inspect.History{}, fault.New(fault.NotFound, "job_retired", "job %s is past its retention: its facts left the log", id)
+		return inspect.History{}, fault.New(fault.NotFound, "job_retired", "job %s is past its retention: its events left the log", id)
 	}
 	return inspect.Read(types, all)
 }
@@ -65,7 +65,7 @@ type Histories struct {
 	Blobs func(context.Context) (blob.Store, error)
 }
 
-// History reads the facts of a job, those of a retired one from its archive.
+// History reads the events of a job, those of a retired one from its archive.
 func (t Histories) History(ctx context.Context, text string) (inspect.History, error) {
 	h, err := History(ctx, t.Pool, text)
 	if fault.CodeOf(err) != "job_retired" {
@@ -84,7 +84,7 @@ func (t Histories) History(ctx context.Context, text string) (inspect.History, e
 		return h, err
 	}
 	if all[0].Version > 1 {
-		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its facts were erased, or the retention of their archive is over", id)
+		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its events were erased, or the retention of their archive is over", id)
 	}
 	types, err := eventtypes.Registry()
 	if err != nil {

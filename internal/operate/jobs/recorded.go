@@ -13,12 +13,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
-// recordedPage is how many submissions one query reads.
+// recordedPage is the number of submissions that one query reads.
 const recordedPage = 500
 
 // Recorded returns the histories of the jobs that f selects, in order of their submission, the oldest first. It reads the
 // log alone, where Search reads a view: before an upgrade, the database has the views and columns of the old version.
-// Jobs whose events left the log are passed over.
+// Jobs whose events left the log are skipped.
 func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.History, error) {
 	q, err := recordedQuery(ctx, pool, f)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 // MaxListed bounds one listing.
 const MaxListed = 10_000
 
-// viewPatience bounds the wait for the view of jobs to come to what the log holds.
+// viewPatience bounds the wait for the view of jobs to catch up with the log.
 const viewPatience = 3 * time.Second
 
-// caughtUp waits until the view of jobs has what the log holds of jobs now, so that who lists finds what
-// was done a moment ago. A view that is halted, or far behind, is read as it is.
+// caughtUp waits until the view of jobs has caught up with the log, so that a listing includes the latest
+// changes. It does not wait for a view that is halted or far behind.
 func caughtUp(ctx context.Context, pool *postgres.Pool) error {
 	store := operatestore.New(pool)
 	head, err := store.Head(ctx)
@@ -46,7 +46,7 @@ func caughtUp(ctx context.Context, pool *postgres.Pool) error {
 	}
 }
 
-// Search returns the jobs that f selects as the view has them, newest first.
+// Search returns the jobs that f selects from the view, newest first.
 func Search(ctx context.Context, pool *postgres.Pool, names map[string]string, now time.Time, f Filter) ([]job.Job, error) {
 	if f.Limit < 1 || f.Limit > MaxListed {
 		return nil, fmt.Errorf("--limit must be between 1 and %d, not %d", MaxListed, f.Limit)

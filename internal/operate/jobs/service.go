@@ -1,6 +1,6 @@
-// Package jobs is what operators ask of jobs and do to them: search, histories, retries, cancellations, requeues,
-// replays. It promises that a dry run asks the same questions as the change itself, and that every change is recorded with
-// who asked for it and why.
+// Package jobs implements the operators' commands on jobs: search, histories, retries, cancellations, requeues and
+// replays. A dry run makes the same checks as the change itself, and every change is recorded with its actor and
+// reason.
 package jobs
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// Service is what operators do to jobs, from the command line and over the admin API alike. Each
-// action is a fact with who asked for it and why.
+// Service implements the operators' changes to jobs for the command line and the admin API. Each change is
+// recorded as an event with its actor and reason.
 type Service struct {
 	Pool    *postgres.Pool
 	Types   *eventlog.Registry
@@ -31,7 +31,7 @@ type Service struct {
 	Kick    func([]outbox.Intent)
 }
 
-// Retry makes a new job of one that has ended.
+// Retry submits an ended job again as a new job.
 func (o *Service) Retry(ctx context.Context, r job.Retry) (Outcome, error) {
 	made, err := o.Retrier.Retry(ctx, r)
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *Service) Retry(ctx context.Context, r job.Retry) (Outcome, error) {
 	return Outcome{Job: r.Of, Done: "retried", Retry: made.Job.ID}, nil
 }
 
-// RetryOnce is retry for many: what was retried already is passed over.
+// RetryOnce is Retry for many jobs: it skips jobs that were retried before.
 func (o *Service) RetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
 	skip, err := o.skipped(ctx, r.Of)
 	if err != nil || skip.Job != "" {
@@ -49,7 +49,7 @@ func (o *Service) RetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
 	return o.Retry(ctx, r)
 }
 
-// skipped is the outcome of a job that was retried before; of one that was not, it names no job.
+// skipped returns the outcome for a job that was retried before. Its Job is "" if the job was not.
 func (o *Service) skipped(ctx context.Context, id job.ID) (Outcome, error) {
 	made, err := o.Jobs.Retries(ctx, id)
 	if n := len(made); n > 0 {
@@ -58,7 +58,7 @@ func (o *Service) skipped(ctx context.Context, id job.ID) (Outcome, error) {
 	return Outcome{}, err
 }
 
-// Cancel stops a job that waits or runs; one that has ended is Conflict.
+// Cancel stops a waiting or running job. A job that has ended is Conflict.
 func (o *Service) Cancel(ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error) {
 	state, _, err := o.Retrier.Sources.Read(ctx, id)
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *Service) Cancel(ctx context.Context, id job.ID, by operate.Attribution)
 	return Outcome{Job: id, Done: "canceled"}, nil
 }
 
-// Requeue starts a run again that nothing runs.
+// Requeue starts a job's run again if no workflow runs it.
 func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error) {
 	if _, _, err := o.Retrier.Sources.Read(ctx, id); err != nil {
 		return Outcome{}, err
@@ -88,7 +88,7 @@ func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution
 	return Outcome{Job: id, Done: "requeued"}, nil
 }
 
-// whyInvalid names the first thing that is wrong with a graph.
+// whyInvalid returns the first problem of an invalid graph.
 func whyInvalid(err *graph.PromptError) string {
 	for _, node := range err.NodeErrors {
 		if len(node.Errors) > 0 {
@@ -99,7 +99,7 @@ func whyInvalid(err *graph.PromptError) string {
 	return inspect.Clean(err.Error())
 }
 
-// publicLine is what an error says to those whom it is for, on one line: without the steps that led to it.
+// publicLine returns the public message of an error on one line, without the errors it wraps.
 func publicLine(err error) string {
 	var public *fault.Error
 	if errors.As(err, &public) && public.Message != "" {
@@ -108,8 +108,7 @@ func publicLine(err error) string {
 	return operate.OneLine(err)
 }
 
-// Each does one thing to many jobs. What is refused for one is its outcome; an error that lies in no
-// job ends it.
+// Each applies one step to many jobs. A refusal is the outcome of its job; any other error stops Each.
 func Each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (Outcome, error)) ([]Outcome, error) {
 	all := make([]Outcome, 0, len(ids))
 	for i, id := range ids {

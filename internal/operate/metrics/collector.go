@@ -11,29 +11,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Depth is how many jobs of an account wait and run.
+// Depth holds the numbers of waiting and running jobs of an account.
 type Depth struct {
 	Account, Tier   string
 	Queued, Running int64
 	Oldest          time.Duration // age of the job that has waited longest; 0 when none waits
 }
 
-// Snapshot is what is read when metrics are asked for.
+// Snapshot holds the values that are read at a scrape.
 type Snapshot struct {
 	Depths []Depth          // of the accounts with the most waiting jobs, and of those that run some
-	Head   int64            // position of the log's last fact
-	Lags   map[string]int64 // view → facts behind
+	Head   int64            // position of the log's last event
+	Lags   map[string]int64 // view → events behind
 	Halted map[string]int64 // view → halted streams
-	Outbox int64            // intents that wait
-	Bytes  int64            // of the files of all accounts, as they see them
-	Blobs  int64            // of what is stored for them: equal bytes once
+	Outbox int64            // waiting intents
+	Bytes  int64            // of the files of all accounts; equal files count each time
+	Blobs  int64            // of the stored blobs; equal files count once
 	Kept   []Kept           // of the accounts that keep the most; "other" = of all others together
-	Full   int64            // accounts that keep as much as they may
+	Full   int64            // accounts that have reached their storage limit
 
 	Webhooks Webhooks
 }
 
-// Kept is how many bytes an account keeps and may keep; Limit 0 = no limit.
+// Kept holds the bytes that an account stores and its limit; Limit 0 = no limit.
 type Kept struct {
 	Account      string
 	Bytes, Limit int64
@@ -41,9 +41,9 @@ type Kept struct {
 
 // Webhooks is the state of deliveries to endpoints.
 type Webhooks struct {
-	Pending, Dead int64         // deliveries that wait, that were given up
+	Pending, Dead int64         // waiting deliveries, abandoned deliveries
 	Disabled      int64         // endpoints
-	Oldest        time.Duration // age of the oldest delivery that waits
+	Oldest        time.Duration // age of the oldest waiting delivery
 }
 
 // Source reads a Snapshot.
@@ -51,18 +51,18 @@ type Source interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
-// servedFor is how long what was read is served again: scrapers are many, the database is one.
+// servedFor is how long a snapshot is reused, so that many scrapers do not load the one database.
 const servedFor = 5 * time.Second
 
 // mostAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
-// place while it has jobs and for an hour after: whichever queues are deepest at a scrape, the number of series that
-// a server of Prometheus has to keep does not grow with the number of accounts.
+// series while it has jobs and for an hour after. So the number of series does not grow with the number of accounts,
+// even if the deepest queues differ at every scrape.
 const (
 	mostAccounts = 50
 	keepsPlace   = time.Hour
 )
 
-// collector reads a source when it is asked.
+// collector reads a source at a scrape.
 type collector struct {
 	source Source
 	log    *slog.Logger
@@ -112,7 +112,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	st, err := c.read()
 	if err != nil {
-		c.log.Warn("metrics of the database are missing", "error", err)
+		c.log.Warn("read of database metrics failed", "error", err)
 		gauge(descUp, 0)
 		return
 	}
@@ -160,8 +160,8 @@ func (c *collector) read() (Snapshot, error) {
 	return st, err
 }
 
-// bounded sums what is beyond the accounts that have series of their own, by tier. Places that are free go to
-// the deepest queues.
+// bounded sums the accounts without series of their own by tier. Free series go to the accounts with the deepest
+// queues.
 func (c *collector) bounded(all []Depth, now time.Time) []Depth {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *collector) bounded(all []Depth, now time.Time) []Depth {
 	return out
 }
 
-// keep decides which accounts have series of their own; mu is held.
+// keep decides which accounts have series of their own. The caller must hold mu.
 func (c *collector) keep(all []Depth, now time.Time) {
 	if c.named == nil {
 		c.named = map[string]time.Time{}

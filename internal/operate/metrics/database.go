@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
-// Bounds of one reading: accounts with queues, of which some have series of their own and the others are summed up, and
+// Bounds of one snapshot: accounts with queues that are read (those without series of their own are summed), and
 // accounts whose storage has series of its own.
 const (
 	maxQueues  = 5000

@@ -1,7 +1,7 @@
-// Package metrics turns what happens into Prometheus metrics. It keeps two promises: the number of series
-// is bounded whatever clients send, and no label holds a secret, an id of a job or a text of a client's.
-// Durations and outcomes are folded from the event log, so they say what the log says; depths and lags are
-// read when they are asked for. Serving them, and to whom, is left to the caller.
+// Package metrics turns events and states into Prometheus metrics. It keeps two promises: the number of series
+// is bounded whatever clients send, and no label contains a secret, a job id or text from a client.
+// Durations and outcomes are folded from the event log, so they agree with it; depths and lags are read at
+// each scrape. The caller decides where the metrics are served, and to whom.
 package metrics
 
 import (
@@ -35,15 +35,15 @@ type Metrics struct {
 	provider *prometheus.HistogramVec
 	cost     *prometheus.CounterVec
 	failures *prometheus.CounterVec
-	segments *prometheus.CounterVec // of graphs, that ComfyUI servers ran
-	taken    *prometheus.CounterVec // seconds of those servers
+	segments *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
+	taken    *prometheus.CounterVec // seconds that those servers took
 	known    map[string]bool        // values of labels that have series
 }
 
 // offer is the provider and model of a call.
 type offer struct{ provider, model string }
 
-// most bounds what is remembered of unfinished jobs and calls, and the classes, providers and models that
+// most bounds the unfinished jobs and calls that are tracked, and the classes, providers and models that
 // get series of their own: later ones count as "other".
 const (
 	mostOpen   = 100_000
@@ -96,13 +96,13 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 20 * time.Second})
 }
 
-// Gauge adds a number that is read when it is asked for.
+// Gauge adds a number that is read at each scrape.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// Counters adds numbers that only grow, one for each value of a label; read is asked for them. The values
-// are few and fixed.
+// Counters adds counters, one for each value of a label. read returns them at each scrape. The values of the label
+// must be few and fixed.
 func (m *Metrics) Counters(name, help, label string, read func() map[string]int64) {
 	for value := range read() {
 		m.registry.MustRegister(prometheus.NewCounterFunc(
@@ -112,7 +112,8 @@ func (m *Metrics) Counters(name, help, label string, read func() map[string]int6
 	}
 }
 
-// See takes recorded events into the metrics. decode gives an event's data; what it cannot decode only counts.
+// See updates the metrics from recorded events. decode returns an event's data; an event that it cannot decode is
+// only counted.
 func (m *Metrics) See(events []eventlog.Recorded, decode func(eventlog.Recorded) (any, error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +163,7 @@ func (m *Metrics) node(e job.NodeExecutedV1) {
 		if e.Within != nil {
 			m.cached.WithLabelValues("cache").Inc()
 		}
-		return // those of the prompt are counted with the list of cached nodes
+		return // cached nodes of the prompt are counted by NodesCached
 	}
 	m.cached.WithLabelValues("run").Inc()
 	m.nodes.WithLabelValues(m.label(e.Class)).Observe(float64(e.Millis) / 1000)
@@ -219,7 +220,7 @@ func (m *Metrics) end(rec eventlog.Recorded, outcome string) {
 	delete(m.begun, rec.Stream)
 }
 
-// label bounds the values that get series of their own.
+// label returns value, or "other" once mostLabels values have series of their own.
 func (m *Metrics) label(value string) string {
 	if value == "" {
 		return "none"
@@ -249,5 +250,5 @@ func (m *Metrics) Names() []string {
 	return names
 }
 
-// nameOf reads a metric's name off its description, which tells it in no other way.
+// nameOf parses a metric's name from the text of its description, because Desc has no accessor for it.
 var nameOf = regexp.MustCompile(`fqName: "([^"]+)"`)

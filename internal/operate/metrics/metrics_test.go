@@ -28,7 +28,7 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 	return rec.Body.String()
 }
 
-// see shows facts of one stream, a second apart.
+// see shows events of one stream, a second apart.
 func see(t *testing.T, m *metrics.Metrics, stream string, facts ...any) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

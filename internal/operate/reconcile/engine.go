@@ -19,15 +19,15 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// What the engine says of a workflow; anything else is how else it ended.
+// States of a workflow in the engine. Any other value is the status with which the workflow ended.
 const (
 	running = "running"
 	unknown = "unknown"
-	// completed is a workflow that came to its own end.
+	// completed is a workflow that returned without an error.
 	completed = "Completed"
 )
 
-// engine asks Temporal for a workflow.
+// engine returns the state of a workflow in Temporal.
 func (r Reconciler) engine(ctx context.Context, workflow string) (string, error) {
 	at, err := worker.StateOf(ctx, r.Client, workflow)
 	switch {
@@ -47,7 +47,7 @@ func isGone(err error) bool {
 	return errors.As(err, &gone)
 }
 
-// withoutWorkflow says what was found of something that no workflow runs.
+// withoutWorkflow describes a job, call or asset without a running workflow.
 func withoutWorkflow(what, state string) string {
 	if state == unknown {
 		return what + ", and Temporal has no workflow of it"
@@ -55,8 +55,8 @@ func withoutWorkflow(what, state string) string {
 	return what + ", and its workflow has ended: " + state
 }
 
-// lostCalls are calls in flight that no workflow runs. Each goes on in a new one, which learns from the log how
-// far the call has come: what was sent is not sent again.
+// lostCalls returns calls in flight without a running workflow. Each continues in a new workflow, which reads the
+// call's progress from the log: a request that was sent is not sent again.
 func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := call.ID(""); ; {
@@ -90,7 +90,7 @@ func (r Reconciler) lostCall(run call.Run, state string) Repair {
 	}
 }
 
-// lostIngestions are assets about whose bytes something is left to find out, and that no workflow looks into.
+// lostIngestions returns assets whose bytes are not yet verified or scanned and that have no running workflow.
 func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := asset.ID(""); ; {
@@ -121,8 +121,8 @@ func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
 	}
 }
 
-// orphans are workflows of jobs and calls that the log does not have: those that a restored database is too old
-// to know. The ingestion of an asset that is not there ends by itself.
+// orphans returns workflows of jobs and calls that the log does not have, because the restored database is older.
+// The ingestion of a missing asset ends by itself.
 func (r Reconciler) orphans(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	var token []byte
@@ -146,7 +146,7 @@ func (r Reconciler) orphans(ctx context.Context) ([]Repair, error) {
 	}
 }
 
-// subjectOf returns the job or call that a workflow is of.
+// subjectOf returns the job or call that a workflow runs.
 func subjectOf(workflow string) (kind, id, stream string, ok bool) {
 	const uuidLength = 36
 	for _, kind := range []string{"job", "call"} {
@@ -166,10 +166,10 @@ func subjectOf(workflow string) (kind, id, stream string, ok bool) {
 func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, error) {
 	kind, id, stream, ok := subjectOf(workflow)
 	if !ok {
-		return nil, nil // not one of ours
+		return nil, nil // not a workflow of this program
 	}
 	has, err := operatestore.New(r.Ops.Pool).HasStream(ctx, stream)
-	if err != nil || has { // a workflow of one that has ended notices by itself
+	if err != nil || has { // the workflow of an ended job or call stops by itself
 		return nil, err
 	}
 	return []Repair{{
@@ -178,7 +178,7 @@ func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, erro
 	}}, nil
 }
 
-// terminate records that a workflow is ended, by whom and why, and ends it.
+// terminate records the termination of a workflow with its actor and reason, and terminates it.
 func (r Reconciler) terminate(ctx context.Context, workflow string) error {
 	err := operate.Record(ctx, r.Ops.Events, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow}, r.By)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package reconcile compares PostgreSQL with Temporal, as after one of them was restored from a backup, and mends what
-// they do not agree on. It promises that nothing is changed before the repair is asked for, and that no call is sent to a
-// provider twice.
+// Package reconcile compares PostgreSQL with Temporal, as after one of them was restored from a backup, and repairs
+// their differences. It changes nothing before the repair is requested, and it sends no call to a provider twice.
 package reconcile
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// Repair is one thing that PostgreSQL and Temporal do not agree on, and what is done about it. The two
-// are two stores: a restored backup of one finds the other older, newer or empty.
+// Repair is one difference between PostgreSQL and Temporal, and the action that repairs it. Differences appear
+// when a backup of one store was restored and the other is older, newer or empty.
 type Repair struct {
 	Kind    string `json:"kind"` // job, call, asset
 	ID      string `json:"id"`
@@ -26,7 +25,7 @@ type Repair struct {
 	Action  string `json:"action"`
 	Error   string `json:"error,omitempty"`
 
-	Do func(context.Context) error `json:"-"` // carries the action out
+	Do func(context.Context) error `json:"-"` // performs the action
 }
 
 // Reconciler compares the two stores.
@@ -39,8 +38,8 @@ type Reconciler struct {
 	By     operate.Attribution
 }
 
-// Compare looks at both stores from both sides. The first that is found of a job, a call or an asset counts: a
-// stray slot is dropped and not started.
+// Compare compares both stores in both directions. Only the first repair found for a job, call or asset counts:
+// a stray slot is dropped and not started.
 func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
@@ -57,7 +56,7 @@ func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	return all, nil
 }
 
-// strays are slots and places in the queue of jobs that the log does not have, or has ended.
+// strays returns slots and queue entries of jobs that the log does not have or that have ended.
 func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
 	found, err := r.Ops.Jobs.Strays(ctx)
 	if err != nil {
@@ -75,10 +74,10 @@ func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
 	return all, nil
 }
 
-// reconcilePage is how many rows one query reads.
+// reconcilePage is the number of rows that one query reads.
 const reconcilePage = 500
 
-// forgotten are accepted jobs that neither wait nor hold a slot.
+// forgotten returns accepted jobs that have neither a queue entry nor a slot.
 func (r Reconciler) forgotten(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := job.ID(""); ; {
@@ -106,7 +105,7 @@ func (r Reconciler) forgotten(ctx context.Context) ([]Repair, error) {
 	}
 }
 
-// unstarted are held slots that no workflow runs.
+// unstarted returns slots without a running workflow.
 func (r Reconciler) unstarted(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := job.ID(""); ; {
@@ -132,7 +131,7 @@ func (r Reconciler) slot(ctx context.Context, ref job.RunRef) ([]Repair, error) 
 	switch state, err := r.engine(ctx, ref.Job.WorkflowID(ref.Run)); {
 	case err != nil || state == running:
 		return nil, err
-	case state == unknown, state == completed: // by a workflow that recorded an end which was lost
+	case state == unknown, state == completed: // the workflow recorded an end that the database has lost
 		return []Repair{{
 			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "start it again",
 			Do: func(ctx context.Context) error {

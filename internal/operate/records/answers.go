@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Answers returns histories of calls or assets in a form for JSON, without secrets.
+// Answers returns histories of calls or assets as values for JSON, without secrets.
 type Answers[S any] struct {
 	Kind   Kind[S]
 	Pool   *postgres.Pool
@@ -26,13 +26,13 @@ func (t Answers[S]) Find(ctx context.Context, id string) (string, error) {
 
 // State implements admin.Histories.
 func (t Answers[S]) State(ctx context.Context, id, at string) (any, error) {
-	story, err := t.Kind.At(ctx, t.Pool, id, at)
-	return operate.Redacted(story.State(), err)
+	history, err := t.Kind.At(ctx, t.Pool, id, at)
+	return operate.Redacted(history.State(), err)
 }
 
 // Events implements admin.Histories.
 func (t Answers[S]) Events(ctx context.Context, id string) (any, error) {
-	return operate.Redacted(t.Kind.Story(ctx, t.Pool, id))
+	return operate.Redacted(t.Kind.History(ctx, t.Pool, id))
 }
 
 // Timeline implements admin.Histories.
@@ -47,9 +47,9 @@ func (t Answers[S]) Diff(ctx context.Context, a, b string) (any, error) {
 
 // Workflow implements admin.Histories.
 func (t Answers[S]) Workflow(ctx context.Context, id string) (any, error) {
-	story, err := t.Kind.Story(ctx, t.Pool, id)
+	history, err := t.Kind.History(ctx, t.Pool, id)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Beside(ctx, t.Engine, story, t.Kind.Workflows(story.State()))
+	return engine.Beside(ctx, t.Engine, history, t.Kind.Workflows(history.State()))
 }

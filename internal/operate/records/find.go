@@ -1,4 +1,4 @@
-// Package records reads what was recorded of one aggregate, which is named by its id or the first characters of it.
+// Package records reads the events of one aggregate, which is named by its id or a prefix of it.
 package records
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
-// shortestID is how many characters of an id a person must give.
+// shortestID is the minimum length of a prefix of an id.
 const shortestID = 4
 
 // IDRange returns the least and the greatest id of a kind (job, call, asset) that begin with text, which may be

@@ -31,15 +31,15 @@ var (
 	}}
 	Assets = Kind[asset.Asset]{Kind: inspect.Assets, Workflows: func(a asset.Asset) []engine.Execution {
 		if a.Producer != nil {
-			return nil // saved and hashed by the workflow of its job
+			return nil // the workflow of its job saved and hashed it
 		}
 		return []engine.Execution{{Run: 1, Workflow: a.ID.WorkflowID()}}
 	}}
 )
 
-// Story reads the facts of the one call or asset whose id begins with text.
-func (k Kind[S]) Story(ctx context.Context, pool *postgres.Pool, text string) (inspect.Story[S], error) {
-	var none inspect.Story[S]
+// History reads the events of the one call or asset whose id begins with text.
+func (k Kind[S]) History(ctx context.Context, pool *postgres.Pool, text string) (inspect.StreamHistory[S], error) {
+	var none inspect.StreamHistory[S]
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return none, err
@@ -48,16 +48,16 @@ func (k Kind[S]) Story(ctx context.Context, pool *postgres.Pool, text string) (i
 	if err != nil {
 		return none, err
 	}
-	facts, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(pool), stream, 0))
+	recorded, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(pool), stream, 0))
 	if err != nil {
 		return none, err
 	}
-	return inspect.Tell(k.Kind, types, facts)
+	return inspect.ReadStream(k.Kind, types, recorded)
 }
 
-// At is story up to a version or a time; "" is now.
-func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (inspect.Story[S], error) {
-	t, err := k.Story(ctx, pool, text)
+// At returns the history up to a version or a time; "" is now.
+func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (inspect.StreamHistory[S], error) {
+	t, err := k.History(ctx, pool, text)
 	if err != nil || at == "" {
 		return t, err
 	}
@@ -68,9 +68,9 @@ func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (
 	return t.At(p)
 }
 
-// Phases says where the time of one went.
+// Phases returns the phases of one call or asset.
 func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (inspect.Phases, error) {
-	t, err := k.Story(ctx, pool, text)
+	t, err := k.History(ctx, pool, text)
 	if err != nil {
 		return inspect.Phases{}, err
 	}
@@ -81,24 +81,24 @@ func (k Kind[S]) Phases(ctx context.Context, pool *postgres.Pool, text string) (
 	return t.Phases(now), nil
 }
 
-// Compare says how two differ.
-func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) (inspect.StoryComparison, error) {
-	one, err := k.Story(ctx, pool, a)
+// Compare returns the differences between two calls or two assets.
+func (k Kind[S]) Compare(ctx context.Context, pool *postgres.Pool, a, b string) (inspect.StreamComparison, error) {
+	one, err := k.History(ctx, pool, a)
 	if err != nil {
-		return inspect.StoryComparison{}, err
+		return inspect.StreamComparison{}, err
 	}
-	other, err := k.Story(ctx, pool, b)
+	other, err := k.History(ctx, pool, b)
 	if err != nil {
-		return inspect.StoryComparison{}, err
+		return inspect.StreamComparison{}, err
 	}
 	now, err := operate.Now(ctx, pool)
 	if err != nil {
-		return inspect.StoryComparison{}, err
+		return inspect.StreamComparison{}, err
 	}
 	return inspect.Compare(one, other, now)
 }
 
-// LimitOf checks how many of a listing are wanted.
+// LimitOf checks the limit of a listing.
 func LimitOf(limit, most int) error {
 	if limit < 1 || limit > most {
 		return fault.New(fault.Invalid, "", "--limit must be between 1 and %d, not %d", most, limit)

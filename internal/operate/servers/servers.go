@@ -1,6 +1,5 @@
-// Package servers is what operators ask of ComfyUI servers and do to them. It promises that headers for a proxy in front
-// of a server are sealed before they are kept and shown to nobody, and that every change is recorded with who asked for
-// it and why.
+// Package servers implements the operators' commands on ComfyUI servers. Headers for a proxy in front of a server are
+// encrypted before they are stored and never shown. Every change is recorded with its actor and reason.
 package servers
 
 import (
@@ -31,14 +30,14 @@ type View struct {
 	URL   string       `json:"url"`
 	State server.State `json:"state"`
 	*server.Server
-	Headers bool `json:"headers"` // some are sent with every request
+	Headers bool `json:"headers"` // whether headers are sent with every request
 }
 
 func view(s *server.Server) View {
 	return View{ID: s.ID, URL: s.URL, State: s.State(), Server: s, Headers: len(s.Sealed) > 0}
 }
 
-// List returns all servers, those registered first first.
+// List returns all servers, in the order of their registration.
 func (o *Service) List(ctx context.Context) ([]View, error) {
 	all, err := o.Store.Servers(ctx)
 	views := make([]View, 0, len(all))
@@ -48,7 +47,7 @@ func (o *Service) List(ctx context.Context) ([]View, error) {
 	return views, err
 }
 
-// Waiting returns the segments that wait for a server, and why.
+// Waiting returns the segments that wait for a server, with the reasons.
 func (o *Service) Waiting(ctx context.Context) ([]serverstore.Waiting, error) {
 	return o.Store.Waits(ctx)
 }
@@ -62,7 +61,7 @@ func (o *Service) Show(ctx context.Context, ref string) (View, error) {
 	return view(s), nil
 }
 
-// Request asks for a server to be registered.
+// Request is a request to register a server.
 type Request struct {
 	URL       string
 	Labels    []string
@@ -71,7 +70,7 @@ type Request struct {
 	ExpiresIn time.Duration
 }
 
-// Add registers a server. What is no address is Invalid with server.CodeInvalid, a known one Conflict.
+// Add registers a server. An invalid address is Invalid with server.CodeInvalid, a registered one Conflict.
 func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (View, error) {
 	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, By: server.By(by)}
 	if err := reg.Check(); err != nil {
@@ -92,7 +91,7 @@ func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (V
 	return view(s), nil
 }
 
-// Change drains, resumes or removes a server; an unknown verb is a programmer's error.
+// Change drains, resumes or removes a server. Callers must pass a known verb.
 func (o *Service) Change(ctx context.Context, verb, ref string, by operate.Attribution) (View, error) {
 	s, err := o.Store.Server(ctx, ref)
 	if err != nil {

@@ -20,14 +20,14 @@ func All() ([]projections.Projection, error) {
 	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types)}, nil
 }
 
-// Names are the names of all views, and of what else reads the log with a checkpoint: events stay until
-// all of them have seen them.
+// Names returns the names of all views and of the other readers of the log that keep a checkpoint. Events stay in
+// the log until all of these have read them.
 func Names() []string {
 	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, hidden.Name, webhooks.Name, webhooks.OutgoingName}
 }
 
-// Followers lists what a projector runs: the views, and what makes messages of facts, which is not to be
-// rebuilt. base is the public URL of links in messages.
+// Followers returns what a projector runs: the views, and the follower that turns events into webhook messages,
+// which must not be rebuilt. base is the public URL of links in messages.
 func Followers(base string) ([]projections.Projection, error) {
 	all, err := All()
 	if err != nil {

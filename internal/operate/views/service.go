@@ -1,4 +1,4 @@
-// Package views lists the views of the program, and is what operators ask of them and do to them.
+// Package views lists the views of the program, and implements the operators' commands on them.
 package views
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
-// Service answers what operators ask of views, and changes them.
+// Service lists, checks, rebuilds and resumes views for operators.
 type Service struct {
 	Pool   *postgres.Pool
 	Events *eventstore.Store
@@ -56,7 +56,7 @@ func viewNamed(all []projections.Projection, name string) (projections.Projectio
 	return nil, fault.New(fault.NotFound, "view_not_found", "there is no view %.64q", name)
 }
 
-// foldTimeout bounds how long a view is folded for one request; a larger log is for the command.
+// foldTimeout bounds the time in which one request folds a view. A larger log needs the command.
 const foldTimeout = 15 * time.Minute
 
 // Rebuild implements admin.Views.
@@ -66,14 +66,14 @@ func (v Service) Rebuild(ctx context.Context, view string, by operate.Attributio
 	})
 }
 
-// Check compares a view with what its events fold to.
+// Check compares a view with a new fold of its events.
 func (v Service) Check(ctx context.Context, view string) (any, error) {
 	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (Result, error) {
 		return Check(ctx, v.Pool, p, nil)
 	})
 }
 
-// folded does what folds the named view again, which what makes messages of facts is not.
+// folded runs an operation that folds the named view again. It refuses the follower that makes webhook messages.
 func (v Service) folded(ctx context.Context, view string, do func(context.Context, projections.Projection) (Result, error)) (any, error) {
 	all, err := All()
 	if err != nil {
@@ -88,7 +88,7 @@ func (v Service) folded(ctx context.Context, view string, do func(context.Contex
 	return operate.Redacted(do(ctx, p))
 }
 
-// ResumeStream lets a view go on with a halted stream, and records that.
+// ResumeStream makes a view continue with a halted stream, and records that.
 func (v Service) ResumeStream(ctx context.Context, p projections.Projection, stream string, by operate.Attribution) error {
 	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (v Service) ResumeStream(ctx context.Context, p projections.Projection, str
 	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
 }
 
-// Status returns how far views have come, and which streams they halted.
+// Status returns the checkpoint of each view, and the streams it halted.
 func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projection) ([]View, error) {
 	head, err := operatestore.New(pool).Head(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projecti
 	return shown, nil
 }
 
-// Result is what a rebuild or a check of a view came to.
+// Result is the result of a rebuild or a check of a view.
 type Result struct {
 	View        string                   `json:"view"`
 	Position    int64                    `json:"position"`
@@ -130,7 +130,8 @@ type Result struct {
 	Differences []projections.Difference `json:"differences,omitempty"`
 }
 
-// RebuildView folds a view again, puts it in the place of the live one and records that, also when the one who asked is gone by then.
+// RebuildView folds a view again, swaps it for the live one and records that. The record is appended even if ctx is
+// canceled after the swap.
 func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64), by operate.Attribution) (Result, error) {
 	began := time.Now()
 	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})
@@ -142,7 +143,7 @@ func (v Service) RebuildView(ctx context.Context, p projections.Projection, step
 	return Result{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 
-// Check compares a view with what its events fold to.
+// Check compares a view with a new fold of its events.
 func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
 	began := time.Now()
 	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})
@@ -152,7 +153,7 @@ func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, s
 	return Result{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}, nil
 }
 
-// Say writes what became of a view for people.
+// Say describes the result of a rebuild or a check for people.
 func (r Result) Say(w io.Writer, checked bool) error {
 	took := (time.Duration(r.Millis) * time.Millisecond).String()
 	if !checked {

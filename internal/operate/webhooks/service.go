@@ -1,5 +1,5 @@
-// Package webhooks is what operators ask of webhooks of all accounts and do to them. Addresses are not shown: they may
-// carry tokens of their owners.
+// Package webhooks implements the operators' commands on webhooks of all accounts. It does not show the addresses of
+// endpoints, because they may contain tokens of their owners.
 package webhooks
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
-// shortID is what an id may be shortened to.
+// shortID is the minimum length of a prefix of an id.
 var shortID = regexp.MustCompile(`^[0-9a-f-]{4,36}$`)
 
 // Find returns the endpoint whose id begins with text.
@@ -50,8 +50,8 @@ func (o *Service) Account(ctx context.Context, text string) (string, error) {
 	return a.ID, err
 }
 
-// Service is what operators do to webhooks of all accounts, from the command line and over the admin
-// API alike. It implements admin.Webhooks. Addresses are not shown: they may carry tokens of their owners.
+// Service implements the operators' commands on webhooks for the command line and the admin API. It implements
+// admin.Webhooks.
 type Service struct {
 	Endpoints *webhook.Service
 	Store     *webhookstore.Store
@@ -94,7 +94,7 @@ func (o *Service) Register(ctx context.Context, account string, w webhook.Wish, 
 	return o.Endpoints.Register(ctx, account, w, webhook.By(by))
 }
 
-// exists refuses an account that is not there; the local one is there in the modes without accounts.
+// exists returns an error if an account does not exist. The local account exists in the modes without accounts.
 func (o *Service) exists(ctx context.Context, id string) error {
 	_, err := o.Accounts.Account(ctx, id)
 	if fault.Is(err, fault.NotFound) && id == account.LocalID {

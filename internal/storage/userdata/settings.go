@@ -11,19 +11,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// SettingsPath is the file in which an editor's settings stand, as the self-hosted runtime names it.
+// SettingsPath is the file of an editor's settings. It has the name that the self-hosted runtime uses.
 const SettingsPath Path = "comfy.settings.json"
 
 // MaxSettings bounds the bytes of an account's settings.
 const MaxSettings = 1 << 20
 
-// Settings are an editor's settings by their ids. What a value means is the editor's matter.
+// Settings are an editor's settings by their ids. Only the editor interprets the values.
 type Settings map[string]Value
 
 // Value is the JSON of a setting.
 type Value = json.RawMessage
 
-// Settings returns the settings of an account, none before any were kept.
+// Settings returns the settings of an account, empty if none were stored.
 func (s Service) Settings(ctx context.Context, account string) (Settings, error) {
 	settings, _, err := s.settings(ctx, account)
 	return settings, err
@@ -54,11 +54,11 @@ func readSettings(r io.Reader) (Settings, error) {
 	return settings, nil
 }
 
-// changeAttempts bounds how often a change begins anew. Each time another one was kept in between, and an
-// editor sends a handful at once.
+// changeAttempts bounds how often a change is retried after a concurrent change. An editor sends a handful at
+// once.
 const changeAttempts = 32
 
-// ChangeSettings keeps values beside the settings that are not named, also while others change them.
+// ChangeSettings stores values and leaves the other settings unchanged. It is safe under concurrent changes.
 func (s Service) ChangeSettings(ctx context.Context, account string, values Settings) error {
 	for range changeAttempts {
 		settings, was, err := s.settings(ctx, account)

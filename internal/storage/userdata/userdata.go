@@ -1,7 +1,6 @@
-// Package userdata keeps the small files that an editor stores for its user, such as settings and
-// saved workflows. It promises that a file is one account's and that a path
-// never leads out of it. The files are no assets: nothing refers to them, and a client overwrites
-// them as it likes.
+// Package userdata stores the small files that an editor keeps for its user, such as settings and
+// saved workflows. A file belongs to one account, and no path leads to the files of another. The files
+// are not assets: nothing refers to them, and clients may overwrite them.
 package userdata
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Bounds of what one account keeps.
+// Bounds of the files of one account.
 const (
 	MaxPath  = 512    // bytes of a path
 	MaxDepth = 16     // segments of a path
@@ -26,8 +25,8 @@ const (
 // Path names a file of an account: segments that are neither empty nor dots, joined by slashes.
 type Path string
 
-// ParsePath returns the path that text spells. What would lead elsewhere, or cannot be a file name
-// on any system, is Invalid.
+// ParsePath parses a path. A path that leaves the account's files, or that some system does not allow as
+// a file name, is Invalid.
 func ParsePath(text string) (Path, error) {
 	if text == "" || len(text) > MaxPath || !utf8.ValidString(text) {
 		return "", fault.New(fault.Invalid, "invalid_path", "a path has 1 to %d bytes, in UTF-8", MaxPath)
@@ -47,7 +46,7 @@ func ParsePath(text string) (Path, error) {
 	return Path(text), nil
 }
 
-// ParseDir returns the directory that text spells; "", "." and "/" are the top.
+// ParseDir parses the path of a directory; "", "." and "/" are the top.
 func ParseDir(text string) (Path, error) {
 	text = strings.Trim(text, "/")
 	if text == "" || text == "." {
@@ -71,22 +70,22 @@ func (f File) Base() string { return path.Base(string(f.Path)) }
 // Store keeps the records of files. accountstore.Userdata is it.
 type Store interface {
 	// List returns the files below dir in order of their paths, or with recurse false those directly
-	// in it. A directory without files is not there: NotFound.
+	// in it. A directory without files is NotFound.
 	List(ctx context.Context, account string, dir Path, recurse bool) ([]File, error)
 	// Find returns a file; absent is NotFound.
 	Find(ctx context.Context, account string, p Path) (File, error)
 	// Put records bytes under a path. With overwrite false a path in use is Conflict; an account with
 	// max files already is Exhausted.
 	Put(ctx context.Context, account string, f File, overwrite bool, max int) (File, error)
-	// Swap is Put where the path still holds the bytes was names, nil = nothing; else ErrChanged.
+	// Swap is Put if the path still has the bytes with the hash was (nil = no file); else ErrChanged.
 	Swap(ctx context.Context, account string, f File, was *blob.Ref, max int) (File, error)
-	// Delete ends a file; absent is NotFound.
+	// Delete deletes a file; absent is NotFound.
 	Delete(ctx context.Context, account string, p Path) error
 	// Move renames a file; absent is NotFound. With overwrite false a path in use is Conflict.
 	Move(ctx context.Context, account string, from, to Path, overwrite bool) (File, error)
 }
 
-// ErrChanged says that a file is not what it was when it was read.
+// ErrChanged means that a file was changed since it was read.
 var ErrChanged = fault.New(fault.Conflict, "changed", "the file was changed by another request; read it again")
 
 // Service keeps files of accounts: records in a Store, bytes as blobs.

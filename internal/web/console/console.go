@@ -1,5 +1,5 @@
 // Package console renders the pages that show an account its jobs to people: a list, and one page
-// for each job with its graph, facts and outputs. Pages are plain HTML from templates, work without
+// for each job with its graph, events and outputs. Pages are plain HTML from templates, work without
 // scripts and ask no other host for anything. It promises that whatever a graph, a name or a failure
 // holds is shown as text: nothing of it can run. Who may see what is decided by the caller.
 package console
@@ -92,8 +92,8 @@ type JobPage struct {
 	Origin   job.ID // of a retry, "" = submitted by a client
 	Timeline inspect.Timeline
 	Drawing  Drawing
-	Facts    []inspect.Fact
-	Omitted  int // facts that are not shown
+	Events   []inspect.Event
+	Omitted  int // events that are not shown
 	Outputs  []Output
 	Inputs   string // of the failed node, as recorded
 	Notice   string // what an action came to
@@ -175,7 +175,7 @@ func NextQuery(status string, before int64) string {
 	return q.Encode()
 }
 
-// Bar is where a node stands on the track of its job, in thousandths of the track.
+// Bar is the position of a node's run on the time axis of its job, in thousandths of the axis.
 type Bar struct{ X, Width int64 }
 
 // Place returns the bar of a node: from its beginning to its end, between the job's.

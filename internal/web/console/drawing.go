@@ -21,7 +21,7 @@ const (
 // maxDrawn is how many nodes are drawn: beyond it a picture shows nothing that a table does not.
 const maxDrawn = 300
 
-// Drawing is a graph laid out from left to right: every node stands right of what it reads.
+// Drawing is a graph laid out from left to right: every node is to the right of its inputs.
 type Drawing struct {
 	Width, Height int
 	Nodes         []DrawnNode
@@ -42,7 +42,7 @@ type DrawnNode struct {
 // DrawnLink is a curve between two boxes, as an SVG path.
 type DrawnLink struct {
 	Path   string
-	Active bool // what it carries is there
+	Active bool // its value has been computed
 }
 
 // What a node without a span is.

@@ -121,24 +121,24 @@ func away(cause error) error {
 	return fault.Wrap(cause, fault.Unavailable, "", "the keys of the token's issuer cannot be fetched now; try again later")
 }
 
-// standing is what is known about one key.
-type standing struct {
+// keyState is the state of one key in the cached set.
+type keyState struct {
 	found bool
 	due   bool // it is time to ask the issuer
 	none  bool // no key at all is known
 }
 
-// look returns a known key and how it stands.
-func (s *keySet) look(id, algorithm string) (any, standing) {
+// look returns a cached key and its state.
+func (s *keySet) look(id, algorithm string) (any, keyState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	age := now.Sub(s.fetched)
 	if s.fetched.IsZero() || age >= freshFor+staleFor {
-		return nil, standing{none: true, due: now.Sub(s.tried) >= pause}
+		return nil, keyState{none: true, due: now.Sub(s.tried) >= pause}
 	}
 	key, found := pick(s.known, id, algorithm)
-	return key, standing{found: found, due: (age >= freshFor || !found) && now.Sub(s.tried) >= pause}
+	return key, keyState{found: found, due: (age >= freshFor || !found) && now.Sub(s.tried) >= pause}
 }
 
 func pick(keys []publicKey, id, algorithm string) (any, bool) {
@@ -180,7 +180,7 @@ func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 		defer s.mu.Unlock()
 		s.tried = s.now()
 		if err != nil {
-			s.log.Warn("the keys that tokens are checked with cannot be fetched", "url", s.url, "error", err)
+			s.log.Warn("token keys cannot be fetched", "url", s.url, "error", err)
 			return nil, err
 		}
 		s.known, s.fetched = keys, s.tried

@@ -153,7 +153,7 @@ func (v *Verifier) Authenticate(ctx context.Context, token string) (account.Iden
 	return v.identity(ctx, claims)
 }
 
-// identity is what the claims of a good token stand for.
+// identity returns the identity that the claims of a valid token name.
 func (v *Verifier) identity(ctx context.Context, claims jwt.MapClaims) (account.Identity, error) {
 	named, err := v.named(claims)
 	if err != nil {
@@ -194,7 +194,7 @@ func (v *Verifier) named(claims jwt.MapClaims) (account.TokenClaims, error) {
 	return n, nil
 }
 
-// scopes are the rights that a token carries. Words that are no right of ours are passed over.
+// scopes returns the scopes that a token grants. Unknown scopes are ignored.
 func (v *Verifier) scopes(claims jwt.MapClaims) []account.Scope {
 	if v.opts.Scopes == "" {
 		return []account.Scope{account.ScopeRead, account.ScopeWrite}
@@ -219,11 +219,11 @@ func (v *Verifier) scopes(claims jwt.MapClaims) []account.Scope {
 	return scopes
 }
 
-// scopeLead may begin a right, for issuers that serve others, too.
+// scopeLead is an optional prefix of a scope, for issuers that also serve other services.
 const scopeLead = "millrace:"
 
-// key returns what the token's signature is checked with. The algorithm decides, which the parser has
-// checked against those that are taken: a public key is never used as a secret, nor the reverse.
+// key returns the key for checking the token's signature. It is chosen by the algorithm, which the parser has
+// checked against the accepted ones, so that a public key is never used as a secret, or a secret as a public key.
 func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 	algorithm := t.Method.Alg()
 	if algorithm == hs256 {
@@ -233,7 +233,7 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 	return v.keys.find(ctx, kid, algorithm)
 }
 
-// member returns a claim by its path, nil when there is none.
+// member returns a claim by its path, or nil if there is none.
 func member(claims map[string]any, path string) any {
 	if value, ok := claims[path]; ok { // names of claims may be addresses, with dots in them
 		return value

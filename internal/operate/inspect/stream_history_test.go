@@ -20,13 +20,13 @@ const (
 	callB call.ID = "44444444-0000-4000-8000-000000000002"
 )
 
-// tell records facts of a stream and reads them as a story.
-func tell[S any](t testing.TB, kind inspect.Kind[S], stream string, facts ...fact) inspect.Story[S] {
+// readStream records events of a stream and reads them as a history.
+func readStream[S any](t testing.TB, kind inspect.Kind[S], stream string, events ...event) inspect.StreamHistory[S] {
 	t.Helper()
 	r := eventlog.NewRegistry()
 	require.NoError(t, errors.Join(call.Register(r), asset.Register(r)))
-	recorded := make([]eventlog.Recorded, len(facts))
-	for i, f := range facts {
+	recorded := make([]eventlog.Recorded, len(events))
+	for i, f := range events {
 		data, err := r.Encode(eventlog.Event{Type: f.name, Data: f.data})
 		require.NoError(t, err)
 		recorded[i] = eventlog.Recorded{
@@ -34,42 +34,42 @@ func tell[S any](t testing.TB, kind inspect.Kind[S], stream string, facts ...fac
 			Data: data, Meta: eventlog.Meta{Actor: f.actor}, RecordedAt: start.Add(f.at),
 		}
 	}
-	story, err := inspect.Tell(kind, r, recorded)
+	history, err := inspect.ReadStream(kind, r, recorded)
 	require.NoError(t, err)
-	return story
+	return history
 }
 
 // rerouted is a call that waited, lost its workflow, was taken by another server, and whose answer has assets.
-func rerouted(t testing.TB) inspect.Story[call.Call] {
+func rerouted(t testing.TB) inspect.StreamHistory[call.Call] {
 	const s = time.Second
 	accepted := call.AcceptedV1{Model: "bfl/flux", Provider: "bfl", Mode: call.Queued, API: call.V2, Held: 40_000}
-	return tell(t, inspect.Calls, callA.Stream(),
-		fact{0, "acme", call.TypeAccepted, accepted},
-		fact{4 * s, "acme", call.TypeAdmitted, call.AdmittedV1{Run: 1}},
-		fact{5 * s, "sweeper", call.TypeRequeued, call.RequeuedV1{Run: 2}},
-		fact{6 * s, "", call.TypeDispatching, call.DispatchingV1{Run: 2, Worker: "a/1"}},
-		fact{7 * s, "", call.TypeRerouted, call.ReroutedV1{Server: "fal\x1b[31m", Cause: "unreachable"}},
-		fact{8 * s, "", call.TypeProviderAccepted, call.ProviderAcceptedV1{Handle: "h-1"}},
-		fact{12 * s, "acme", call.TypeClientDisconnected, call.ClientDisconnectedV1{}},
-		fact{18 * s, "", call.TypeAnswered, call.AnsweredV1{Answer: call.Body{Size: 90}, Price: 30_000}},
-		fact{20 * s, "", call.TypeSucceeded, call.SucceededV1{Model: "bfl/flux", Answer: call.Body{Size: 90}, Charged: 30_000}})
+	return readStream(t, inspect.Calls, callA.Stream(),
+		event{0, "acme", call.TypeAccepted, accepted},
+		event{4 * s, "acme", call.TypeAdmitted, call.AdmittedV1{Run: 1}},
+		event{5 * s, "sweeper", call.TypeRequeued, call.RequeuedV1{Run: 2}},
+		event{6 * s, "", call.TypeDispatching, call.DispatchingV1{Run: 2, Worker: "a/1"}},
+		event{7 * s, "", call.TypeRerouted, call.ReroutedV1{Server: "fal\x1b[31m", Cause: "unreachable"}},
+		event{8 * s, "", call.TypeProviderAccepted, call.ProviderAcceptedV1{Handle: "h-1"}},
+		event{12 * s, "acme", call.TypeClientDisconnected, call.ClientDisconnectedV1{}},
+		event{18 * s, "", call.TypeAnswered, call.AnsweredV1{Answer: call.Body{Size: 90}, Price: 30_000}},
+		event{20 * s, "", call.TypeSucceeded, call.SucceededV1{Model: "bfl/flux", Answer: call.Body{Size: 90}, Charged: 30_000}})
 }
 
-// uncertain is a call that nobody knows the fate of.
-func uncertain(t testing.TB) inspect.Story[call.Call] {
-	return tell(t, inspect.Calls, callB.Stream(),
-		fact{0, "acme", call.TypeAccepted, call.AcceptedV1{Model: "bfl/flux", Provider: "bfl", Mode: call.Sync, API: call.V2, Held: 40_000}},
-		fact{0, "acme", call.TypeAdmitted, call.AdmittedV1{Run: 1}},
-		fact{time.Second, "", call.TypeDispatching, call.DispatchingV1{Run: 1, Worker: "a/1"}},
-		fact{5 * time.Second, "sweeper", call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Failure: call.Failure{Type: "internal_error", Status: 500, Detail: "interrupted"}}})
+// uncertain is a call of unknown outcome.
+func uncertain(t testing.TB) inspect.StreamHistory[call.Call] {
+	return readStream(t, inspect.Calls, callB.Stream(),
+		event{0, "acme", call.TypeAccepted, call.AcceptedV1{Model: "bfl/flux", Provider: "bfl", Mode: call.Sync, API: call.V2, Held: 40_000}},
+		event{0, "acme", call.TypeAdmitted, call.AdmittedV1{Run: 1}},
+		event{time.Second, "", call.TypeDispatching, call.DispatchingV1{Run: 1, Worker: "a/1"}},
+		event{5 * time.Second, "sweeper", call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Failure: call.Failure{Type: "internal_error", Status: 500, Detail: "interrupted"}}})
 }
 
-func uploaded(t testing.TB) inspect.Story[asset.Asset] {
-	return tell(t, inspect.Assets, asset.ID("55555555-0000-4000-8000-000000000001").Stream(),
-		fact{0, "acme", asset.TypeCreated, asset.CreatedV1{Origin: asset.Uploaded, Size: 12, ContentType: "image/png"}},
-		fact{2 * time.Second, "sweeper", asset.TypeRequeued, asset.RequeuedV1{}},
-		fact{3 * time.Second, "ingest", asset.TypeVerified, asset.VerifiedV1{OK: true, Size: 12}},
-		fact{4 * time.Second, "ingest", asset.TypeScanned, asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean}}})
+func uploaded(t testing.TB) inspect.StreamHistory[asset.Asset] {
+	return readStream(t, inspect.Assets, asset.ID("55555555-0000-4000-8000-000000000001").Stream(),
+		event{0, "acme", asset.TypeCreated, asset.CreatedV1{Origin: asset.Uploaded, Size: 12, ContentType: "image/png"}},
+		event{2 * time.Second, "sweeper", asset.TypeRequeued, asset.RequeuedV1{}},
+		event{3 * time.Second, "ingest", asset.TypeVerified, asset.VerifiedV1{OK: true, Size: 12}},
+		event{4 * time.Second, "ingest", asset.TypeScanned, asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean}}})
 }
 
 func TestStoriesForPeople(t *testing.T) {
@@ -81,11 +81,11 @@ func TestStoriesForPeople(t *testing.T) {
 	for name, draw := range map[string]func(*inspect.Printer){
 		"call_timeline":  func(p *inspect.Printer) { p.Phases(good.Phases(now)) },
 		"call_uncertain": func(p *inspect.Printer) { p.Phases(odd.Phases(now)) },
-		"call_events":    func(p *inspect.Printer) { inspect.StoryFacts(p, good) },
-		"call_diff":      func(p *inspect.Printer) { p.StoryComparison(comparison) },
+		"call_events":    func(p *inspect.Printer) { inspect.StreamEvents(p, good) },
+		"call_diff":      func(p *inspect.Printer) { p.StreamComparison(comparison) },
 		"asset_timeline": func(p *inspect.Printer) { p.Phases(file.Phases(now)) },
-		"asset_events":   func(p *inspect.Printer) { inspect.StoryFacts(p, file) },
-		"asset_workflow": func(p *inspect.Printer) { p.SideBySide(file.Facts, nil) },
+		"asset_events":   func(p *inspect.Printer) { inspect.StreamEvents(p, file) },
+		"asset_workflow": func(p *inspect.Printer) { p.SideBySide(file.Events, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,16 +115,16 @@ func TestPhasesAddUp(t *testing.T) {
 
 func TestAStoryFoldsAsItWas(t *testing.T) {
 	t.Parallel()
-	story := rerouted(t)
-	past, err := story.At(inspect.Point{Version: 4})
+	history := rerouted(t)
+	past, err := history.At(inspect.Point{Version: 4})
 	require.NoError(t, err)
 	require.Equal(t, call.Dispatching, past.State().State)
 	require.Equal(t, 2, past.State().Run)
-	past, err = story.At(inspect.Point{Time: start.Add(9 * time.Second)})
+	past, err = history.At(inspect.Point{Time: start.Add(9 * time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, call.Running, past.State().State)
 	for _, p := range []inspect.Point{{Version: 10}, {Time: start.Add(-1)}} {
-		_, err := story.At(p)
+		_, err := history.At(p)
 		require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	}
 }

@@ -12,99 +12,99 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Kind says how the streams of a kind of aggregate are read: calls and assets have no nodes, and
-// everything else that is shown of them is the same.
+// Kind describes how to read the streams of calls or of assets. The two differ from jobs in that they have no
+// nodes, and from each other only in the fields below.
 type Kind[S any] struct {
 	Noun string // call, asset
 	Fold func(S, eventlog.Recorded, any) S
-	// Standing is the word for a state, and whether it has ended.
-	Standing func(S) (word string, ended bool)
-	// Phase names what begins with a fact; "" when it begins nothing.
-	Phase func(fact any) Phase
+	// Status returns the name of the state and whether that state is final.
+	Status func(S) (word string, ended bool)
+	// Phase returns the phase that an event starts. Its name is "" if the event starts none.
+	Phase func(event any) Phase
 }
 
-// Story is the facts of one call or asset, from the first, without gaps.
-type Story[S any] struct {
-	ID      string `json:"id"`
-	Account string `json:"account"`
-	Facts   []Fact `json:"facts"`
+// StreamHistory holds the events of one call or asset, from the first, without gaps.
+type StreamHistory[S any] struct {
+	ID      string  `json:"id"`
+	Account string  `json:"account"`
+	Events  []Event `json:"facts"`
 
 	kind  Kind[S]
 	final S
 }
 
-// Tell folds a stream. Types that registry does not know stay as they are stored; a stream that does
-// not begin with version 1 or has gaps is an error.
-func Tell[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.Recorded) (Story[S], error) {
-	t := Story[S]{kind: kind, Facts: make([]Fact, 0, len(recorded))}
+// ReadStream folds a stream. Events of types that registry does not know keep their stored data. A stream that
+// does not begin with version 1, or has gaps, is an error.
+func ReadStream[S any](kind Kind[S], registry *eventlog.Registry, recorded []eventlog.Recorded) (StreamHistory[S], error) {
+	t := StreamHistory[S]{kind: kind, Events: make([]Event, 0, len(recorded))}
 	for i, rec := range recorded {
 		if rec.Version != int64(i+1) {
-			return t, fmt.Errorf("%s: version %d stands where %d should", rec.Stream, rec.Version, i+1)
+			return t, fmt.Errorf("%s: version %d found, want version %d", rec.Stream, rec.Version, i+1)
 		}
 		decoded, err := registry.DecodeKnown(rec)
 		if err != nil {
 			return t, err
 		}
 		t.final = kind.Fold(t.final, rec, decoded)
-		word, _ := kind.Standing(t.final)
+		word, _ := kind.Status(t.final)
 		t.ID, t.Account = strings.TrimPrefix(rec.Stream, kind.Noun+"-"), rec.Account
-		t.Facts = append(t.Facts, factOf(rec, decoded, word))
+		t.Events = append(t.Events, eventOf(rec, decoded, word))
 	}
 	return t, nil
 }
 
-// State returns the state after the last fact.
-func (t Story[S]) State() S { return t.final }
+// State returns the state after the last event.
+func (t StreamHistory[S]) State() S { return t.final }
 
-// At returns the story as it was at p. A version that the stream does not have, and a time before
-// the first fact, are NotFound.
-func (t Story[S]) At(p Point) (Story[S], error) {
-	n, err := cut(t.Facts, p)
+// At returns the history as it was at p. A version beyond the last event, or a time before the first
+// event, is NotFound.
+func (t StreamHistory[S]) At(p Point) (StreamHistory[S], error) {
+	n, err := cut(t.Events, p)
 	if err != nil {
 		return t, fmt.Errorf("%s %s: %w", t.kind.Noun, t.ID, err)
 	}
 	past := t
-	past.Facts = t.Facts[:n]
+	past.Events = t.Events[:n]
 	var state S
-	for _, f := range past.Facts {
+	for _, f := range past.Events {
 		state = t.kind.Fold(state, f.recorded, f.decoded)
 	}
 	past.final = state
 	return past, nil
 }
 
-// Phase is a span of a call's or an asset's life: from the fact that begins it to the next that begins another.
+// Phase is a span of a call's or an asset's life, from the event that starts it to the event that starts the next.
 type Phase struct {
 	Name    string    `json:"phase"`
-	Wait    bool      `json:"wait,omitempty"` // nothing was done for it meanwhile
-	Open    bool      `json:"open,omitempty"` // it goes on
+	Wait    bool      `json:"wait,omitempty"` // a wait: no work was done
+	Open    bool      `json:"open,omitempty"` // has not ended
 	Began   time.Time `json:"began"`
 	Took    Millis    `json:"took"`
-	Attempt int       `json:"attempt,omitempty"` // of several at the same thing
-	Worker  string    `json:"worker,omitempty"`  // who did it, where that is recorded
+	Attempt int       `json:"attempt,omitempty"` // number of the try, if a step was tried again
+	Worker  string    `json:"worker,omitempty"`  // the worker that did the work, if recorded
 	Detail  string    `json:"detail,omitempty"`
 }
 
-// Phases says where the time of a call or an asset went.
+// Phases lists the phases of a call or an asset with their durations.
 type Phases struct {
 	Noun    string    `json:"kind"`
 	ID      string    `json:"id"`
 	Account string    `json:"account"`
 	State   string    `json:"state"`
 	Began   time.Time `json:"began"`
-	Until   time.Time `json:"until"` // its end, or the time of asking
+	Until   time.Time `json:"until"` // when it ended; now if it has not
 	Total   Millis    `json:"total"`
 	Waited  Millis    `json:"waited"`
 	Phases  []Phase   `json:"phases"`
 }
 
-// Phases measures the story; now ends what has not ended.
-func (t Story[S]) Phases(now time.Time) Phases {
-	word, ended := t.kind.Standing(t.final)
+// Phases measures the history. Phases that have not ended are measured up to now.
+func (t StreamHistory[S]) Phases(now time.Time) Phases {
+	word, ended := t.kind.Status(t.final)
 	all := Phases{Noun: t.kind.Noun, ID: t.ID, Account: t.Account, State: word, Until: now, Phases: []Phase{}}
-	last := len(t.Facts) - 1
-	all.Began = t.Facts[0].At
-	for i, f := range t.Facts {
+	last := len(t.Events) - 1
+	all.Began = t.Events[0].At
+	for i, f := range t.Events {
 		ph := t.kind.Phase(f.decoded)
 		final := ended && ph.Name == "" && i == last
 		if ph.Name == "" && !final {
@@ -117,14 +117,14 @@ func (t Story[S]) Phases(now time.Time) Phases {
 		}
 	}
 	if ended {
-		all.Until = t.Facts[last].At
+		all.Until = t.Events[last].At
 	}
 	all.finish(ended)
 	return all
 }
 
-// close ends the phase that is open with the fact behind it, whose actor did its work.
-func (p *Phases) close(f Fact) {
+// close ends the open phase at f. The actor of f did the work of the phase.
+func (p *Phases) close(f Event) {
 	if n := len(p.Phases); n > 0 && p.Phases[n-1].Open {
 		open := &p.Phases[n-1]
 		open.Took, open.Open = Millis(f.At.Sub(open.Began)), false
@@ -147,19 +147,19 @@ func (p *Phases) finish(ended bool) {
 	}
 }
 
-// StoryComparison is how two calls or two assets differ.
-type StoryComparison struct {
+// StreamComparison holds the differences between two calls or two assets.
+type StreamComparison struct {
 	Noun   string       `json:"kind"`
 	A      string       `json:"a"`
 	B      string       `json:"b"`
-	State  []Difference `json:"state"`  // what was asked for and what it came to
+	State  []Difference `json:"state"`  // differences of the folded states
 	Times  []Difference `json:"times"`  // by phase, in milliseconds
-	Parted *Parting     `json:"parted"` // null: the same facts in the same order
+	Parted *Parting     `json:"parted"` // null if both have the same events in the same order
 }
 
-// Compare compares two calls or two assets by what they are, what happened and how long it took.
-func Compare[S any](a, b Story[S], now time.Time) (StoryComparison, error) {
-	c := StoryComparison{Noun: a.kind.Noun, A: a.ID, B: b.ID, State: []Difference{}, Times: []Difference{}}
+// Compare compares two calls or two assets by state, by duration of phases and by events.
+func Compare[S any](a, b StreamHistory[S], now time.Time) (StreamComparison, error) {
+	c := StreamComparison{Noun: a.kind.Noun, A: a.ID, B: b.ID, State: []Difference{}, Times: []Difference{}}
 	fa, err := fields(a.final)
 	if err != nil {
 		return c, err
@@ -177,7 +177,7 @@ func Compare[S any](a, b Story[S], now time.Time) (StoryComparison, error) {
 	for _, name := range slices.Sorted(maps.Keys(keySet(pa, pb))) {
 		c.Times = append(c.Times, Difference{name, pa[name], pb[name]})
 	}
-	c.Parted = partingOf(a.Facts, b.Facts)
+	c.Parted = partingOf(a.Events, b.Events)
 	return c, nil
 }
 
@@ -202,10 +202,10 @@ func (p Phases) spans() map[string]string {
 	return out
 }
 
-// own are the fields that differ between any two: names, places in the log, times.
-var own = map[string]bool{"id": true, "version": true, "position": true, "token": true}
+// ownFields differ between any two aggregates and are not compared.
+var ownFields = map[string]bool{"id": true, "version": true, "position": true, "token": true}
 
-// fields are the leaves of a state by their path, without secrets.
+// fields returns the leaves of a state by their paths, without secrets.
 func fields(state any) (map[string]string, error) {
 	raw, err := json.Marshal(state)
 	if err != nil {
@@ -217,7 +217,7 @@ func fields(state any) (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for key, value := range tree {
-		if !own[key] && !strings.HasSuffix(key, "_at") {
+		if !ownFields[key] && !strings.HasSuffix(key, "_at") {
 			leaves(out, key, value)
 		}
 	}
@@ -237,7 +237,7 @@ func leaves(out map[string]string, path string, value any) {
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		raw = []byte("?") // what came from JSON goes back to JSON
+		raw = []byte("?") // unreachable: value was decoded from JSON
 	}
 	out[path] = string(raw)
 }

@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// StoryFacts writes every fact of a call or an asset with its time, its position, the state after it and what led to it.
-func StoryFacts[S any](p *Printer, t Story[S]) { p.facts(t.kind.Noun+" "+t.ID, t.Account, t.Facts) }
+// StreamEvents writes every event of a call or an asset with its time, position, resulting state and cause.
+func StreamEvents[S any](p *Printer, t StreamHistory[S]) {
+	p.events(t.kind.Noun+" "+t.ID, t.Account, t.Events)
+}
 
-// Phases writes where the time of a call or an asset went.
+// Phases writes the phases of a call or an asset as a table with a bar for each.
 func (p *Printer) Phases(t Phases) {
 	p.Field(t.Noun, t.ID, Bold)
 	p.Field("state", t.State, styleOf(t.State))
@@ -51,8 +53,8 @@ func phaseRow(t Phases, ph Phase) []Cell {
 	}
 }
 
-// StoryComparison writes how two calls or two assets differ.
-func (p *Printer) StoryComparison(c StoryComparison) {
+// StreamComparison writes the differences between two calls or two assets.
+func (p *Printer) StreamComparison(c StreamComparison) {
 	p.Field("a", c.A, Bold)
 	p.Field("b", c.B, Bold)
 	p.differences("STATE", c.State)
