@@ -79,12 +79,12 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 }
 
 // fold applies one event to a row; it reports whether the row moved. An event whose predecessor the
-// row has not seen is an error: the view would lose a fact.
+// row has not seen is an error: the view would lose an event.
 func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
 	if rec.Version <= r.job.Version {
 		return r, false, nil
 	}
-	if rec.Type == job.TypeRetired { // the facts before it may have left the log
+	if rec.Type == job.TypeRetired { // the events before it may have left the log
 		r.job.Version, r.retired = rec.Version, true
 		return r, true, nil
 	}

@@ -19,7 +19,7 @@ import (
 // OutgoingName is the checkpoint of Outgoing.
 const OutgoingName = "webhooks_outgoing"
 
-// Outgoing is a handler of the log that puts what endpoints asked for into the queue of deliveries. A fact
+// Outgoing is a handler of the log that puts what endpoints asked for into the queue of deliveries. An event
 // that cannot be told halts its stream, as in a view: it is listed and can be resumed.
 type Outgoing struct {
 	registry *eventlog.Registry
@@ -44,7 +44,7 @@ func (o *Outgoing) Wants(e eventlog.Recorded) bool {
 }
 
 // Apply implements projections.Projection. Endpoints are read as they are now, which is at least as new as
-// the batch: what was registered behind a fact is not told of it, and what was disabled since is told nothing.
+// the batch: what was registered behind an event is not told of it, and what was disabled since is told nothing.
 func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	ends := slices.DeleteFunc(slices.Clone(batch), func(e eventlog.Recorded) bool { return !o.Wants(e) })
 	if len(ends) == 0 {
@@ -82,7 +82,7 @@ func accountsOf(events []eventlog.Recorded) []string {
 	return slices.Compact(accounts)
 }
 
-// receivers are the endpoints that are told of a fact.
+// receivers are the endpoints that are told of an event.
 func receivers(b webhook.Book, rec eventlog.Recorded) []webhook.ID {
 	kind, _ := webhook.KindOf(rec.Type)
 	var ids []webhook.ID
@@ -112,7 +112,7 @@ func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webho
 	return all, nil
 }
 
-// origins reads the first facts of the streams of events: of a job only when it was, since a submission is large.
+// origins reads the first event of the stream of each event: of a job only when it was, since a submission is large.
 func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
 	streams := make([]string, len(events))
 	for i, e := range events {

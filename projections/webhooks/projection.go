@@ -37,7 +37,7 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 	return ok
 }
 
-// Apply implements projections.Projection. Such facts are rare, so each is a statement of its own.
+// Apply implements projections.Projection. Such events are rare, so each is a statement of its own.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		account, ok := webhook.AccountOfStream(rec.Stream)

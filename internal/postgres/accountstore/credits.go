@@ -16,10 +16,10 @@ import (
 )
 
 // Credits carries out the transactions of ledgers. Each locks the account's balance row, changes it
-// and appends the fact behind it at the version the row expects, so the two cannot part.
+// and appends the event behind it at the version the row expects, so the two cannot part.
 //
 // The methods that end in Tx take part in a transaction of the caller's: they write the rows and return
-// the fact as an append, none when nothing changed, which the caller hands to AppendAll with its own as
+// the event as an append, none when nothing changed, which the caller hands to AppendAll with its own as
 // the last statement. One transaction changes a ledger at most once. On an error the caller rolls back.
 type Credits struct {
 	pool   *pgxpool.Pool
@@ -61,7 +61,7 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 // errGranted ends an attempt behind one that was committed.
 var errGranted = errors.New("the grant is recorded")
 
-// grant is one attempt at a grant, whose fact is first.
+// grant is one attempt at a grant, whose event is first.
 func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
 	var version int64
 	err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
@@ -260,7 +260,7 @@ func ledgerFact(account, hold string, version int64, eventType string, data any)
 	}}
 }
 
-// transact commits what change writes together with the facts it returns.
+// transact commits what change writes together with the events it returns.
 func (c *Credits) transact(ctx context.Context, what string, change func(pgx.Tx) ([]eventlog.Append, error)) error {
 	err := pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		appends, err := change(tx)

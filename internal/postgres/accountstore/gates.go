@@ -23,7 +23,7 @@ type Gates struct {
 	events *eventstore.Store
 }
 
-// NewGates returns the queues in pool's database whose facts go through events.
+// NewGates returns the queues in pool's database that appends through events.
 func NewGates(pool *pgxpool.Pool, events *eventstore.Store) *Gates {
 	return &Gates{pool: pool, events: events}
 }
@@ -69,7 +69,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	return q.State(ctx, c.Account)
 }
 
-// stateColumns read a lane with its last fact; the numbers of gate.All are those of all accounts.
+// stateColumns read a lane with its last event; the numbers of gate.All are those of all accounts.
 const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta ->> 'actor', ''), coalesce(e.meta ->> 'reason', ''),
 		case l.account when '*' then (select coalesce(sum(queued), 0) from job_lanes) else l.queued end,
 		case l.account when '*' then (select coalesce(sum(running), 0) from job_lanes) else l.running end

@@ -13,13 +13,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Subscriptions changes what accounts may use, each change with its fact.
+// Subscriptions changes what accounts may use, each change with its event.
 type Subscriptions struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
 }
 
-// NewSubscriptions returns the subscriptions in pool's database whose facts go through events.
+// NewSubscriptions returns the subscriptions in pool's database that appends through events.
 func NewSubscriptions(pool *pgxpool.Pool, events *eventstore.Store) *Subscriptions {
 	return &Subscriptions{pool: pool, events: events}
 }

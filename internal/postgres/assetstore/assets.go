@@ -60,7 +60,7 @@ func (s *Store) transact(ctx context.Context, what string, fn func(pgx.Tx) error
 	return nil
 }
 
-// thumbnailOf returns the thumbnail among known facts, or nil.
+// thumbnailOf returns the thumbnail among known events, or nil.
 func thumbnailOf(known []any) []byte {
 	for _, fact := range known {
 		if s, ok := fact.(asset.ScannedV1); ok && !s.Scan.Thumbnail.IsZero() {
@@ -70,7 +70,7 @@ func thumbnailOf(known []any) []byte {
 	return nil
 }
 
-// observation is the event of a fact that was found out about an asset's bytes.
+// observation returns the event of something found out about an asset's bytes.
 func observation(id asset.ID, fact any) eventlog.Event {
 	eventType := asset.TypeVerified
 	if _, scanned := fact.(asset.ScannedV1); scanned {

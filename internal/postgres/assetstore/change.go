@@ -59,7 +59,7 @@ func hasPreview(ctx context.Context, db postgres.Tx, account string, preview ass
 	return err
 }
 
-// changed records facts and what commands know of them, and returns the state after.
+// changed records events and what commands know of them, and returns the state after.
 func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, facts []asset.Fact, meta eventlog.Meta) (asset.Asset, error) {
 	events := make([]eventlog.Event, len(facts))
 	for i, f := range facts {

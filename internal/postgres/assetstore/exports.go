@@ -99,7 +99,7 @@ func packing(ref export.Ref) outbox.Intent {
 	return outbox.Intent{WorkflowID: ref.Export.WorkflowID(), Kind: outbox.StartExport, Payload: payload}
 }
 
-// record appends a fact of an unfinished export and returns its state before, with the fact on top.
+// record appends an event of an unfinished export and returns its state before, with the event on top.
 func (s *Exports) record(ctx context.Context, tx pgx.Tx, ref export.Ref, fact any, meta eventlog.Meta) (export.Export, error) {
 	state, err := s.fold(ctx, tx, ref.Account, ref.Export)
 	if err != nil && !fault.Is(err, fault.NotFound) {

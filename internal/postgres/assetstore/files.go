@@ -28,7 +28,7 @@ type Files struct {
 
 var _ files.Store = (*Files)(nil)
 
-// NewFiles returns the file records in pool's database, whose facts go through events.
+// NewFiles returns the file records in pool's database, that appends through events.
 func NewFiles(pool *pgxpool.Pool, events *eventstore.Store) *Files {
 	return &Files{pool: pool, events: events}
 }

@@ -61,7 +61,7 @@ func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, sca
 	})
 }
 
-// observe runs a transaction whose fact is of no interest once the asset has ended.
+// observe runs a transaction whose event is of no interest once the asset has ended.
 func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	err := s.transact(ctx, what, fn)
 	if errors.Is(err, eventlog.ErrClosed) {

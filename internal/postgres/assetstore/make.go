@@ -36,7 +36,7 @@ type bytesState struct {
 	high int
 }
 
-// history is an asset, "" = there is none, with the first page of its facts.
+// history is an asset, "" = there is none, with the first page of its events.
 type history struct {
 	id    asset.ID
 	facts []eventlog.Recorded
@@ -123,7 +123,7 @@ func (s *Store) limit(ctx context.Context, n asset.New) (int64, error) {
 // naming is what every attempt at making an asset gives it.
 type naming struct {
 	id    asset.ID
-	first uuid.UUID // of its first fact: a repetition by another request has another
+	first uuid.UUID // of its first event: a repetition by another request has another
 }
 
 func nameFor(n asset.New) naming { return naming{cmp.Or(n.ID, asset.NewID()), uuid.New()} }
@@ -227,7 +227,7 @@ func taken(err error, id asset.ID) error {
 	return err
 }
 
-// making is an asset whose facts were queued; what they make of it is known when they are placed.
+// making is an asset whose events were queued; what they make of it is known when they are placed.
 type making struct {
 	before  asset.Asset
 	facts   *eventstore.Queued // nil = nothing new is known
@@ -235,7 +235,7 @@ type making struct {
 	intents []outbox.Intent
 }
 
-// made folds the placed facts on top.
+// made folds the placed events on top.
 func (m making) made(s *Store) (asset.Made, error) {
 	state := m.before
 	if m.facts != nil {
@@ -251,7 +251,7 @@ const insertAsset = `insert into files (asset_id, account, hash, size, content_t
 		filename, named, tags, expires_at, width, height, thumbnail, ingest_since)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $16 then now() end)`
 
-// queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
+// queueAsset writes the row of a new asset, takes its name over, and appends the event. What is not
 // known of the bytes yet is left to its ingestion.
 func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesState, known ...any) (making, error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
@@ -331,7 +331,7 @@ func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.M
 	}
 }
 
-// foldOn folds the facts read so far and reads what a first page leaves out.
+// foldOn folds the events read so far and reads what a first page leaves out.
 func (s *Store) foldOn(ctx context.Context, db postgres.Queryer, h history) (asset.Asset, error) {
 	state, err := eventlog.Fold(s.events.Types(), eventlog.All(h.facts), asset.Asset{}, asset.Fold)
 	if err != nil || len(h.facts) < assetPage {

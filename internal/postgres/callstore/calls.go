@@ -96,7 +96,7 @@ func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admissi
 	return out, err
 }
 
-// accept is one attempt at accepting a call, whose first fact is first.
+// accept is one attempt at accepting a call, whose first event is first.
 func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (call.Admission, error) {
 	var l callLane
 	var out call.Admission
@@ -196,7 +196,7 @@ func (l callLane) spend(limits call.Limits) *call.Spend {
 	return &call.Spend{Limit: limit, Current: current, Remaining: max(0, limit-current)}
 }
 
-// hold sets the call's credit aside; the facts of the ledger are to be appended with the call's.
+// hold sets the call's credit aside; the events of the ledger are to be appended with the call's.
 func (s *Store) hold(ctx context.Context, db postgres.Tx, l callLane, n call.NewCall) ([]eventlog.Append, error) {
 	if !l.metered {
 		return nil, nil
@@ -206,7 +206,7 @@ func (s *Store) hold(ctx context.Context, db postgres.Tx, l callLane, n call.New
 
 func holdID(id call.ID) string { return id.Stream() }
 
-// settle queues the rows beside the facts: blob reference, and slot with start intent or place in
+// settle queues the rows beside the events: blob reference, and slot with start intent or place in
 // the queue. The ids of the intents are known when the batch is closed.
 func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []outbox.Intent {
 	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Fact.Request.Ref[:])
@@ -221,7 +221,7 @@ func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []o
 }
 
 // admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
-// always its first two facts, since nothing else is recorded of a parked call that does not end it.
+// always its first two events, since nothing else is recorded of a parked call that does not end it.
 const admittedVersion = 2
 
 func payloadOf(r call.Run) json.RawMessage {
@@ -249,7 +249,7 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// acceptance is the append that begins a call. Its first fact has an id of this one request: a second call
+// acceptance is the append that begins a call. Its first event has an id of this one request: a second call
 // under the same request id must run into the stream's version.
 func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
 	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Fact}}
@@ -325,7 +325,7 @@ func (s *Store) Deliver(ctx context.Context, account string, id call.ID) error {
 	return postgres.Classify(err, "record a delivery")
 }
 
-// Load implements call.Store: calls have a dozen facts, so folding them is one cheap query.
+// Load implements call.Store: calls have a dozen events, so folding them is one cheap query.
 func (s *Store) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
 	recorded, err := eventlog.Collect(eventlog.Read(ctx, s.events, id.Stream(), 0))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// End records the end of a call: the fact, its charge, the free place and the calls that waited for
+// End records the end of a call: the event, its charge, the free place and the calls that waited for
 // it. The stream's closing decides a race; an unknown outcome leaves it open for a late answer.
 func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 	var l callLane

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// LogSearch selects facts of the whole log. Empty fields select all.
+// LogSearch selects events of the whole log. Empty fields select all.
 type LogSearch struct {
 	Stream  string    // a name, a beginning, or a pattern with * and ?
 	Type    string    // the beginning of a type
@@ -27,7 +27,7 @@ type LogSearch struct {
 	Limit   int       // at least 1
 }
 
-// Matcher returns whether the search wants a fact, where it stands in the log aside.
+// Matcher returns whether the search wants an event, where it stands in the log aside.
 func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(q.Stream))
 	if !strings.ContainsAny(q.Stream, "*?") {
@@ -60,8 +60,8 @@ const (
 // fewStreams is how many streams are read one by one, each through its own index.
 const fewStreams = 2_000
 
-// SearchLog finds facts. Positions up to the end of the log, as it is when the search begins, are final:
-// no later search finds a fact between those that this one returned.
+// SearchLog finds events. Positions up to the end of the log, as it is when the search begins, are final:
+// no later search finds an event between those that this one returned.
 //
 // A search for few streams reads those streams, through (stream, version); all others read the log by its
 // positions, the filters being applied by the database.
@@ -135,7 +135,7 @@ func likeEscape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// streams returns the streams that are wanted, and whether they are few enough, with few enough facts in all,
+// streams returns the streams that are wanted, and whether they are few enough, with few enough events in all,
 // to be read one by one. Plan, in a database of the locale C: a range of the primary key.
 func (s search) streams(ctx context.Context) (ids []string, few bool, err error) {
 	if s.Stream == "" {
@@ -154,7 +154,7 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 	return ids, len(ids) <= fewStreams && facts <= lookMost, postgres.Classify(err, "look for streams")
 }
 
-// where is the condition on a fact e, its arguments being numbered from $3; $1 and $2 are positions.
+// where is the condition on an event e, its arguments being numbered from $3; $1 and $2 are positions.
 func (s search) where() (string, []any) {
 	sql, args := `e.position between $1 and $2`, []any{}
 	add := func(condition string, arg any) {

@@ -92,7 +92,7 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 
 // Run reads the log until ctx ends, over a connection of its own that it opens again when it
 // breaks. It may be called once. It fails when the log behind a new connection lacks what was read over the one
-// before, as in a database that was restored or a replica that lagged: readers here have seen facts that
+// before, as in a database that was restored or a replica that lagged: readers here have seen events that
 // are none, and those that take their positions would never reach them.
 func (t *Tailer) Run(ctx context.Context) error {
 	defer t.change(func() { t.stopped = true })

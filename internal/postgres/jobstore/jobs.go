@@ -70,7 +70,7 @@ func (l lane) free(slots int, freed int64) int64 {
 	return min(l.queued, int64(slots)-(l.running-freed))
 }
 
-// refusal returns why a submission that sets hold aside is not taken, in the order of the v2 facts,
+// refusal returns why a submission that sets hold aside is not taken, in the order of the v2 events,
 // section 4; nil when it is.
 func (l lane) refusal(b job.Bounds, hold int64) error {
 	if err := l.gate.Refusal(); err != nil {
@@ -124,7 +124,7 @@ func (s *Store) admission(ctx context.Context, id job.ID) (job.Admission, error)
 	return job.Admission{Job: state}, err
 }
 
-// submit is one attempt at a submission, whose first fact is first.
+// submit is one attempt at a submission, whose first event is first.
 func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.Admission, error) {
 	var l lane
 	var out job.Admission
@@ -183,7 +183,7 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 	}
 }
 
-// place queues the rows beside the facts: credential, and slot with start intent or queue entry. The
+// place queues the rows beside the events: credential, and slot with start intent or queue entry. The
 // ids of the intents are known when the batch is closed.
 func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	if n.Sealed != nil {
@@ -228,7 +228,7 @@ func intentOf(start job.Start) outbox.Intent {
 	return outbox.Intent{WorkflowID: start.Job.WorkflowID(start.Run), Kind: outbox.StartRunGraph, Payload: payload}
 }
 
-// submission is the append that begins a job. Its first fact has an id of this one request: a second
+// submission is the append that begins a job. Its first event has an id of this one request: a second
 // submission under a client's chosen job id must run into the stream's version and be refused, not
 // be taken for a repetition of the first, which may be another account's.
 func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {

@@ -92,7 +92,7 @@ func TestJobsThatWaitAreAdmittedWhenTheirAccountGetsSlots(t *testing.T) {
 	require.Equal(t, job.TypeAdmitted, recorded[len(recorded)-1].Type)
 }
 
-// The end of a small job carries the facts of its whole run.
+// The end of a small job carries the events of its whole run.
 func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))

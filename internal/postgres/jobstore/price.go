@@ -17,7 +17,7 @@ import (
 // that ledger and job cannot part. The lane is locked before the ledger, everywhere.
 
 // hold sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
-// into the job's first fact.
+// into the job's first event.
 func (s *Store) hold(ctx context.Context, db postgres.Tx, l lane, n *job.NewJob) ([]eventlog.Append, error) {
 	if l.credit == nil || n.Price.Free() {
 		return nil, nil
@@ -45,7 +45,7 @@ func (s *Store) charge(ctx context.Context, db postgres.Tx, l lane, e job.Ending
 	return s.credits.ReleaseTx(ctx, db, e.Account, e.ID.HoldID())
 }
 
-// bill adds up the facts of a run: those in the log and those that its end brings along.
+// bill adds up the events of a run: those in the log and those that its end brings along.
 func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bill, error) {
 	recorded := eventlog.Read(ctx, eventstore.StreamsOf(db), e.ID.Stream(), 0)
 	bill, err := eventlog.Fold(s.events.Types(), recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {

@@ -30,7 +30,7 @@ var (
 	_ webhook.Queue = (*Store)(nil)
 )
 
-// New returns the webhooks in pool's database whose facts go through events.
+// New returns the webhooks in pool's database that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	return &Store{pool: pool, events: events}
 }
@@ -53,7 +53,7 @@ func (s *Store) Commit(ctx context.Context, c webhook.Change) error {
 	return nil
 }
 
-// effect does what a change does beside its facts.
+// effect does what a change does beside its events.
 func effect(ctx context.Context, tx pgx.Tx, c webhook.Change) (err error) {
 	switch c.Effect {
 	case webhook.Record:
