@@ -133,12 +133,12 @@ func show(ctx context.Context, out io.Writer, few, many string, rounds int) (flo
 }
 
 // rebuild folds all views again and returns the events of the log per second.
-func rebuild(ctx context.Context, out io.Writer, dsn string, facts int) (float64, error) {
+func rebuild(ctx context.Context, out io.Writer, dsn string, events int) (float64, error) {
 	took, err := command(ctx, dsn, "views", "rebuild")
 	if err != nil {
 		return 0, err
 	}
-	rate := float64(facts) / took.Seconds()
-	_, err = fmt.Fprintf(out, "views rebuild, all, %d facts in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", facts, took.Round(time.Millisecond), rate, targetRate)
+	rate := float64(events) / took.Seconds()
+	_, err = fmt.Fprintf(out, "views rebuild, all, %d facts in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events, took.Round(time.Millisecond), rate, targetRate)
 	return rate, err
 }

@@ -68,7 +68,7 @@ func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec e
 		return err
 	}
 	if rec.Version > book.Version+1 {
-		return fmt.Errorf("the view is at version %d: facts between are missing", book.Version)
+		return fmt.Errorf("the view is at version %d: the events between are missing", book.Version)
 	}
 	book = book.Fold(rec, data)
 	folded, err := json.Marshal(append([]webhook.Endpoint{}, book.Endpoints...))

@@ -113,7 +113,7 @@ func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, h
 		return nil, postgres.Classify(err, "hold credit of account "+account)
 	}
 	if version > 0 {
-		return ledgerFact(account, hold, version, credit.TypeHeld, credit.HeldV1{Hold: hold, Micros: micros}), nil
+		return ledgerEvent(account, hold, version, credit.TypeHeld, credit.HeldV1{Hold: hold, Micros: micros}), nil
 	}
 	if !metered {
 		return nil, nil
@@ -155,7 +155,7 @@ func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account,
 	if err != nil || version == 0 {
 		return nil, err
 	}
-	return ledgerFact(account, hold, version, credit.TypeSettled, credit.SettledV1{Hold: hold, Micros: micros, Held: held}), nil
+	return ledgerEvent(account, hold, version, credit.TypeSettled, credit.SettledV1{Hold: hold, Micros: micros, Held: held}), nil
 }
 
 // Release ends a hold of which nothing was spent. A hold that has ended, either way, or was never made
@@ -172,7 +172,7 @@ func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account
 	if err != nil || version == 0 {
 		return nil, err
 	}
-	return ledgerFact(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
+	return ledgerEvent(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
 }
 
 // releaseAll is endHold of many holds, of which nothing was spent.
@@ -191,12 +191,12 @@ func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account
 	if err != nil {
 		return nil, postgres.Classify(err, "release holds of account "+account)
 	}
-	var fact credit.ReleasedV1
+	var event credit.ReleasedV1
 	var version int64
 	a := eventlog.Append{Stream: credit.Stream(account), Account: account, Meta: eventlog.Meta{Actor: account}}
-	_, err = pgx.ForEachRow(rows, []any{&fact.Hold, &fact.Micros, &version}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&event.Hold, &event.Micros, &version}, func() error {
 		a.Events = append(a.Events, eventlog.Event{
-			ID: credit.FactID(account, fact.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: fact,
+			ID: credit.FactID(account, event.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: event,
 		})
 		return nil
 	})
@@ -252,7 +252,7 @@ func checkAmount(micros, least int64) error {
 	return nil
 }
 
-func ledgerFact(account, hold string, version int64, eventType string, data any) []eventlog.Append {
+func ledgerEvent(account, hold string, version int64, eventType string, data any) []eventlog.Append {
 	return []eventlog.Append{{
 		Stream: credit.Stream(account), Account: account, Expected: version - 1,
 		Events: []eventlog.Event{{ID: credit.FactID(account, hold, eventType), Type: eventType, Data: data}},

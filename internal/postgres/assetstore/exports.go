@@ -100,26 +100,26 @@ func packing(ref export.Ref) outbox.Intent {
 }
 
 // record appends an event of an unfinished export and returns its state before, with the event on top.
-func (s *Exports) record(ctx context.Context, tx pgx.Tx, ref export.Ref, fact any, meta eventlog.Meta) (export.Export, error) {
+func (s *Exports) record(ctx context.Context, tx pgx.Tx, ref export.Ref, event any, meta eventlog.Meta) (export.Export, error) {
 	state, err := s.fold(ctx, tx, ref.Account, ref.Export)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return export.Export{}, err
 	}
 	placed, err := s.events.AppendTx(ctx, tx, eventlog.Append{
 		Stream: ref.Export.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: meta,
-		Events: []eventlog.Event{ref.Export.Event(fact)}, Close: ends(fact),
+		Events: []eventlog.Event{ref.Export.Event(event)}, Close: ends(event),
 	})
 	if err != nil {
 		return export.Export{}, err
 	}
 	for _, rec := range placed {
-		state = export.Fold(state, rec, fact)
+		state = export.Fold(state, rec, event)
 	}
 	return state, nil
 }
 
-func ends(fact any) bool {
-	switch fact.(type) {
+func ends(event any) bool {
+	switch event.(type) {
 	case export.CompletedV1, export.FailedV1:
 		return true
 	default:

@@ -146,12 +146,12 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 		return nil, false, postgres.Classify(err, "look for streams")
 	}
 	var id string
-	var version, facts int64
+	var version, events int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
-		ids, facts = append(ids, id), facts+version
+		ids, events = append(ids, id), events+version
 		return nil
 	})
-	return ids, len(ids) <= fewStreams && facts <= lookMost, postgres.Classify(err, "look for streams")
+	return ids, len(ids) <= fewStreams && events <= lookMost, postgres.Classify(err, "look for streams")
 }
 
 // where is the condition on an event e, its arguments being numbered from $3; $1 and $2 are positions.
@@ -194,11 +194,11 @@ func (s search) byStream(ctx context.Context, streams []string) (LogFound, error
 		select %[2]s from events e where e.stream = s.id and %[3]s order by e.version %[4]s limit $%[5]d) e order by e.position %[4]s limit $%[5]d`,
 		n, eventColumns, where, s.order(), n+1)
 	args = append([]any{pgx.QueryExecModeExec, s.low, s.high}, args...)
-	facts, err := s.read(ctx, sql, append(args, streams, s.Limit)...)
+	events, err := s.read(ctx, sql, append(args, streams, s.Limit)...)
 	if err != nil {
 		return LogFound{}, err
 	}
-	return s.found(facts, s.low, s.high), nil
+	return s.found(events, s.low, s.high), nil
 }
 
 // byPosition reads page after page of the log from where the search begins, until it has what it wants.
@@ -209,15 +209,15 @@ func (s search) byPosition(ctx context.Context) (LogFound, error) {
 		where += fmt.Sprintf(" and e.stream like $%d", len(args)+2)
 	}
 	sql := fmt.Sprintf(`select %s from events e where %s order by e.position %s limit $%d`, eventColumns, where, s.order(), len(args)+3)
-	var facts []eventlog.Recorded
+	var events []eventlog.Recorded
 	low, high := s.low, s.high
-	for looked := int64(0); looked < lookMost && len(facts) < s.Limit; looked += lookPage {
+	for looked := int64(0); looked < lookMost && len(events) < s.Limit; looked += lookPage {
 		from, to := s.page(looked)
-		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(facts))...)
+		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(events))...)
 		if err != nil {
 			return LogFound{}, err
 		}
-		facts = append(facts, page...)
+		events = append(events, page...)
 		if s.forward() {
 			high = to
 		} else {
@@ -227,7 +227,7 @@ func (s search) byPosition(ctx context.Context) (LogFound, error) {
 			break
 		}
 	}
-	return s.found(facts, low, high), nil
+	return s.found(events, low, high), nil
 }
 
 // page returns the positions of the page behind those that were looked at.
@@ -245,19 +245,19 @@ func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.R
 	if err != nil {
 		return nil, postgres.Classify(err, "search the log")
 	}
-	facts, err := pgx.CollectRows(rows, ScanRecorded)
-	return facts, postgres.Classify(err, "search the log")
+	events, err := pgx.CollectRows(rows, ScanRecorded)
+	return events, postgres.Classify(err, "search the log")
 }
 
 // found is the answer when low to high were looked at: where the limit cut it off, it reaches to the last match only.
-func (s search) found(facts []eventlog.Recorded, low, high int64) LogFound {
-	if cut := len(facts) >= s.Limit; cut && s.forward() {
-		high = facts[len(facts)-1].Position
+func (s search) found(events []eventlog.Recorded, low, high int64) LogFound {
+	if cut := len(events) >= s.Limit; cut && s.forward() {
+		high = events[len(events)-1].Position
 	} else if cut {
-		low = facts[len(facts)-1].Position
+		low = events[len(events)-1].Position
 	}
 	if !s.forward() {
-		slices.Reverse(facts)
+		slices.Reverse(events)
 	}
-	return LogFound{Facts: facts, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
+	return LogFound{Facts: events, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
 }

@@ -154,7 +154,7 @@ func (s *Store) Drop(ctx context.Context, strays Strays, actor, reason string) e
 	dropped := make([]eventlog.Event, 0, len(all))
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, ref := range all {
-			if _, err := enter(ctx, tx, ref.Account); err != nil {
+			if _, err := lockAdmission(ctx, tx, ref.Account); err != nil {
 				return err
 			}
 			batch := &pgx.Batch{}
@@ -205,7 +205,7 @@ func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Ru
 func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := enter(ctx, tx, j.Account); err != nil {
+		if _, err := lockAdmission(ctx, tx, j.Account); err != nil {
 			return err
 		}
 		batch := &pgx.Batch{}

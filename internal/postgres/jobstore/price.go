@@ -14,11 +14,11 @@ import (
 )
 
 // What a run costs is held, settled and released in the transactions that submit, end and cancel the job, so
-// that ledger and job cannot part. The lane is locked before the ledger, everywhere.
+// that ledger and job cannot part. Every transaction locks the admission state before the ledger.
 
-// hold sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
+// reserve sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
 // into the job's first event.
-func (s *Store) hold(ctx context.Context, db postgres.Tx, l lane, n *job.NewJob) ([]eventlog.Append, error) {
+func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n *job.NewJob) ([]eventlog.Append, error) {
 	if l.credit == nil || n.Price.Free() {
 		return nil, nil
 	}
@@ -26,8 +26,8 @@ func (s *Store) hold(ctx context.Context, db postgres.Tx, l lane, n *job.NewJob)
 	return s.credits.HoldTx(ctx, db, n.Account, n.ID.HoldID(), n.Price.Hold())
 }
 
-// charge ends a job's hold, if there is one, by what its run cost.
-func (s *Store) charge(ctx context.Context, db postgres.Tx, l lane, e job.Ending) ([]eventlog.Append, error) {
+// charge settles a job's reserved credit, if there is any, with the cost of its run.
+func (s *Store) charge(ctx context.Context, db postgres.Tx, l admissionState, e job.Ending) ([]eventlog.Append, error) {
 	if l.credit == nil {
 		return nil, nil
 	}
@@ -55,14 +55,14 @@ func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bil
 	if err != nil {
 		return bill, err
 	}
-	for _, fact := range e.Before {
-		bill.Add(e.Run, fact.Data)
+	for _, event := range e.Before {
+		bill.Add(e.Run, event.Data)
 	}
 	return bill, nil
 }
 
 // releaseHolds ends the holds of jobs that never ran.
-func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l lane, account string, waiting []job.ID) ([]eventlog.Append, error) {
+func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l admissionState, account string, waiting []job.ID) ([]eventlog.Append, error) {
 	if l.credit == nil || len(waiting) == 0 {
 		return nil, nil
 	}

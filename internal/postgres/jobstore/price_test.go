@@ -30,9 +30,9 @@ func executed(j job.Job, node string, took time.Duration) eventlog.Event {
 	}
 }
 
-func (y *yard) record(t *testing.T, j job.Job, facts ...eventlog.Event) {
+func (y *yard) record(t *testing.T, j job.Job, events ...eventlog.Event) {
 	t.Helper()
-	_, err := y.events.Append(t.Context(), eventlog.Append{Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion, Events: facts})
+	_, err := y.events.Append(t.Context(), eventlog.Append{Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion, Events: events})
 	require.NoError(t, err)
 }
 
@@ -237,10 +237,10 @@ func (y *yard) owed(t *testing.T, owner string) (held, settled int64, ended int)
 	}
 	require.NoError(t, rows.Err())
 	for _, name := range names {
-		facts, err := y.events.ReadStream(t.Context(), name, 0, 100)
+		events, err := y.events.ReadStream(t.Context(), name, 0, 100)
 		require.NoError(t, err)
 		cost, over, millis := int64(0), false, int64(0)
-		for _, rec := range facts {
+		for _, rec := range events {
 			data, err := y.events.Decode(rec)
 			require.NoError(t, err)
 			switch e := data.(type) {

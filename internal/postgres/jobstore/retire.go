@@ -40,7 +40,7 @@ func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Tim
 func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error) {
 	var ended int
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := enter(ctx, tx, account)
+		l, err := lockAdmission(ctx, tx, account)
 		if err != nil {
 			return err
 		}
@@ -126,13 +126,13 @@ func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 }
 
 func retirement(r job.Retirement) eventlog.Append {
-	fact := job.RetiredV1{Facts: r.Version}
+	event := job.RetiredV1{Facts: r.Version}
 	if !r.Archive.IsZero() {
-		fact.Archive = r.Archive.String()
+		event.Archive = r.Archive.String()
 	}
 	return eventlog.Append{
 		Stream: r.ID.Stream(), Account: r.Account, Expected: r.Version, Reopen: true, Close: true,
-		Events: []eventlog.Event{{ID: job.FactID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: fact}},
+		Events: []eventlog.Event{{ID: job.FactID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: event}},
 		Meta:   eventlog.Meta{Actor: "retention"},
 	}
 }
@@ -153,7 +153,7 @@ func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, erro
 			select d.job_id, prune_facts('job-' || d.job_id, d.version) from due d
 		)
 		update job_archives set pruned = true from gone where job_archives.job_id = gone.job_id`, views, limit)
-	return int(tag.RowsAffected()), postgres.Classify(err, "remove the facts of retired jobs")
+	return int(tag.RowsAffected()), postgres.Classify(err, "remove the events of retired jobs")
 }
 
 // ForgetArchives gives up the archives of up to limit jobs that were retired before a time, oldest first, and
@@ -185,14 +185,14 @@ func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.I
 	if len(all) != 1 || all[0].Type != job.TypeRetired || blobs == nil {
 		return all, nil
 	}
-	var fact job.RetiredV1
-	if err := json.Unmarshal(all[0].Data, &fact); err != nil || fact.Archive == "" {
+	var event job.RetiredV1
+	if err := json.Unmarshal(all[0].Data, &event); err != nil || event.Archive == "" {
 		return all, err
 	}
 	if gone, err := forgotten(ctx, db, id); err != nil || gone {
 		return all, err
 	}
-	archived, err := job.OpenArchive(ctx, blobs, fact.Archive)
+	archived, err := job.OpenArchive(ctx, blobs, event.Archive)
 	if err != nil {
 		return nil, err
 	}
