@@ -15,13 +15,13 @@ import (
 const (
 	cleanupTime  = 30 * time.Second // to drop a shadow of any size: it is a file deletion
 	nearEnough   = 2000             // events that the swap may fold while the runner waits: under a second
-	swapAttempts = 20               // a reader that holds the live table for longer than all of them fails the rebuild
+	swapAttempts = 20               // the rebuild fails if a reader locks the live table through all of them
 	swapWait     = time.Second      // how long one attempt may make new readers queue behind it
 )
 
 // RebuildOptions tune Rebuild and Check. The zero value works.
 type RebuildOptions struct {
-	// Progress is told how many positions of the log are folded, of how many. It may be nil.
+	// Progress is called with the number of folded positions and their total. It may be nil.
 	Progress func(done, total int64)
 }
 

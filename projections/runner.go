@@ -22,7 +22,7 @@ type Options struct {
 	Retries    int                         // default 3 quick attempts more before a batch is put back
 	FirstRetry time.Duration               // default 20 ms, doubled each time
 	Middleware []message.HandlerMiddleware // outermost, such as metrics
-	OnHalt     func(Halted)                // told of each stream that halts; may be nil
+	OnHalt     func(Halted)                // called for each stream that halts; may be nil
 	Log        *slog.Logger                // default: discard
 }
 
@@ -44,7 +44,7 @@ func (o Options) withDefaults() Options {
 
 // Runner keeps views up to date: each projection is a handler of a Watermill router with a
 // consumer group of its own. Over all processes one runner at a time moves a projection; the others
-// stand by and take over when its process or its session with the database ends.
+// wait and take over when its process or its session with the database ends.
 type Runner struct {
 	pool   *pgxpool.Pool
 	tail   eventlog.Tail

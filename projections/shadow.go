@@ -164,7 +164,7 @@ func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
 // page is how many events one transaction of a rebuild folds.
 const page = 4 * batchLimit
 
-// foldTo brings the shadow to position upTo, in transactions of a page.
+// foldTo folds the log into the shadow up to position upTo, a page per transaction.
 func (s *shadow) foldTo(ctx context.Context, upTo int64) error {
 	s.total = upTo
 	for s.position < upTo {

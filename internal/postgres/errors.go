@@ -23,7 +23,7 @@ const (
 	storageExceeded = "MR037" // of the function within_storage: an account would keep more bytes than it may
 )
 
-// databaseRetry is what a client is told to wait while the database is away: a restart takes seconds.
+// databaseRetry is the Retry-After while the database is unavailable: a restart takes seconds.
 const databaseRetry = 2 * time.Second
 
 // classify gives an error of the driver its kind, once. what completes "could not …"

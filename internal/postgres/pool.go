@@ -19,7 +19,7 @@ import (
 // PoolOptions tune a pool. The zero value works.
 type PoolOptions struct {
 	MaxConns        int32         // default 16; several processes share max_connections
-	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may hold up the log
+	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may delay the log
 	LockTimeout     time.Duration // default 10 s: waiting longer for a row is Unavailable
 	ConnectTimeout  time.Duration // default 5 s
 	Silence         time.Duration // how long a statement may go without a word of the server; 0 = any time, for statements of operators
@@ -45,7 +45,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	return o
 }
 
-// Open returns a pool on the database of dsn whose connections carry the time-outs of
+// Open returns a pool on the database of dsn whose connections have the time-outs of
 // opts. It answers once the database does; a database that is away is Unavailable.
 func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
@@ -63,7 +63,7 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		"idle_in_transaction_session_timeout": Millis(opts.IdleTransaction),
 		"lock_timeout":                        Millis(opts.LockTimeout),
 		"timezone":                            "UTC",
-		"default_transaction_isolation":       "read committed", // locks are taken first, and what stands behind them is read
+		"default_transaction_isolation":       "read committed", // a statement after a lock must see what was committed before it
 		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
 		// would slow down every append until the next analyze. All frequent queries have an index.
 		"enable_seqscan": "off",

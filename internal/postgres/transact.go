@@ -32,7 +32,7 @@ type Tx interface {
 
 // Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN; what
 // they returned decides what write queues, which is sent together with COMMIT. A transaction that locks an
-// account holds up the account's other transactions, so every round trip counts. A statement of write must
+// account delays the account's other transactions, so every round trip counts. A statement of write must
 // fail when it did not do what it should, since nothing looks at its result before the commit.
 //
 // A commit without an answer is an ambiguous error.
@@ -127,7 +127,7 @@ const (
 	LastAsk  = time.Second
 )
 
-// ambiguousFor bounds how long a client waits to be told whether what it asked for is recorded. A server that
+// ambiguousFor bounds how long a client waits to learn whether its request is recorded. A server that
 // was killed is back by then, and a session that its client left has ended.
 const ambiguousFor = 20 * time.Second
 

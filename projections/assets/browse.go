@@ -38,7 +38,7 @@ type Browse struct {
 	Limit     int    // at most MaxLimit
 }
 
-// Place is where an asset stands in a listing.
+// Place is an asset's position in a listing.
 type Place struct {
 	Name    string // of ByName
 	Number  int64  // size of BySize, position of ByChange

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Bounds of the states that one listing holds or looks through. A job's state may have megabytes of what its nodes
+// Bounds of the states that one listing returns or looks through. A job's state may have megabytes of what its nodes
 // showed, and a page a thousand jobs.
 const (
 	pageBytes = 64 << 20  // of a page; a longer one ends early

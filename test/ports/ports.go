@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package ports gives tests loopback addresses for programs that are told where to listen: addresses that nobody
+// Package ports gives tests loopback addresses for programs whose listen address is configurable: addresses that nobody
 // else is given between the choice and the listening, nor while a killed program is away. They lie below the range
 // from which the kernel serves those who ask for any port, and a lock keeps each from the tests of other processes.
 package ports

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Credits carries out the transactions of ledgers. Each locks the account's balance row, changes it
+// Credits implements the ledgers of accounts. Each locks the account's balance row, changes it
 // and appends the event behind it at the version the row expects, so the two cannot part.
 //
 // The methods that end in Tx take part in a transaction of the caller's: they write the rows and return
@@ -141,7 +141,7 @@ const endHold = `
 	select version, micros from u`
 
 // Settle ends a hold: micros were spent, which may be more than was held. Repeating it changes nothing; the
-// first amount stands. A hold that was released before is Conflict; one that was never made, as when the
+// first amount is kept. A hold that was released before is Conflict; one that was never made, as when the
 // account was not metered then, changes nothing.
 func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64) error {
 	return c.transact(ctx, "settle credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
@@ -175,7 +175,7 @@ func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account
 	return ledgerEvent(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
 }
 
-// releaseAll is endHold of many holds, of which nothing was spent.
+// releaseAll releases many holds at once: nothing of them was spent.
 const releaseAll = `
 	with b as materialized (select account from credit_balances where account = $1 for update),
 	     h as (update credit_holds set state = 'released'

@@ -24,7 +24,7 @@ func NewSubscriptions(pool *pgxpool.Pool, events *eventstore.Store) *Subscriptio
 	return &Subscriptions{pool: pool, events: events}
 }
 
-// Change carries out a change and returns the account behind it. What is in force already is not recorded
+// Change applies a change and returns the changed account. What is in force already is not recorded
 // again. It counts from the next request and the next admission on, in every process. An account that does
 // not exist is NotFound.
 func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.Account, error) {

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Store carries out the transactions of assets. It implements asset.Store. Lock order in each:
+// Store implements asset.Store. Lock order in each:
 // the name, then the bytes within the account, then rows, then the append as the last statement.
 type Store struct {
 	pool    *pgxpool.Pool

@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Exports carries out the transactions of exports. It implements export.Store.
+// Exports implements export.Store.
 type Exports struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -42,7 +42,7 @@ const (
 	lockOfExports = 38
 	// mostExports is how many exports of an account are under way at once.
 	mostExports = 8
-	// exportRetry is what an account with as many is told to wait: packing takes seconds.
+	// exportRetry is the Retry-After for an account with that many exports: packing takes seconds.
 	exportRetry = 10 * time.Second
 )
 
@@ -79,7 +79,7 @@ func (s *Exports) Create(ctx context.Context, n export.New) (made export.Export,
 	return made, intents, err
 }
 
-// same returns the unfinished export of the same request, "" = there is none and room for one more.
+// same returns the unfinished export of the same request, "" if there is none and the account may have one more.
 func (s *Exports) same(ctx context.Context, tx pgx.Tx, n export.New) (same export.ID, err error) {
 	var unfinished int
 	err = tx.QueryRow(ctx, `select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from exports where account = $1`,

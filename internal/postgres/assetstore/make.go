@@ -56,7 +56,7 @@ func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
 		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
 }
 
-// inForce returns the later of the deadline and the one in force; nil = never.
+// inForce returns the later of the deadline and the one in force: a deadline never moves to an earlier time; nil = never.
 func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	switch {
 	case !st.held:
@@ -285,7 +285,7 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesStat
 }
 
 // queueReference completes a reference with what the account's newest asset of these bytes says of
-// them; what was found out about the bytes holds for the new asset as well.
+// them; the scan of the bytes applies to the new asset as well.
 func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
 	n.Size, n.Width, n.Height = st.size, st.wide, st.high
 	if n.ContentType == "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // SettledHead returns the highest position of the log, once everybody who appends when it is called is done: no
-// event comes to stand at or below it any more.
+// event is ever added at or below it.
 func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {

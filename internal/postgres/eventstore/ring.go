@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// ring holds the newest settled events: all with positions above floor.
+// ring keeps the newest settled events: all with positions above floor.
 type ring struct {
 	maxEvents, maxBytes int
 

@@ -27,7 +27,7 @@ type LogSearch struct {
 	Limit   int       // at least 1
 }
 
-// Matcher returns whether the search wants an event, where it stands in the log aside.
+// Matcher returns a function that reports whether an event matches the search, apart from its position.
 func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(q.Stream))
 	if !strings.ContainsAny(q.Stream, "*?") {
@@ -51,7 +51,7 @@ type LogFound struct {
 }
 
 // A search that no index serves reads at most lookMost positions, in pages of lookPage: the log is never
-// loaded as a whole, and who asks is told how far the search came.
+// loaded as a whole, and the result says how far the search came.
 const (
 	lookMost = 1_000_000
 	lookPage = 20_000

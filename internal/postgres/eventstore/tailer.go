@@ -26,7 +26,7 @@ type TailerOptions struct {
 	Poll       time.Duration // default 1 s: the longest an event waits when its wake-up is lost
 	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
 	Silence    time.Duration // default 10 s: a server that does not answer for longer is taken for gone
-	OnSlowGap  func(Gap)     // told once of each slow gap, beside the log; may be nil
+	OnSlowGap  func(Gap)     // called once for each slow gap; may be nil
 	Log        *slog.Logger  // default: discard
 }
 

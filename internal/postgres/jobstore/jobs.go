@@ -169,7 +169,7 @@ func settleNumber(n job.NewJob, counter int64) float64 {
 	}
 }
 
-// queueClaims takes what a submission must have to itself: the files it loads and its key.
+// queueClaims queues the statements that pin the files a job loads and claim its idempotency key.
 func queueClaims(q *pgx.Batch, n job.NewJob) {
 	if len(n.Holds) > 0 {
 		q.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
@@ -184,8 +184,8 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 	}
 }
 
-// place queues the rows beside the events: credential, and slot with start intent or queue entry. The
-// ids of the intents are known when the batch is closed.
+// place queues the statements that write a job's rows: its credential, and its slot with the start intent or its
+// row in the queue. The ids of the intents are known when the batch is closed.
 func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	if n.Sealed != nil {
 		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
@@ -204,8 +204,8 @@ func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	return intents
 }
 
-// holdAssets keeps the files that a job loads from being deleted; the row locks make a deletion
-// under way come first or wait.
+// holdAssets pins the files that a job loads, so that they are not deleted. The row locks order it against a
+// concurrent deletion.
 const holdAssets = `insert into asset_holds (asset_id, job_id)
 	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
 
@@ -220,7 +220,7 @@ func startIntent(id job.ID, account string, run int) outbox.Intent {
 	return intentOf(job.Start{RunRef: job.RunRef{Job: id, Account: account, Run: run}})
 }
 
-// intentOf is the intent to start a run.
+// intentOf returns the intent to start a run.
 func intentOf(start job.Start) outbox.Intent {
 	payload, err := json.Marshal(start)
 	if err != nil {
@@ -249,8 +249,8 @@ func admission(id job.ID, run int) eventlog.Event {
 	}
 }
 
-// End implements job.Store. The stream's closing decides a race: whoever closes it first wins,
-// the other changes nothing.
+// End implements job.Store. Of concurrent calls the one that closes the stream first wins; the others change
+// nothing.
 func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	var l admissionState
 	var freed int64
@@ -282,7 +282,7 @@ func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	return job.Ended{Applied: true, Intents: intents}, nil
 }
 
-// refusedEnd finds out why the log did not take an ending.
+// refusedEnd finds out why the log refused the end of a job.
 func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error) {
 	before := make([]uuid.UUID, len(e.Before))
 	for i, event := range e.Before {
@@ -295,7 +295,7 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 	switch {
 	case err != nil:
 		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
-	case ended: // by an attempt whose answer was lost
+	case ended: // by an earlier attempt whose answer was lost
 		return job.Ended{Applied: true}, nil
 	case closed:
 		return job.Ended{}, nil
@@ -329,8 +329,8 @@ func queueLeave(q *pgx.Batch, id job.ID, account string, freed *int64) {
 		select count(*) from slot`, id, account).QueryRow(func(row pgx.Row) error { return row.Scan(freed) })
 }
 
-// admit gives up to free slots to waiting jobs, lowest number first, then oldest. What it queues in q
-// must be sent, and the appends be made behind it.
+// admit gives up to free slots to queued jobs, lowest number first, then oldest. The caller must send the
+// statements that it adds to q, and append the returned events after them.
 func (s *Store) admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, free int64) ([]eventlog.Append, []outbox.Intent, error) {
 	if free <= 0 {
 		return nil, nil, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// What a run costs is held, settled and released in the transactions that submit, end and cancel the job, so
-// that ledger and job cannot part. Every transaction locks the admission state before the ledger.
+// The transactions that submit, end and cancel a job also reserve, settle and release its credit, so that
+// ledger and job always agree. Every transaction locks the admission state before the ledger.
 
 // reserve sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
 // into the job's first event.
@@ -45,7 +45,7 @@ func (s *Store) charge(ctx context.Context, db postgres.Tx, l admissionState, e 
 	return s.credits.ReleaseTx(ctx, db, e.Account, e.ID.HoldID())
 }
 
-// bill adds up the events of a run: those in the log and those that its end brings along.
+// bill adds up the cost of a run's events: those in the log and those recorded with its end.
 func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bill, error) {
 	recorded := eventlog.Read(ctx, eventstore.StreamsOf(db), e.ID.Stream(), 0)
 	bill, err := eventlog.Fold(s.events.Types(), recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {
@@ -61,7 +61,7 @@ func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bil
 	return bill, nil
 }
 
-// releaseHolds ends the holds of jobs that never ran.
+// releaseHolds releases the credit reserved for jobs that never ran.
 func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l admissionState, account string, waiting []job.ID) ([]eventlog.Append, error) {
 	if l.credit == nil || len(waiting) == 0 {
 		return nil, nil

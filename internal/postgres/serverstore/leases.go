@@ -145,7 +145,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// hold records why segments wait on.
+// hold records why segments keep waiting.
 func hold(ctx context.Context, tx pgx.Tx, held []server.Held) error {
 	var keys []server.Key
 	var reasons []string
@@ -159,7 +159,7 @@ func hold(ctx context.Context, tx pgx.Tx, held []server.Held) error {
 	return err
 }
 
-// Retake takes over the lease of a segment, whoever held it, under a higher fence. There is none when the segment
+// Retake takes over the lease of a segment, whoever has it, under a higher fence. There is none when the segment
 // was not placed yet, or its server was removed: NotFound.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
 	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// claimLock is held while deliveries are claimed, so that what is counted as under way is.
+// claimLock is locked while deliveries are claimed, so that the count of deliveries under way is exact.
 const claimLock = `select pg_advisory_xact_lock(hashtextextended(current_schema() || '/webhooks', 0))`
 
 // claimDeliveries leases due deliveries. waiting finds the endpoints with deliveries by skipping from one to
