@@ -125,7 +125,7 @@ func versionBefore(ctx context.Context, tx pgx.Tx, stream string, position int64
 	return version, postgres.Classify(err, "find where "+stream+" halted")
 }
 
-// Position returns how far a projection has come, 0 when it has not begun.
+// Position returns a projection's checkpoint, 0 if it has none.
 func Position(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
 	var position int64
 	err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, name).Scan(&position)

@@ -31,8 +31,8 @@ type Rebuilt struct {
 	Halted   []Halted // streams that could not be folded; they are halted in the live view too now
 }
 
-// Rebuild folds the view again from the start of the log, beside the live one, and takes its place at
-// the same position in one transaction: readers and the runner wait for that moment only. An
+// Rebuild folds the view again from the start of the log into a shadow, which replaces the live view at
+// the same position in one transaction: readers and the runner wait only for that transaction. An
 // interrupted rebuild changes nothing and starts anew when called again. A second one at the same
 // time is Conflict, rebuild_running.
 func Rebuild(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOptions) (Rebuilt, error) {
@@ -97,7 +97,7 @@ func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
 	}
 }
 
-// livePosition returns how far the live view has come. A view that is ahead of the log counts as at its end.
+// livePosition returns the position of the live view. A view that is ahead of the log counts as at its end.
 func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, error) {
 	rows, err := db.Query(ctx, `select least(coalesce((select position from checkpoints where name = $1), 0),
 		coalesce((select max(position) from events), 0))`, s.p.Name())

@@ -155,7 +155,7 @@ func (s *shadow) inTx(ctx context.Context, f func(pgx.Tx) error) error {
 	return postgres.Classify(pgx.BeginFunc(ctx, s.conn, f), "rebuild "+s.p.Name())
 }
 
-// within makes the shadow's tables the ones that unqualified names mean, until tx ends.
+// within sets the search path of tx so that unqualified names mean the shadow's tables.
 func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "set local search_path to "+quote(s.schema)+", "+quote(s.live))
 	return err
@@ -194,7 +194,7 @@ func (s *shadow) read(ctx context.Context, db postgres.Queryer, upTo int64) ([]e
 	return eventstore.ReadLog(ctx, db, s.position, upTo, page)
 }
 
-// fold applies a page in a transaction of its own; a page with a failing event again, carefully.
+// fold applies a page in a transaction of its own. If an event fails, it applies the page again event by event.
 func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded) error {
 	err := s.inTx(ctx, func(tx pgx.Tx) error { return s.foldIn(ctx, tx, events) })
 	if err == nil || systemic(err) {

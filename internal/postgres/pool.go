@@ -1,7 +1,6 @@
 // Package postgres opens and migrates Millrace's database and runs its transactions. It
-// promises that every error of the driver has its fault kind, and that a commit without an
-// answer is told from one that failed. Tables and their meaning are left to the stores in
-// the packages below it.
+// gives every error of the driver a fault kind, and distinguishes a commit without an
+// answer from one that failed. The packages below it define the tables and their meaning.
 package postgres
 
 import (
@@ -46,7 +45,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 }
 
 // Open returns a pool on the database of dsn whose connections have the time-outs of
-// opts. It answers once the database does; a database that is away is Unavailable.
+// opts. It returns once the database answers, or Unavailable if the database does not.
 func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -89,7 +88,7 @@ func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
 	}
 }
 
-// Millis returns d as PostgreSQL settings have it.
+// Millis formats d in milliseconds, the unit of PostgreSQL's settings.
 func Millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Silence is how long a connection of our own waits for the answer to one of its statements, none of which
@@ -98,7 +97,7 @@ const Silence = 10 * time.Second
 
 // Connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
 // migrations, which must not pass through a pool. Server-side waits have no limit on it, but a server
-// that says nothing for as long as silence is taken for gone; 0 = never.
+// that sends nothing for that long is taken for gone; silence 0 means never.
 func Connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {

@@ -51,7 +51,7 @@ func Address() (string, error) {
 	return "", errors.New("every port of the tests is taken")
 }
 
-// take returns "" for a port on which somebody listens who does not ask here.
+// take returns "" for a port on which a program listens that does not use this package.
 func take(dir string, port int) (string, error) {
 	lock, err := child.Acquire(filepath.Join(dir, fmt.Sprint(port)))
 	if err != nil {

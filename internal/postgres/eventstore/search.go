@@ -41,10 +41,10 @@ func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	}
 }
 
-// LogFound is what a search found, in the order of the log.
+// LogFound is the result of a search, in the order of the log.
 type LogFound struct {
 	Facts []eventlog.Recorded
-	// Low and High are the positions that were looked at, both included; High is below Low where there were none.
+	// Low and High are the first and last position searched; High is below Low if none was.
 	Low, High int64
 	// More says that matches may lie beyond: below Low or, with LogSearch.From, above High.
 	More bool
@@ -230,7 +230,7 @@ func (s search) byPosition(ctx context.Context) (LogFound, error) {
 	return s.found(events, low, high), nil
 }
 
-// page returns the positions of the page behind those that were looked at.
+// page returns the positions of the page after those searched so far.
 func (s search) page(looked int64) (from, to int64) {
 	if s.forward() {
 		from = s.low + looked
@@ -249,7 +249,7 @@ func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.R
 	return events, postgres.Classify(err, "search the log")
 }
 
-// found is the answer when low to high were looked at: where the limit cut it off, it reaches to the last match only.
+// found returns the result of a search of low to high. If the limit cut it off, the range ends at the last match.
 func (s search) found(events []eventlog.Recorded, low, high int64) LogFound {
 	if cut := len(events) >= s.Limit; cut && s.forward() {
 		high = events[len(events)-1].Position
