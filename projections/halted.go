@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Halted is a stream that a projection could not fold: its later events are held back, in the
+// Halted is a stream that a projection could not fold: its later events are kept back, in the
 // log, until it is resumed. Other streams go on.
 type Halted struct {
 	Projection string
@@ -60,7 +60,7 @@ func ListHalted(ctx context.Context, pool *pgxpool.Pool, projection string) ([]H
 	return list, postgres.Classify(err, "list halted streams")
 }
 
-// Resume folds the events of a halted stream that were held back, and lets it go on. If one fails
+// Resume folds the events of a halted stream that were kept back, and ends the halt. If one fails
 // again, nothing changes and its error is returned. A stream that is not halted is NotFound.
 func Resume(ctx context.Context, pool *pgxpool.Pool, p Projection, stream string) error {
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return resume(ctx, tx, p, stream) })
@@ -125,7 +125,7 @@ func versionBefore(ctx context.Context, tx pgx.Tx, stream string, position int64
 	return version, postgres.Classify(err, "find where "+stream+" halted")
 }
 
-// Position returns how far a projection has come, 0 when it has not begun.
+// Position returns a projection's checkpoint, 0 if it has none.
 func Position(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
 	var position int64
 	err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, name).Scan(&position)

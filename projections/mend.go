@@ -8,9 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Ahead returns by how many positions a checkpoint is past the end of the log, 0 for one that is not. Such a reader
-// has applied events that the log does not have, as of a version that did so behind a failover which lost them,
-// and it would pass over the events that take their positions.
+// Ahead returns by how many positions a checkpoint is past the end of the log, 0 if it is not. A reader that is
+// ahead has applied events that a failover lost, and it would skip the events that take their positions.
 func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
 	var ahead int64
 	err := pool.QueryRow(ctx, `select greatest(0, coalesce((select position from checkpoints where name = $1), 0)
@@ -18,8 +17,8 @@ func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) 
 	return ahead, postgres.Classify(err, "compare the checkpoint of "+name+" with the log")
 }
 
-// mend rebuilds the views that are ahead of the log. Their subscriptions wait for it: a checkpoint that is ahead is
-// not followed. A reader without tables cannot be rebuilt, and waits for an operator.
+// mend rebuilds the views that are ahead of the log. Their subscriptions wait for that. A reader without tables
+// cannot be rebuilt, and waits for an operator.
 func (r *Runner) mend(ctx context.Context) {
 	for _, p := range r.views {
 		ahead, err := Ahead(ctx, r.pool, p.Name())

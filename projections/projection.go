@@ -1,7 +1,7 @@
-// Package projections folds the event log into the views that GETs serve. It promises
-// that a view and its checkpoint move together, that one process at a time moves them,
-// and that rebuilding a view to the same position gives the same rows. What a view
-// looks like is left to the packages below: one package for each view.
+// Package projections folds the event log into the views that GETs serve. A view and its
+// checkpoint move together, one process at a time moves them, and rebuilding a view to
+// the same position gives the same rows. The packages below it define the views: one
+// package for each view.
 package projections
 
 import (
@@ -34,8 +34,8 @@ type Projection interface {
 	Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error
 }
 
-// Selective is a projection that has no use for most events. Wants reports whether Apply would do
-// anything with an event; the view's checkpoint passes the others within a second, in one commit for many.
+// Selective is a projection that ignores most events. Wants reports whether Apply uses an
+// event; the view's checkpoint passes the others within a second, in one commit for many.
 type Selective interface {
 	Wants(e eventlog.Recorded) bool
 }
@@ -44,8 +44,8 @@ type Selective interface {
 // enough that a batch takes tens of milliseconds.
 const batchLimit = 500
 
-// systemic reports an error that no event is to blame for: it will pass, or an operator must act,
-// and the same events may be tried again then.
+// systemic reports whether an error has another cause than the events: it is temporary, or an operator
+// must act, and the same events can be tried again afterwards.
 func systemic(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return true
@@ -68,7 +68,7 @@ func dataClass(code string) bool { return len(code) == 5 && (code[:2] == "22" ||
 // errDeposed says that another runner has moved the checkpoint.
 var errDeposed = errors.New("another runner has moved the checkpoint")
 
-// advance moves the projection's checkpoint in tx behind a batch and returns the streams that are halted, with
+// advance moves the projection's checkpoint in tx past a batch and returns the streams that are halted, with
 // the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
 // Rebuild out. It fails with eventlog.ErrRewound where the database does not have what the batch was read from.
 func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map[string]int64, error) {
@@ -82,7 +82,7 @@ func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map
 	return haltedIn(ctx, tx, name)
 }
 
-// without returns the events of streams that are not halted.
+// without returns the events whose streams are not halted.
 func without(events []eventlog.Recorded, halted map[string]int64) []eventlog.Recorded {
 	if len(halted) == 0 {
 		return events

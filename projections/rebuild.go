@@ -15,13 +15,13 @@ import (
 const (
 	cleanupTime  = 30 * time.Second // to drop a shadow of any size: it is a file deletion
 	nearEnough   = 2000             // events that the swap may fold while the runner waits: under a second
-	swapAttempts = 20               // a reader that holds the live table for longer than all of them fails the rebuild
+	swapAttempts = 20               // the rebuild fails if a reader locks the live table through all of them
 	swapWait     = time.Second      // how long one attempt may make new readers queue behind it
 )
 
 // RebuildOptions tune Rebuild and Check. The zero value works.
 type RebuildOptions struct {
-	// Progress is told how many positions of the log are folded, of how many. It may be nil.
+	// Progress is called with the number of folded positions and their total. It may be nil.
 	Progress func(done, total int64)
 }
 
@@ -31,8 +31,8 @@ type Rebuilt struct {
 	Halted   []Halted // streams that could not be folded; they are halted in the live view too now
 }
 
-// Rebuild folds the view again from the start of the log, beside the live one, and takes its place at
-// the same position in one transaction: readers and the runner wait for that moment only. An
+// Rebuild folds the view again from the start of the log into a shadow, which replaces the live view at
+// the same position in one transaction: readers and the runner wait only for that transaction. An
 // interrupted rebuild changes nothing and starts anew when called again. A second one at the same
 // time is Conflict, rebuild_running.
 func Rebuild(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOptions) (Rebuilt, error) {
@@ -97,7 +97,7 @@ func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
 	}
 }
 
-// livePosition returns how far the live view has come. A view that is ahead of the log counts as at its end.
+// livePosition returns the position of the live view. A view that is ahead of the log counts as at its end.
 func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, error) {
 	rows, err := db.Query(ctx, `select least(coalesce((select position from checkpoints where name = $1), 0),
 		coalesce((select max(position) from events), 0))`, s.p.Name())

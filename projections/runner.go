@@ -22,7 +22,7 @@ type Options struct {
 	Retries    int                         // default 3 quick attempts more before a batch is put back
 	FirstRetry time.Duration               // default 20 ms, doubled each time
 	Middleware []message.HandlerMiddleware // outermost, such as metrics
-	OnHalt     func(Halted)                // told of each stream that halts; may be nil
+	OnHalt     func(Halted)                // called for each stream that halts; may be nil
 	Log        *slog.Logger                // default: discard
 }
 
@@ -44,7 +44,7 @@ func (o Options) withDefaults() Options {
 
 // Runner keeps views up to date: each projection is a handler of a Watermill router with a
 // consumer group of its own. Over all processes one runner at a time moves a projection; the others
-// stand by and take over when its process or its session with the database ends.
+// wait and take over when its process or its session with the database ends.
 type Runner struct {
 	pool   *pgxpool.Pool
 	tail   eventlog.Tail
@@ -56,7 +56,7 @@ type Runner struct {
 // NewRunner returns a runner of the projections. Tail and checkpoints must be running.
 func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Checkpoints, opts Options, projections ...Projection) (*Runner, error) {
 	opts = opts.withDefaults()
-	// What the library calls information is about its own parts: operators need it when debugging.
+	// Watermill logs its internals at level Info: operators need them only when debugging.
 	logger := watermill.NewSlogLoggerWithLevelMapping(opts.Log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 10 * time.Second}, logger)
 	if err != nil {
@@ -91,7 +91,7 @@ func wants(p Projection) func(eventlog.Recorded) bool {
 	return nil
 }
 
-// Run keeps the views up to date until ctx ends, and then finishes the batches at hand. Views that are ahead of
+// Run keeps the views up to date until ctx ends, and then finishes the batches under way. Views that are ahead of
 // the log are rebuilt first.
 func (r *Runner) Run(ctx context.Context) error {
 	mended := make(chan struct{})
@@ -117,7 +117,7 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 	}
 }
 
-// apply folds a batch with its checkpoint in one transaction. When an event is to blame for a
+// apply folds a batch and moves the checkpoint in one transaction. If an event causes a
 // failure, the batch is folded again event by event and the streams that fail are halted.
 func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {

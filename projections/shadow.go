@@ -155,7 +155,7 @@ func (s *shadow) inTx(ctx context.Context, f func(pgx.Tx) error) error {
 	return postgres.Classify(pgx.BeginFunc(ctx, s.conn, f), "rebuild "+s.p.Name())
 }
 
-// within makes the shadow's tables the ones that unqualified names mean, until tx ends.
+// within sets the search path of tx so that unqualified names mean the shadow's tables.
 func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "set local search_path to "+quote(s.schema)+", "+quote(s.live))
 	return err
@@ -164,7 +164,7 @@ func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
 // page is how many events one transaction of a rebuild folds.
 const page = 4 * batchLimit
 
-// foldTo brings the shadow to position upTo, in transactions of a page.
+// foldTo folds the log into the shadow up to position upTo, a page per transaction.
 func (s *shadow) foldTo(ctx context.Context, upTo int64) error {
 	s.total = upTo
 	for s.position < upTo {
@@ -194,7 +194,7 @@ func (s *shadow) read(ctx context.Context, db postgres.Queryer, upTo int64) ([]e
 	return eventstore.ReadLog(ctx, db, s.position, upTo, page)
 }
 
-// fold applies a page in a transaction of its own; a page with a failing event again, carefully.
+// fold applies a page in a transaction of its own. If an event fails, it applies the page again event by event.
 func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded) error {
 	err := s.inTx(ctx, func(tx pgx.Tx) error { return s.foldIn(ctx, tx, events) })
 	if err == nil || systemic(err) {

@@ -20,8 +20,8 @@ import (
 
 const seedBatch = 5000
 
-// seed records assets as uploads leave them: fact, stream, row and view. The service must be down:
-// facts are copied past the log's own statement, and its projections find themselves at the log's end.
+// seed records assets as uploads leave them: event, stream, row and view. The service must be down:
+// events are copied past the log's own statement, and its projections find themselves at the log's end.
 func seed(ctx context.Context, dsn string, count int) error {
 	types := eventlog.NewRegistry()
 	if err := asset.Register(types); err != nil {
@@ -60,7 +60,7 @@ type seeds struct {
 	files, streams, written [][]any
 }
 
-// newSeeds makes assets whose facts follow position; first counts those of other batches before them.
+// newSeeds makes assets whose events follow position; first counts those of other batches before them.
 func newSeeds(position int64, first, count int) *seeds {
 	s := &seeds{}
 	for i := range count {

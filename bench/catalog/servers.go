@@ -76,7 +76,7 @@ func manyClasses() []*node.Class {
 	return classes
 }
 
-// awaitClasses asks until the classes and checkpoints of all servers are told. It also returns the size of the plain answer.
+// awaitClasses polls until the answer has the classes and checkpoints of all servers. It also returns the size of the plain answer.
 func awaitClasses(ctx context.Context, client *http.Client, url string) (answer, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, knownWithin)
 	defer cancel()

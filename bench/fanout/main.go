@@ -170,7 +170,7 @@ func connect(url string, n int) *clients {
 	return c
 }
 
-// padding brings a message to the size of an ordinary progress message.
+// padding extends a message to the size of an ordinary progress message.
 var padding = strings.Repeat("x", 120)
 
 func message(at time.Time) []byte {

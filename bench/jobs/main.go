@@ -1,4 +1,4 @@
-// Command jobs measures whole jobs against the engine that carries them: a cheap graph
+// Command jobs measures whole jobs against the engine that runs them: a cheap graph
 // of three nodes submitted over HTTP, beside a bare Temporal workflow with one empty
 // local activity, on the same servers, in turns. It then measures the time from POST
 // to the terminal state by GET, alone.

@@ -1,5 +1,5 @@
 // Command operate measures what operators wait for: showing a job among 100,000 against among 100, and the
-// rebuild of all views from 500,000 facts. The facts are placed by one statement on a private PostgreSQL,
+// rebuild of all views from 500,000 events. The events are placed by one statement on a private PostgreSQL,
 // and the commands run in this process, so that nothing but their own work is timed.
 package main
 
@@ -22,10 +22,10 @@ import (
 // What operators are promised.
 const (
 	targetRatio = 1.2    // of jobs show, among many against among few
-	targetRate  = 10_000 // facts per second of a rebuild of all views
+	targetRate  = 10_000 // events per second of a rebuild of all views
 )
 
-// perJob is how many facts each seeded job has.
+// perJob is how many events each seeded job has.
 const perJob = 5
 
 type options struct{ jobs, few, rounds int }
@@ -132,13 +132,13 @@ func show(ctx context.Context, out io.Writer, few, many string, rounds int) (flo
 	return ratio, err
 }
 
-// rebuild folds all views again and returns the facts of the log per second.
-func rebuild(ctx context.Context, out io.Writer, dsn string, facts int) (float64, error) {
+// rebuild folds all views again and returns the events of the log per second.
+func rebuild(ctx context.Context, out io.Writer, dsn string, events int) (float64, error) {
 	took, err := command(ctx, dsn, "views", "rebuild")
 	if err != nil {
 		return 0, err
 	}
-	rate := float64(facts) / took.Seconds()
-	_, err = fmt.Fprintf(out, "views rebuild, all, %d facts in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", facts, took.Round(time.Millisecond), rate, targetRate)
+	rate := float64(events) / took.Seconds()
+	_, err = fmt.Fprintf(out, "views rebuild, all, %d facts in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events, took.Round(time.Millisecond), rate, targetRate)
 	return rate, err
 }

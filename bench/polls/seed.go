@@ -54,7 +54,7 @@ func seed(ctx context.Context, dsn string, count int) error {
 func life(id job.ID, number float64) eventlog.Append {
 	const run = 1
 	ui := json.RawMessage(`{"text":["millrace"]}`)
-	facts := []struct {
+	events := []struct {
 		node, kind string
 		data       any
 	}{
@@ -68,7 +68,7 @@ func life(id job.ID, number float64) eventlog.Append {
 		{"", job.TypeSucceeded, job.SucceededV1{Run: run}},
 	}
 	a := eventlog.Append{Stream: id.Stream(), Account: "local", Close: true}
-	for _, f := range facts {
+	for _, f := range events {
 		a.Events = append(a.Events, eventlog.Event{ID: job.FactID(id, run, f.node, 0, f.kind), Type: f.kind, Data: f.data})
 	}
 	return a

@@ -1,4 +1,4 @@
-// Command router measures the model router against what it stands on: the latency it adds to a
+// Command router measures the model router against its parts: the latency it adds to a
 // provider that answers at once, its throughput beside a bare Temporal workflow with one activity
 // that makes the same HTTP call, and what a large answer costs in memory over the idle service. Both
 // sides use the same servers and the same provider, in turns and in one run; each figure stands beside its

@@ -20,7 +20,7 @@ func Call(ctx context.Context, c *http.Client, method, address, body string, int
 	return Do(c, req, into)
 }
 
-// Do is Call for a request that stands.
+// Do is Call for a request that the caller has built.
 func Do(c *http.Client, req *http.Request, into any) error {
 	resp, err := c.Do(req)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 const engineQueue = "bare"
 
-// Engine is the engine alone: a worker for one workflow, which is what the service is held against.
+// Engine is the engine alone: a worker for one workflow, the baseline of the service.
 type Engine struct {
 	client   client.Client
 	worker   worker.Worker

@@ -90,7 +90,7 @@ func (p *Platform) fail(err error) {
 	}
 }
 
-// One submits a graph and waits until its end is told.
+// One submits a graph and waits for the message of its end.
 func (p *Platform) One(ctx context.Context, graph string) error {
 	id, err := p.submit(ctx, graph)
 	if err != nil {

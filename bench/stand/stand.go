@@ -1,5 +1,5 @@
-// Package stand is the test stand of the benchmarks: private servers in a directory
-// that is removed at the end, and the service as a process of its own beside them.
+// Package stand starts what the benchmarks run against: private servers in a directory
+// that is removed at the end, and the service as a process of its own.
 package stand
 
 import (

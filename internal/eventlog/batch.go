@@ -32,7 +32,7 @@ func BatchOf(msg *message.Message) (Batch, error) {
 	return b, nil
 }
 
-// retry paces the attempts of a subscription: about first, then longer each time up to about last, with jitter.
+// retry is the pause between attempts of a subscription: about first, then doubled up to about last, with jitter.
 type retry struct{ delays *backoff.ExponentialBackOff }
 
 func newRetry(first, last time.Duration) *retry {

@@ -1,7 +1,7 @@
-// Package eventlog is the append-only log of facts that every view is folded
-// from. It keeps one promise: a recorded event is delivered to every subscriber,
-// in stream order, at least once. It leaves what events mean to the aggregates
-// that define them and how they are stored to implementations of Store.
+// Package eventlog is the append-only log of events that every view is folded
+// from. A recorded event is delivered to every subscriber, in stream order, at least
+// once. Aggregates define what events mean; implementations of Store define how they
+// are stored.
 package eventlog
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event is a fact about to be appended. Data is a pointer-free struct of a type
+// Event is an event to append. Data is a pointer-free struct of a type
 // known to the Registry; it is small (bytes live in the blob store) and never holds a secret.
 type Event struct {
 	ID   uuid.UUID // chosen by the caller; the same id is appended once, ever
@@ -41,7 +41,7 @@ type Recorded struct {
 	RecordedAt time.Time // UTC, of the database's clock
 }
 
-// AnyVersion appends behind whatever the stream holds.
+// AnyVersion appends at the end of the stream, whatever its version.
 const AnyVersion int64 = -1
 
 // Append is one atomic addition to one stream.
@@ -52,7 +52,7 @@ type Append struct {
 	Events   []Event
 	Meta     Meta
 	Close    bool // nothing may follow: later appends without Reopen are refused
-	Reopen   bool // append although the stream is closed (retention facts)
+	Reopen   bool // append although the stream is closed (retention events)
 }
 
 // Store appends events and reads streams.

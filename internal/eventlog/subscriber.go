@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// TopicAll is the topic that carries every event. Any other topic is a stream category: "job"
-// carries the streams "job" and "job-…".
+// TopicAll is the topic of all events. Any other topic is a stream category: topic "job" has the
+// events of the streams "job" and "job-…".
 const TopicAll = "events"
 
 // Metadata keys of delivered messages.
@@ -34,7 +34,7 @@ const (
 // log, one event a message, without a checkpoint.
 type SubscriberOptions struct {
 	// Group names a consumer group: its members share one checkpoint per topic, one of them consumes at
-	// a time and the others stand by. "" = every subscription is on its own and starts at FromNow's choice.
+	// a time and the others wait. "" = no group: every subscription is independent and starts where FromNow says.
 	Group       string
 	Checkpoints Checkpoints // required with Group
 	// HandlerSaves says that the handler moves the group's checkpoint itself, in the transaction of
@@ -140,15 +140,15 @@ func (s *Subscriber) Close() error {
 type subscription struct {
 	*Subscriber
 	topic    string
-	values   context.Context //nolint:containedctx // the caller's, whose values messages carry
+	values   context.Context //nolint:containedctx // the caller's context; messages have its values
 	out      chan *message.Message
-	position int64 // read so far
-	saved    int64 // the group's checkpoint as we know it
+	position int64 // of the last event read
+	saved    int64 // the group's checkpoint, as last loaded or saved
 	savedAt  time.Time
-	unsaved  []Mark // of the events that were read since
+	unsaved  []Mark // of the events read since the checkpoint
 }
 
-// group returns the name of the checkpoint: of the group, and of the topic unless that is everything.
+// group returns the name of the checkpoint: the group's name, followed by the topic unless that is TopicAll.
 func (s *subscription) group() string {
 	if s.topic == "" || s.topic == TopicAll {
 		return s.opts.Group
@@ -156,7 +156,7 @@ func (s *subscription) group() string {
 	return s.opts.Group + "/" + s.topic
 }
 
-// wants reports whether the topic carries the event, and it is selected.
+// wants reports whether the event belongs to the topic and is selected by SubscriberOptions.Wants.
 func (s *subscription) wants(e Recorded) bool {
 	if s.opts.Wants != nil && !s.opts.Wants(e) {
 		return false
@@ -174,7 +174,7 @@ func (s *subscription) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.opts.Log.Warn("subscription interrupted, will go on", "group", s.opts.Group, "topic", s.topic,
+		s.opts.Log.Warn("subscription interrupted; it will resume", "group", s.opts.Group, "topic", s.topic,
 			"position", s.position, "error", err)
 		retry.wait(ctx)
 	}
@@ -182,7 +182,7 @@ func (s *subscription) run(ctx context.Context) {
 
 var errLost = errors.New("another member has the group now")
 
-// member consumes for as long as the group is ours.
+// member consumes until this subscription loses its group.
 func (s *subscription) member(ctx context.Context, retry *retry) error {
 	var held Held
 	if s.opts.Group != "" {
@@ -230,14 +230,14 @@ func (s *subscription) load(ctx context.Context, held Held) error {
 // saveEvery bounds how many events of other topics are read again after a restart.
 const saveEvery = 1000
 
-// A checkpoint that a handler saves stands behind events that it does not want for restAfter when
-// nothing follows them, and for saveAfter when something does: lags are looked at by operators.
+// When the handler saves the checkpoint, events that it does not want move the checkpoint only after a delay, at
+// most restAfter when no event follows and saveAfter otherwise. Operators see the delay as a lag.
 const (
 	restAfter = 200 * time.Millisecond
 	saveAfter = time.Second
 )
 
-// next reads on. It returns nothing when nothing came for restAfter and the checkpoint is behind.
+// next reads the next events. It returns none if none arrived within restAfter and the checkpoint is behind.
 func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 	if !s.opts.HandlerSaves || s.position == s.saved {
 		return s.tail.Next(ctx, s.position, s.opts.Batch)
@@ -251,12 +251,12 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 	return events, err
 }
 
-// due reports whether a checkpoint that the handler saves should follow although nothing is wanted.
+// due reports whether to deliver a batch without events, so that the handler saves the checkpoint.
 func (s *subscription) due(read int, upTo int64) bool {
 	return s.opts.HandlerSaves && (read == 0 || upTo-s.saved >= saveEvery || time.Since(s.savedAt) >= saveAfter)
 }
 
-// step reads once and delivers what the topic wants of it.
+// step reads once and delivers the wanted events.
 func (s *subscription) step(ctx context.Context, held Held, retry *retry) error {
 	events, err := s.next(ctx)
 	if err != nil {
@@ -285,7 +285,7 @@ func (s *subscription) step(ctx context.Context, held Held, retry *retry) error 
 		if !acked {
 			retry.wait(ctx)
 			if held != nil && s.opts.HandlerSaves {
-				return s.load(ctx, held) // it may have saved and failed afterwards
+				return s.load(ctx, held) // the handler may have saved the checkpoint and failed afterwards
 			}
 			return nil
 		}
@@ -295,7 +295,7 @@ func (s *subscription) step(ctx context.Context, held Held, retry *retry) error 
 	return s.save(ctx, held, deliver)
 }
 
-// save moves the group's checkpoint. Without a delivery it may wait, since reading on is cheap.
+// save moves the group's checkpoint. Without a delivery it does so only every saveEvery events.
 func (s *subscription) save(ctx context.Context, held Held, delivered bool) error {
 	switch {
 	case held == nil:
@@ -318,7 +318,7 @@ func (s *subscription) save(ctx context.Context, held Held, delivered bool) erro
 	return nil
 }
 
-// deliver hands out one message and waits for its Ack (true) or Nack (false).
+// deliver sends one message and waits for its Ack (true) or Nack (false).
 func (s *subscription) deliver(ctx context.Context, b Batch) (acked bool, err error) {
 	msg := s.message(b)
 	values, cancel := context.WithCancel(s.values)
@@ -341,7 +341,7 @@ func (s *subscription) deliver(ctx context.Context, b Batch) (acked bool, err er
 	}
 }
 
-// abandoned lets a handler whose group was lost come to its end, so that no two run at once here.
+// abandoned waits for the handler to end after its group was lost, so that no two handlers run at once in this process.
 func (s *subscription) abandoned(ctx context.Context, msg *message.Message) (bool, error) {
 	if errors.Is(context.Cause(ctx), errLost) {
 		select {
@@ -354,8 +354,8 @@ func (s *subscription) abandoned(ctx context.Context, msg *message.Message) (boo
 	return false, ctx.Err()
 }
 
-// message renders a batch. A message of one event carries its data, or is the message that a
-// Publisher was given; one of several carries them as its Batch only.
+// message renders a batch. The payload of a single event is its data, or the payload of the message that a
+// Publisher recorded. Several events are available only through BatchOf.
 func (s *subscription) message(b Batch) *message.Message {
 	if len(b.Events) == 0 {
 		msg := message.NewMessage(watermill.NewUUID(), nil)

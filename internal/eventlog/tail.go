@@ -39,23 +39,23 @@ func appendMarks(marks []Mark, events []Recorded) []Mark {
 	return marks
 }
 
-// Checkpoints keeps how far each named consumer group has come, and lets one member at a time consume.
+// Checkpoints keeps the position of each named consumer group, and lets one member at a time consume.
 type Checkpoints interface {
-	// Hold blocks until the group is this caller's alone, over all processes, or ctx ends.
+	// Hold locks the group for this caller, across all processes. It blocks until then, or until ctx ends.
 	Hold(ctx context.Context, group string) (Held, error)
 }
 
-// Held is a group while it is ours.
+// Held is a group that this process has locked.
 type Held interface {
-	// Position returns how far the group has come, 0 for a new one. A checkpoint behind the end of the log is
+	// Position returns the group's position, 0 for a new group. A checkpoint behind the end of the log is
 	// Conflict, checkpoint_ahead: it was written of events that the log does not have.
 	Position(ctx context.Context) (int64, error)
 	// Save moves the group from one position to a later one; read marks every event that was read between
-	// them. Conflict means that another member moved it meanwhile: the group is no longer ours. ErrRewound
+	// them. Conflict means that another member moved it meanwhile: the group is lost. ErrRewound
 	// means that the log lacks one of the marked events: nothing is saved.
 	Save(ctx context.Context, from, to int64, read []Mark) error
-	// Lost is closed when the group stops being ours.
+	// Lost is closed when the lock is lost.
 	Lost() <-chan struct{}
-	// Release lets the next member have the group. It may be called twice.
+	// Release unlocks the group for the next member. It may be called twice.
 	Release()
 }

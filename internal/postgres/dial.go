@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A peer that went away without a word, as when a machine loses power or a router forgets a connection,
-// is noticed within deadPeer at both ends: while something waits for an acknowledgement, and while
-// nothing is said at all. Without these bounds a sender waits for a quarter of an hour and a server keeps
+// A peer that vanishes without closing the connection, for example because its machine lost power, is
+// noticed within deadPeer at both ends, whether data waits for an acknowledgement or the connection
+// is idle. Without these bounds a sender waits for a quarter of an hour and a server keeps
 // the locks of a client that is gone for two.
 const (
 	deadPeer       = 20 * time.Second
@@ -42,7 +42,7 @@ var serverKeepsAlive = map[string]string{
 	"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "2", "tcp_user_timeout": "20000",
 }
 
-// impatient is a connection whose reads are bounded unless its user bounds them.
+// impatient is a connection whose reads have a deadline even if the caller sets none.
 type impatient struct {
 	net.Conn
 	silence time.Duration
@@ -68,8 +68,8 @@ func (c *impatient) arm() error {
 	return c.Conn.SetReadDeadline(time.Now().Add(c.silence))
 }
 
-// SetDeadline implements net.Conn. No deadline is later than the silence that is borne: the driver gives a
-// connection that it drops a last word, which a server that is gone does not answer either.
+// SetDeadline implements net.Conn. It limits the deadline to the allowed silence: the driver sends a last message
+// on a connection that it drops, and a server that is gone does not answer it.
 func (c *impatient) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// SQLSTATE codes that the program tells apart.
+// SQLSTATE codes that the program distinguishes.
 const (
 	UniqueViolation = "23505"
 	diskFull        = "53100"
@@ -23,11 +23,11 @@ const (
 	storageExceeded = "MR037" // of the function within_storage: an account would keep more bytes than it may
 )
 
-// databaseRetry is what a client is told to wait while the database is away: a restart takes seconds.
+// databaseRetry is the Retry-After while the database is unavailable: a restart takes seconds.
 const databaseRetry = 2 * time.Second
 
-// classify gives an error of the driver its kind, once. what completes "could not …"
-// for the log; clients see only that storage refused or is away.
+// classify gives an error of the driver its fault kind, once. what completes "could not …"
+// for the log; clients see only that storage refused or is unavailable.
 func classify(err error, what string) error {
 	var known *fault.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
@@ -58,7 +58,7 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	case pg.Code == storageExceeded:
 		return fault.Wrap(wrapped(err, what), fault.Denied, account.CodeStorage, "the files of this account take as much as they may together: delete some to make room")
 	case pg.Code == diskFull:
-		// It passes, like an outage: what was accepted waits for it and does not fail.
+		// The condition is temporary, like an outage: accepted work waits and does not fail.
 		return fault.Wrap(wrapped(err, what), fault.Unavailable, "storage_full", "the database has no space left").WithRetryAfter(databaseRetry)
 	case pg.Code == readOnly:
 		return unavailable(err, what)

@@ -31,10 +31,10 @@ type migration struct {
 	checksum string
 }
 
-// Migrate brings the schema that dsn's search_path names to this program's version.
+// Migrate migrates the schema that dsn's search_path names to this program's version.
 // It is safe to call from several processes at once. A database that a newer program
 // has migrated, or a migration edited after it was applied, is Conflict and changes nothing.
-// logf may be nil; it is told each migration applied.
+// logf is called for each migration applied; it may be nil.
 func Migrate(ctx context.Context, dsn string, logf func(format string, args ...any)) error {
 	all, err := migrations(migrationFiles)
 	if err != nil {

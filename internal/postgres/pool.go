@@ -1,7 +1,6 @@
 // Package postgres opens and migrates Millrace's database and runs its transactions. It
-// promises that every error of the driver has its fault kind, and that a commit without an
-// answer is told from one that failed. Tables and their meaning are left to the stores in
-// the packages below it.
+// gives every error of the driver a fault kind, and distinguishes a commit without an
+// answer from one that failed. The packages below it define the tables and their meaning.
 package postgres
 
 import (
@@ -19,7 +18,7 @@ import (
 // PoolOptions tune a pool. The zero value works.
 type PoolOptions struct {
 	MaxConns        int32         // default 16; several processes share max_connections
-	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may hold up the log
+	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may delay the log
 	LockTimeout     time.Duration // default 10 s: waiting longer for a row is Unavailable
 	ConnectTimeout  time.Duration // default 5 s
 	Silence         time.Duration // how long a statement may go without a word of the server; 0 = any time, for statements of operators
@@ -45,8 +44,8 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	return o
 }
 
-// Open returns a pool on the database of dsn whose connections carry the time-outs of
-// opts. It answers once the database does; a database that is away is Unavailable.
+// Open returns a pool on the database of dsn whose connections have the time-outs of
+// opts. It returns once the database answers, or Unavailable if the database does not.
 func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -63,7 +62,7 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		"idle_in_transaction_session_timeout": Millis(opts.IdleTransaction),
 		"lock_timeout":                        Millis(opts.LockTimeout),
 		"timezone":                            "UTC",
-		"default_transaction_isolation":       "read committed", // locks are taken first, and what stands behind them is read
+		"default_transaction_isolation":       "read committed", // a statement after a lock must see what was committed before it
 		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
 		// would slow down every append until the next analyze. All frequent queries have an index.
 		"enable_seqscan": "off",
@@ -89,7 +88,7 @@ func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
 	}
 }
 
-// Millis returns d as PostgreSQL settings have it.
+// Millis formats d in milliseconds, the unit of PostgreSQL's settings.
 func Millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Silence is how long a connection of our own waits for the answer to one of its statements, none of which
@@ -98,7 +97,7 @@ const Silence = 10 * time.Second
 
 // Connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
 // migrations, which must not pass through a pool. Server-side waits have no limit on it, but a server
-// that says nothing for as long as silence is taken for gone; 0 = never.
+// that sends nothing for that long is taken for gone; silence 0 means never.
 func Connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {

@@ -30,9 +30,9 @@ type Tx interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN; what
-// they returned decides what write queues, which is sent together with COMMIT. A transaction that locks an
-// account holds up the account's other transactions, so every round trip counts. A statement of write must
+// Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN. From
+// their results write queues further statements, which are sent together with COMMIT. A transaction that locks an
+// account delays the account's other transactions, so every round trip counts. A statement of write must
 // fail when it did not do what it should, since nothing looks at its result before the commit.
 //
 // A commit without an answer is an ambiguous error.
@@ -92,8 +92,8 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, do func(pgx.Tx) error) error 
 	return err
 }
 
-// Exec runs one statement that commits by itself. When the connection broke before the answer came, the error
-// is ambiguous.
+// Exec runs one statement that commits by itself. If the connection breaks before the answer, the error is
+// ambiguous.
 func Exec(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (e *ambiguousError) Unwrap() error { return e.error }
 // Ambiguous marks err as the failure of a transaction that may be committed nevertheless.
 func Ambiguous(err error) error { return &ambiguousError{err} }
 
-// IsAmbiguous reports whether err leaves open if the transaction was committed.
+// IsAmbiguous reports whether the transaction that failed with err may have been committed.
 func IsAmbiguous(err error) bool {
 	var ambiguous *ambiguousError
 	return errors.As(err, &ambiguous)
@@ -127,13 +127,12 @@ const (
 	LastAsk  = time.Second
 )
 
-// ambiguousFor bounds how long a client waits to be told whether what it asked for is recorded. A server that
+// ambiguousFor bounds how long a client waits to learn whether its request is recorded. A server that
 // was killed is back by then, and a session that its client left has ended.
 const ambiguousFor = 20 * time.Second
 
-// RetryAmbiguous makes an attempt at something that may be done twice without harm. While it is not known
-// whether an attempt was committed, it makes another. When that stays unknown, it returns the error of the
-// first attempt.
+// RetryAmbiguous calls attempt, which must be harmless if repeated, until the outcome is known: it repeats the
+// call after an ambiguous error. If the outcome stays unknown, it returns the error of the first attempt.
 func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) error {
 	ambiguous := attempt(ctx)
 	if !IsAmbiguous(ambiguous) {

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Unreachable says which PostgreSQL could not be used, why, and what to do, where err is about that. It holds no
-// password.
+// Unreachable adds to a connection error which PostgreSQL could not be used, why, and what to do. The message
+// contains no password.
 func Unreachable(err error) (text string, ok bool) {
 	var connecting *pgconn.ConnectError
 	if !errors.As(err, &connecting) {

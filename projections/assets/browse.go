@@ -38,7 +38,7 @@ type Browse struct {
 	Limit     int    // at most MaxLimit
 }
 
-// Place is where an asset stands in a listing.
+// Place is an asset's position in a listing.
 type Place struct {
 	Name    string // of ByName
 	Number  int64  // size of BySize, position of ByChange
@@ -90,7 +90,7 @@ func tookTooLong(err error) bool {
 func (r *Reader) Browse(ctx context.Context, account string, q Browse) (Found, error) {
 	var page Found
 	err := r.look(ctx, "browse assets", func(tx pgx.Tx) error {
-		s, err := r.stand(ctx, tx, account, q.Filter)
+		s, err := r.snapshot(ctx, tx, account, q.Filter)
 		if err != nil || s.empty {
 			return err
 		}
@@ -106,7 +106,7 @@ func (r *Reader) Browse(ctx context.Context, account string, q Browse) (Found, e
 
 // page reads the rows of the view and puts those between them that it has not folded. The rows before skip come
 // before the page whatever is put between.
-func (r *Reader) page(ctx context.Context, tx pgx.Tx, s *standing, q Browse) (Found, error) {
+func (r *Reader) page(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse) (Found, error) {
 	fresh := s.selected(q)
 	skip := max(0, q.Offset-len(fresh))
 	sql, args, err := s.sql("asset", q, skip, q.Offset-skip+q.Limit+1)

@@ -42,7 +42,7 @@ type difference struct {
 	counts                                       map[[2]string]int64 // by account and label
 }
 
-// index brings the lists from what the rows were to what they are.
+// index updates the label lists from the rows before to the rows after.
 func index(ctx context.Context, tx pgx.Tx, ids []string, before, after map[asset.ID]row) error {
 	d := difference{counts: map[[2]string]int64{}}
 	for _, id := range ids {
@@ -123,7 +123,7 @@ func columnsOf(entries []entry) (accounts, words []string, created []int64, ids 
 	return accounts, words, created, ids
 }
 
-// count moves the counts of labels. A label that nothing carries any more has no row.
+// count moves the counts of labels. A label without assets has no row.
 func (d *difference) count(ctx context.Context, tx pgx.Tx) error {
 	var accounts, labels []string
 	var moves []int64

@@ -12,15 +12,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// LabelQuery asks for the labels that the files of an account carry.
+// LabelQuery selects labels of an account's files.
 type LabelQuery struct {
 	Prefix string
-	ByName bool // in their order instead of the most frequent first
+	ByName bool // sort by name instead of the most frequent first
 	Offset int
 	Limit  int
 }
 
-// LabelCount is a label and how many files carry it, those included whose deadline has passed since the last sweep.
+// LabelCount is a label and the number of files that have it, including files that expired since the last sweep.
 type LabelCount struct {
 	Label string
 	Count int64
@@ -61,9 +61,9 @@ func (r *Reader) Labels(ctx context.Context, account string, q LabelQuery) (page
 	return page, total, more, err
 }
 
-// movedLabels returns the counts of those labels that what is not folded yet changes.
+// movedLabels returns the counts of the labels that events not folded yet change.
 func (r *Reader) movedLabels(ctx context.Context, tx pgx.Tx, account string) (map[string]int64, error) {
-	s := standing{account: account}
+	s := snapshot{account: account}
 	var err error
 	if s.fresh, s.before, err = r.unfolded(ctx, tx, account); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *Reader) movedLabels(ctx context.Context, tx pgx.Tx, account string) (ma
 	return moves, err
 }
 
-// where selects the labels of the account that are not among those that moved.
+// where selects the labels of the account except the moved ones.
 func (q LabelQuery) where(b *binder, moved []string) string {
 	sql := ` from ` + countTable + ` where account = $1 and label <> '' and label <> all(` + b.bind(moved) + `)`
 	if q.Prefix != "" { // the labels between, in the order of their bytes
@@ -93,7 +93,7 @@ func (q LabelQuery) where(b *binder, moved []string) string {
 	return sql
 }
 
-// read puts the labels that moved between the others, as page does with assets.
+// read returns a page of the stored labels merged with the moved ones, as page does for assets.
 func (q LabelQuery) read(ctx context.Context, tx pgx.Tx, account string, moved []string, fresh []LabelCount) ([]LabelCount, bool, error) {
 	skip := max(0, q.Offset-len(fresh))
 	b := &binder{args: []any{account}}
@@ -139,7 +139,7 @@ func (r *Reader) Refine(ctx context.Context, account string, f Filter, limit int
 	}
 	var found []LabelCount
 	err := r.look(ctx, "count the labels of assets", func(tx pgx.Tx) error {
-		s, err := r.stand(ctx, tx, account, f)
+		s, err := r.snapshot(ctx, tx, account, f)
 		if err != nil || s.empty {
 			return err
 		}
@@ -149,7 +149,7 @@ func (r *Reader) Refine(ctx context.Context, account string, f Filter, limit int
 	return found, err
 }
 
-func (s *standing) refine(ctx context.Context, tx pgx.Tx, limit int) ([]LabelCount, error) {
+func (s *snapshot) refine(ctx context.Context, tx pgx.Tx, limit int) ([]LabelCount, error) {
 	newest := Browse{Filter: s.filter, Sort: ByCreation}
 	sql, args, err := s.sql("labels", newest, 0, MaxRefined)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
 
-// A fact that the view cannot store would halt its stream.
+// An event that the view cannot store would halt its stream.
 func TestMetadataThatIsTakenCanBeFolded(t *testing.T) {
 	t.Parallel()
 	for name, number := range map[string]string{

@@ -90,7 +90,7 @@ func concerned(batch []eventlog.Recorded) []string {
 }
 
 // fold applies one event to a row; it reports whether the row moved. An event whose predecessor the
-// row has not seen is an error: the view would lose a fact.
+// row has not seen is an error: the view would lose an event.
 func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
 	if rec.Version <= r.asset.Version {
 		return r, false, nil

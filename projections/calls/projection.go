@@ -1,6 +1,6 @@
 // Package calls is the view of model calls for operators and listings: the folded state of each.
 // What the API answers about one call is folded from the log itself (internal/domain/call), since a call
-// has few facts; this view is for what looks at many.
+// has few events; this view is for what looks at many.
 package calls
 
 import (
@@ -73,7 +73,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 }
 
 // fold applies one event to a row. An event whose predecessor the row has not seen is an error: the
-// view would lose a fact.
+// view would lose an event.
 func (p *Projection) fold(r *row, rec eventlog.Recorded) error {
 	if rec.Version <= r.call.Version {
 		return nil

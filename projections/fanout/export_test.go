@@ -14,7 +14,7 @@ import (
 
 const exported = export.ID("22222222-2222-4333-8444-555555555555")
 
-// pack has the facts of an export happen, behind what happened before.
+// pack has the events of an export happen, behind what happened before.
 func (w *watch) pack(t *testing.T, facts ...any) {
 	t.Helper()
 	for _, data := range facts {

@@ -1,8 +1,8 @@
-// Package fanout turns the facts of jobs, and of exports, into the messages that WebSocket and SSE
+// Package fanout turns the events of jobs, and of exports, into the messages that WebSocket and SSE
 // clients receive. It runs on every replica that has clients, follows the log from
-// now on, and keeps no checkpoint: what it says is also readable by GET. Its one
-// promise is that every watcher of an account, on every replica, sees the same
-// messages in the same order, with live frames in their place between the facts.
+// now on, and keeps no checkpoint: clients can read the same state by GET. Every
+// subscriber of an account, on every replica, receives the same messages in the same
+// order, with live frames in their place between the events.
 package fanout
 
 import (
@@ -21,10 +21,10 @@ type ActiveJobs interface {
 	Active(ctx context.Context, account string) ([]job.Job, error)
 }
 
-// Fanout follows the log and live frames, and publishes to a hub. Only accounts with
-// watchers cost anything.
+// Fanout follows the log and live frames, and publishes messages to a hub. It keeps state
+// only for accounts with subscribers.
 type Fanout struct {
-	// RuntimeNames makes exception types those of the self-hosted runtime (W-64). It is set before Begin.
+	// RuntimeNames replaces exception types by the names that the self-hosted runtime uses. Set it before Begin.
 	RuntimeNames bool
 
 	jobs     ActiveJobs
@@ -34,33 +34,33 @@ type Fanout struct {
 	log      *slog.Logger
 	begun    chan struct{} // closed when position is known
 
-	mu       sync.Mutex // guards the fields below, and keeps folding and publishing in one order
-	position int64      // of the last fact of a job that was seen
-	exported int64      // of the last fact of an export
-	rooms    map[string]*entry
+	mu       sync.Mutex // guards the fields below; events are folded and published under it, in one order
+	position int64      // of the last job event that was handled
+	exported int64      // of the last export event that was handled
+	accounts map[string]*accountEntry
 }
 
-// entry is a room, or one that is being furnished.
-type entry struct {
-	*room
-	ready   chan struct{} // closed when room can be used, or err is set
+// accountEntry is the state of an account, or one that is being loaded.
+type accountEntry struct {
+	*accountState
+	ready   chan struct{} // closed when the state is loaded, or err is set
 	loading bool
-	joining int                 // subscribers on their way in
-	since   int64               // facts up to here are in the room as loaded
-	pending []eventlog.Recorded // facts that came meanwhile
+	joining int                 // calls of Subscribe that wait for the state
+	since   int64               // the loaded state includes the events up to this position
+	pending []eventlog.Recorded // events that arrived during the load
 	err     error
 }
 
-// New returns a fan-out that publishes to hub. It serves nobody before Begin.
+// New returns a Fanout that publishes to hub. Subscribe waits until Begin is called.
 func New(jobs ActiveJobs, events eventlog.Streams, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
 	return &Fanout{
 		jobs: jobs, events: events, registry: registry, hub: hub, log: log,
-		begun: make(chan struct{}), rooms: map[string]*entry{},
+		begun: make(chan struct{}), accounts: map[string]*accountEntry{},
 	}
 }
 
-// Begin says from where on the fan-out follows the log: every fact behind position is
-// given to Handle from now on. It is called once.
+// Begin sets the position in the log from which the fan-out starts: the caller passes every
+// later event to Handle. It must be called once.
 func (f *Fanout) Begin(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,16 +68,16 @@ func (f *Fanout) Begin(position int64) {
 	close(f.begun)
 }
 
-// Handle takes facts in the order of the log. Those that it has seen are passed over, and
-// so is everything before Begin. A fact that cannot be followed costs its account's watchers
-// their subscriptions, which makes them look again, and never holds up the others.
+// Handle takes events in the order of the log. It skips events that it has handled, and all
+// events before Begin. If an event cannot be folded, the subscriptions of its account are
+// closed, so that clients reconnect and reload; other accounts are not affected.
 func (f *Fanout) Handle(ctx context.Context, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		if err := f.handle(ctx, rec); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			f.log.Error("fan-out lost an account's jobs, its watchers are cut off",
+			f.log.Error("fan-out cannot fold an event; the account's subscribers are disconnected",
 				"position", rec.Position, "event_type", rec.Type, "error", err)
 			f.abandon(rec)
 		}
@@ -86,46 +86,48 @@ func (f *Fanout) Handle(ctx context.Context, batch []eventlog.Recorded) error {
 }
 
 func (f *Fanout) handle(ctx context.Context, rec eventlog.Recorded) error {
-	room, ok := f.admit(rec)
+	entry, ok := f.admit(rec)
 	if !ok {
 		return nil
 	}
-	history, err := f.missing(ctx, room, rec)
+	history, err := f.missing(ctx, entry, rec)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.replay(room.room, history); err != nil {
+	if err := f.replay(entry.accountState, history); err != nil {
 		return err
 	}
 	data, err := f.registry.DecodeKnown(rec)
 	if err != nil {
 		return err
 	}
-	f.hub.Publish(rec.Account, room.apply(rec, data)...)
+	f.hub.Publish(rec.Account, entry.apply(rec, data)...)
 	f.position = rec.Position
 	return nil
 }
 
-// abandon gives up an account's room at a fact that could not be followed.
+// abandon discards the state of an account, one of whose events could not be folded, and
+// closes the account's subscriptions.
 func (f *Fanout) abandon(rec eventlog.Recorded) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.position = rec.Position
-	delete(f.rooms, rec.Account)
+	delete(f.accounts, rec.Account)
 	f.hub.Cut(rec.Account, stream.CloseLost)
 }
 
-// admit decides whether a fact is to be folded now. It is not when it was seen before,
-// when nobody watches its account, or when the account's room is still being loaded.
-func (f *Fanout) admit(rec eventlog.Recorded) (*entry, bool) {
+// admit reports whether to fold an event now, and returns the state of its account. An event
+// is not folded when it was handled before, when its account has no subscribers, or when the
+// account's state is still being loaded; then the event is kept until the load ends.
+func (f *Fanout) admit(rec eventlog.Recorded) (*accountEntry, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.following() || rec.Position <= f.position {
 		return nil, false
 	}
-	e := f.rooms[rec.Account]
+	e := f.accounts[rec.Account]
 	if _, isJob := job.IDOfStream(rec.Stream); e == nil || !isJob {
 		f.position = rec.Position
 		return nil, false
@@ -136,7 +138,7 @@ func (f *Fanout) admit(rec eventlog.Recorded) (*entry, bool) {
 		return nil, false
 	}
 	if e.joining == 0 && f.hub.Watched(rec.Account) == 0 {
-		delete(f.rooms, rec.Account)
+		delete(f.accounts, rec.Account)
 		f.position = rec.Position
 		return nil, false
 	}
@@ -153,9 +155,9 @@ func (f *Fanout) following() bool {
 	}
 }
 
-// missing reads the facts before rec of a job that the room does not know: one that the
-// load could not see, because it ended between the log's position and the load.
-func (f *Fanout) missing(ctx context.Context, e *entry, rec eventlog.Recorded) ([]eventlog.Recorded, error) {
+// missing reads the earlier events of rec's job if the account's state does not have the job:
+// the load does not list a job that ended between the log's position and the load.
+func (f *Fanout) missing(ctx context.Context, e *accountEntry, rec eventlog.Recorded) ([]eventlog.Recorded, error) {
 	id, _ := job.IDOfStream(rec.Stream)
 	f.mu.Lock()
 	known := e.jobs[id] != nil
@@ -181,8 +183,8 @@ func (f *Fanout) stream(ctx context.Context, name string, upTo int64) ([]eventlo
 	return all, nil
 }
 
-// replay folds facts without telling anybody. The caller holds mu.
-func (f *Fanout) replay(r *room, history []eventlog.Recorded) error {
+// replay folds events without publishing messages. The caller holds mu.
+func (f *Fanout) replay(r *accountState, history []eventlog.Recorded) error {
 	for _, rec := range history {
 		data, err := f.registry.DecodeKnown(rec)
 		if err != nil {
@@ -193,11 +195,11 @@ func (f *Fanout) replay(r *room, history []eventlog.Recorded) error {
 	return nil
 }
 
-// HandleFrame takes a live frame.
+// HandleFrame publishes the messages of a live frame.
 func (f *Fanout) HandleFrame(frame stream.Frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.rooms[frame.Account]
+	e := f.accounts[frame.Account]
 	if e == nil || e.loading {
 		return
 	}
@@ -208,5 +210,5 @@ func (f *Fanout) HandleFrame(frame stream.Frame) {
 	f.hub.Publish(frame.Account, e.frame(frame)...)
 }
 
-// Watches reports whether anybody on this replica watches the account.
+// Watches reports whether the account has subscribers on this replica.
 func (f *Fanout) Watches(account string) bool { return f.hub.Watched(account) > 0 }

@@ -80,7 +80,7 @@ func TestAJobThatEndedBetweenPositionAndLoadStillSaysSo(t *testing.T) {
 	require.Equal(t, []string{lifecycle("execution_success"), statusFrame(0), over()}, frames(drain(t, sub)))
 }
 
-// slowJobs lets facts arrive while the active jobs are being read.
+// slowJobs lets events arrive while the active jobs are being read.
 type slowJobs struct {
 	*memoryLog
 	reading, proceed chan struct{}

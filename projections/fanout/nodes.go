@@ -27,7 +27,7 @@ type nodeState struct {
 	value, max int
 	attempt    int
 	within     *job.Expansion
-	entry      []byte // `"id":{…}` as progress_state shows it; nil = to be rendered
+	entry      []byte // `"id":{…}` as progress_state shows it; nil = not rendered yet
 }
 
 // nodes are the nodes of one run, in the order in which they began.
@@ -65,7 +65,7 @@ func (n *nodes) running(id string) *nodeState {
 	return nil
 }
 
-// advance takes over the progress of a frame. It reports whether that is no step back.
+// advance sets the node's progress from a frame. It returns false, and changes nothing, if that is a step back.
 func (s *nodeState) advance(value, limit int) bool {
 	if int64(value)*int64(s.max) < int64(s.value)*int64(limit) {
 		return false
@@ -74,7 +74,7 @@ func (s *nodeState) advance(value, limit int) bool {
 	return true
 }
 
-// steps returns how far the running nodes are within themselves, where they said so.
+// steps returns the progress of the running nodes that have reported some.
 func (n *nodes) steps() map[string]stream.Step {
 	steps := map[string]stream.Step{}
 	for _, s := range n.order {
@@ -103,8 +103,8 @@ func (n *nodes) shown() []*nodeState {
 	return shown
 }
 
-// render returns the nodes object of progress_state. Entries are kept, so that a
-// message costs the nodes that changed and a copy of the others.
+// render returns the nodes object of progress_state. Rendered entries are cached, so that a
+// message renders only the nodes that changed.
 func (n *nodes) render(id job.ID) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -273,7 +273,7 @@ func TestTextGoesToEveryClient(t *testing.T) {
 	require.True(t, messages[0].Broadcast)
 }
 
-// The facts of a run's start may come behind what its first node shows: it is shown with them. What an earlier run
+// The events of a run's start may come behind what its first node shows: it is shown with them. What an earlier run
 // left unshown is not.
 func TestTextThatOvertakesTheStartOfItsRunWaitsForIt(t *testing.T) {
 	t.Parallel()

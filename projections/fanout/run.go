@@ -33,7 +33,7 @@ func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) er
 	group.Go(func() error { return router.Run(ctx) })
 	group.Go(func() error { return f.begin(ctx, router, tail) })
 	group.Go(func() error { return bus.Receive(ctx, f.HandleFrame) })
-	context.AfterFunc(ctx, f.hub.Stop) // watchers leave first: the router may take a while to end
+	context.AfterFunc(ctx, f.hub.Stop) // close subscriptions first: the router may take a while to end
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("fan out: %w", err)
 	}
@@ -41,7 +41,7 @@ func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) er
 }
 
 func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
-	// What the library calls information is about its own parts: operators need it when debugging.
+	// Watermill logs its internals at level Info: operators need them only when debugging.
 	logger := watermill.NewSlogLoggerWithLevelMapping(f.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 5 * time.Second}, logger)
 	if err != nil {
@@ -70,8 +70,8 @@ func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
 	return router, nil
 }
 
-// begin settles the position once the subscription runs. It lies at or behind the
-// subscription's own start, so that no fact falls between the two.
+// begin calls Begin once the subscription runs. The position is at or after the
+// subscription's start, so that no event is missed between the two.
 func (f *Fanout) begin(ctx context.Context, router *message.Router, tail eventlog.Tail) error {
 	select {
 	case <-router.Running():

@@ -10,11 +10,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// loadTimeout bounds the reading of an account's unfinished jobs for its first watcher.
+// loadTimeout bounds the reading of an account's unfinished jobs for its first subscriber.
 const loadTimeout = 10 * time.Second
 
-// Subscribe returns a subscription to an account's messages and the state that they
-// continue: no message is missing between the two, none is in both.
+// Subscribe returns a subscription to an account's messages and a snapshot of its state. The
+// messages continue the snapshot: none is missing between the two, and none is in both.
 func (f *Fanout) Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error) {
 	select {
 	case <-f.begun:
@@ -39,48 +39,47 @@ func (f *Fanout) Subscribe(ctx context.Context, account string) (*stream.Subscri
 	return f.hub.Subscribe(account), e.snapshot(), nil
 }
 
-// enter returns the account's room and keeps it from being given up; the caller must
-// load one that did not exist.
-func (f *Fanout) enter(account string) (e *entry, mine bool) {
+// enter returns the account's entry and protects it from removal until leave. If mine is
+// true, the entry is new and the caller must load it.
+func (f *Fanout) enter(account string) (e *accountEntry, mine bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e = f.rooms[account]
+	e = f.accounts[account]
 	if e == nil {
-		e = &entry{room: newRoom(f.RuntimeNames), ready: make(chan struct{}), loading: true, since: f.position}
-		f.rooms[account], mine = e, true
+		e = &accountEntry{accountState: newAccountState(f.RuntimeNames), ready: make(chan struct{}), loading: true, since: f.position}
+		f.accounts[account], mine = e, true
 	}
 	e.joining++
 	return e, mine
 }
 
-func (f *Fanout) leave(e *entry) {
+func (f *Fanout) leave(e *accountEntry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e.joining--
 }
 
-// load furnishes a room with the account's jobs as they were at the position where the
-// room's own facts begin.
-func (f *Fanout) load(ctx context.Context, account string, e *entry) {
+// load fills an entry with the account's jobs as they were at position e.since.
+func (f *Fanout) load(ctx context.Context, account string, e *accountEntry) {
 	defer close(e.ready)
-	// Others wait for this load too: it does not end with the first one's connection.
+	// Other subscribers wait for this load: it must not end with the first one's connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	waiting, histories, err := f.active(ctx, account, e.since)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
-		err = f.furnish(account, e, waiting, histories)
+		err = f.fill(account, e, waiting, histories)
 	}
 	if err != nil {
 		e.err = err
-		delete(f.rooms, account)
+		delete(f.accounts, account)
 	}
 }
 
-// active returns the jobs that had not been admitted at the position, and the facts up
-// to there of the others: what was said about a running job is more than its state holds.
-func (f *Fanout) active(ctx context.Context, account string, at int64) (waiting []job.Job, facts []eventlog.Recorded, err error) {
+// active returns the jobs that had not been admitted at position at, and the events up to at
+// of the others: the state of a running job is not enough to know what messages were sent.
+func (f *Fanout) active(ctx context.Context, account string, at int64) (waiting []job.Job, events []eventlog.Recorded, err error) {
 	jobs, err := f.jobs.Active(ctx, account)
 	if err != nil {
 		return nil, nil, err
@@ -94,19 +93,20 @@ func (f *Fanout) active(ctx context.Context, account string, at int64) (waiting 
 		if err != nil {
 			return nil, nil, err
 		}
-		facts = append(facts, history...)
+		events = append(events, history...)
 	}
-	return waiting, facts, nil
+	return waiting, events, nil
 }
 
-// furnish fills the room and catches up with what came meanwhile. The caller holds mu.
-func (f *Fanout) furnish(account string, e *entry, waiting []job.Job, histories []eventlog.Recorded) error {
+// fill adds the loaded jobs to the entry and folds the events that arrived during the load.
+// The caller holds mu.
+func (f *Fanout) fill(account string, e *accountEntry, waiting []job.Job, histories []eventlog.Recorded) error {
 	for _, j := range waiting {
 		e.adopt(j)
 	}
-	if err := f.replay(e.room, histories); err != nil {
+	if err := f.replay(e.accountState, histories); err != nil {
 		return err
 	}
 	e.loading = false
-	return f.replay(e.room, e.pending)
+	return f.replay(e.accountState, e.pending)
 }

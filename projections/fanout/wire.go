@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// The data of each message type, field for field as the cloud facts list them (section 8).
+// The data of each message type, field for field as the hosted service sends it.
 
 type statusData struct {
 	Status struct {
@@ -24,7 +24,7 @@ type notificationData struct {
 	PromptID job.ID `json:"prompt_id"`
 }
 
-// lifecycleData is that of execution_start and execution_success.
+// lifecycleData is the data of execution_start and execution_success.
 type lifecycleData struct {
 	PromptID  job.ID `json:"prompt_id"`
 	Timestamp int64  `json:"timestamp"` // Unix milliseconds
@@ -42,7 +42,7 @@ type executingData struct {
 	PromptID    job.ID `json:"prompt_id"`
 }
 
-// overData ends a run: a null node says that nothing of the job executes any more.
+// overData is the data of the executing message that ends a run: its node is null.
 type overData struct {
 	Node     *string `json:"node"`
 	PromptID job.ID  `json:"prompt_id"`
@@ -105,7 +105,7 @@ type Entry struct {
 	Data any
 }
 
-// MarshalJSON renders the pair that history.status.messages holds.
+// MarshalJSON renders the entry as a pair, as in history.status.messages.
 func (e Entry) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.Type, e.Data}) }
 
 // History returns the lifecycle messages of a job, from its folded state, in the order
@@ -151,7 +151,7 @@ func executionError(j job.Job, at time.Time) errorData {
 	return d
 }
 
-// blockage tells why a node was kept from running. The run goes on, so histories do not keep it.
+// blockage returns the data that says why a node was blocked. The run goes on, so histories do not contain it.
 func blockage(j job.Job, e job.NodeExecutedV1, at time.Time) errorData {
 	before := slices.DeleteFunc(slices.Clone(j.Executed), func(id string) bool { return id == e.Node })
 	return errorData{
@@ -172,8 +172,8 @@ func interruption(j job.Job, at time.Time) interruptedData {
 // list returns a copy that marshals as [] and not as null when empty.
 func list(s []string) []string { return append([]string{}, s...) }
 
-// text renders one text frame. The data are plain structs and valid raw JSON, so that
-// failing means a fact with broken JSON, which the registry would have refused.
+// text renders one text frame. The data are plain structs and valid raw JSON: marshalling could
+// fail only on an event with invalid JSON, which the registry refuses.
 func text(kind string, data any) []byte {
 	raw, err := json.Marshal(struct {
 		Type string `json:"type"`
@@ -193,8 +193,8 @@ func StatusText(remaining int, sid string) []byte {
 	return text("status", d)
 }
 
-// ReconnectText renders what a client that comes back is told about its running job:
-// the node that executes, without the job's id.
+// ReconnectText renders the frame that a client receives about its running job when it
+// reconnects: the executing node, without the job's id.
 func ReconnectText(node string) []byte {
 	return text("executing", struct {
 		Node string `json:"node"`

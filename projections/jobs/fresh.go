@@ -16,7 +16,7 @@ import (
 // the log. Beyond, after an outage of the projector, they show the view as it is.
 const maxBehind = 5000
 
-// maxBehindBytes is how much the events may be that lists are completed from; beyond, the same.
+// maxBehindBytes bounds the size of the events that lists are completed from; beyond it they show the view as it is.
 const maxBehindBytes = 64 << 20
 
 // fresh is the current state of the account's jobs that have events the view may not have folded.
@@ -72,8 +72,8 @@ func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
 	return f, nil
 }
 
-// onTop folds the last events of a stream on a row. A row that is further behind, since its stream
-// is halted in the view, is brought up to date from the log.
+// onTop folds the last events of a stream on a row. If the row is further behind, since its stream is
+// halted in the view, onTop reads the missing events from the log.
 func (r *Reader) onTop(ctx context.Context, id job.ID, current row, events []eventlog.Recorded) (row, error) {
 	if events[0].Version > current.job.Version+1 {
 		return r.catchUp(ctx, id, current, events[len(events)-1].Version)

@@ -22,7 +22,7 @@ func (b *binder) bind(v any) string {
 	return fmt.Sprintf("$%d", len(b.args))
 }
 
-// shown is the condition that a row of the view, or what stands for one, is not hidden. $1 is the account.
+// shown is the condition that a row of the view, or its substitute, is not hidden. $1 is the account.
 func shown(h *view.Hiding, submitted, id string, b *binder) string {
 	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
 	if len(h.Hidden) > 0 {

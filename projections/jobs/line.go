@@ -115,7 +115,7 @@ func (q Line) sql(account string, except []string, limit int) (string, []any) {
 	return sql + ` order by number, submitted limit $3`, args
 }
 
-// has reports whether a job in that state is in the line.
+// has reports whether the line includes jobs in that state.
 func (q Line) has(s job.State) bool { return !s.Final() && q.Waiting == (s == job.Queued) }
 
 // matches reports whether q selects a job that the view does not have yet.
@@ -126,7 +126,7 @@ func (q Line) matches(r row) bool {
 	return q.After == nil || byRunOrder(r, row{job: job.Job{Number: q.After.Number}, submitted: q.After.Submitted}) > 0
 }
 
-// QueuePositions is QueuePosition of several jobs at the cost of one read. Those that do not wait are absent.
+// QueuePositions is QueuePosition of several jobs at the cost of one read. Jobs that are not queued are absent.
 func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {

@@ -30,7 +30,7 @@ type Order struct {
 const maxScanned = 10_000
 
 // ListAt returns the account's jobs that o selects and how many there are in all. Unlike List, a page may
-// repeat or miss a job that came meanwhile. A page of very large jobs has fewer than the limit.
+// repeat or miss a job that was submitted meanwhile. A page of very large jobs has fewer than the limit.
 func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []job.Job, total int64, err error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 }
 
 // viewAt reads the places up to the end of the page, since jobs that the view is behind with may
-// stand anywhere before its beginning. The stored state is a json that may hold NUL characters, which
+// belong anywhere before its beginning. The stored state is a json that may contain NUL characters, which
 // PostgreSQL does not look into; what depends on it is decided here.
 func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (places []place, total int64, err error) {
 	b := &binder{args: []any{account}}

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Bounds of the states that one listing holds or looks through. A job's state may have megabytes of what its nodes
+// Bounds of the states that one listing returns or looks through. A job's state may have megabytes of what its nodes
 // showed, and a page a thousand jobs.
 const (
 	pageBytes = 64 << 20  // of a page; a longer one ends early
@@ -47,8 +47,8 @@ func (r *Reader) places(ctx context.Context, sql string, args ...any) ([]place, 
 	return places, postgres.Classify(err, "read the places of jobs")
 }
 
-// load reads the states of jobs in the order of their places, and stops where they are more than a page holds:
-// whole is false then. A job that is gone meanwhile is passed over.
+// load reads the states of jobs in the order of their places. It stops, with whole false, when they exceed the size
+// of a page. It skips jobs that were removed meanwhile.
 func (r *Reader) load(ctx context.Context, account string, places []place) (rows []row, whole bool, err error) {
 	size, read := 0, 0
 	for len(places) > 0 {
@@ -123,7 +123,7 @@ func (r *Reader) sized(ctx context.Context, sql string, args ...any) ([]sizedRow
 	return rows, postgres.Classify(err, "read jobs")
 }
 
-// scan looks through the newest rows, some at a time, for those that o selects.
+// scan looks through the newest rows, in portions, for those that o selects.
 func (r *Reader) scan(ctx context.Context, o Order, where string, b *binder) ([]place, error) {
 	var kept []place
 	size, read, last := 0, 0, int64(0)

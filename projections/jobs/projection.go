@@ -1,6 +1,6 @@
-// Package jobs is the view of jobs: the folded state of each, as GET serves it. Its Reader
-// promises answers that are never behind the log: what the view has not folded yet is folded
-// on top. The submitted document is not kept here; job.Sources reads it from the log.
+// Package jobs is the view of jobs: the folded state of each, as GET serves it. Answers of
+// its Reader are never behind the log: the Reader folds the events that the view has not
+// folded yet. The submitted document is not kept here; job.Sources reads it from the log.
 package jobs
 
 import (
@@ -79,12 +79,12 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 }
 
 // fold applies one event to a row; it reports whether the row moved. An event whose predecessor the
-// row has not seen is an error: the view would lose a fact.
+// row has not seen is an error: the view would lose an event.
 func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
 	if rec.Version <= r.job.Version {
 		return r, false, nil
 	}
-	if rec.Type == job.TypeRetired { // the facts before it may have left the log
+	if rec.Type == job.TypeRetired { // the events before it may have left the log
 		r.job.Version, r.retired = rec.Version, true
 		return r, true, nil
 	}
@@ -159,7 +159,7 @@ func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[string]row, ch
 	return nil
 }
 
-// searchable is the metadata of a job as jsonb takes it.
+// searchable returns the metadata of a job in a form that jsonb accepts.
 func searchable(metadata map[string]string) (string, error) {
 	clean := make(map[string]string, len(metadata))
 	for key, value := range metadata {

@@ -112,7 +112,7 @@ func (r *Reader) Remaining(ctx context.Context, account string) (int64, error) {
 const isActive = `state in ('queued', 'running', 'canceling')`
 
 // QueuePosition returns how many of the account's queued jobs run before id: 0 = next. ok is
-// false when the job does not wait.
+// false if the job is not queued.
 func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {

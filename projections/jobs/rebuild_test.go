@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
-// life returns the events of one job of three nodes, ten facts.
+// life returns the ten events of one job of three nodes.
 func life() []eventlog.Event {
 	ui := json.RawMessage(`{"images":[{"filename":"ComfyUI_00001_.png","subfolder":"","type":"output"}]}`)
 	facts := []eventlog.Event{

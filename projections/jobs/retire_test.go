@@ -124,7 +124,7 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 }
 
 // An archive has a retention of its own, from when it was made: then its blobs are the collector's, the job
-// reads as one whose facts were erased, and nothing else of the log or the views changes.
+// reads as one whose events were erased, and nothing else of the log or the views changes.
 func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)

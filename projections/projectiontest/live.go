@@ -53,7 +53,7 @@ func Tell(tb testing.TB, store eventlog.Store, story ...Given) []eventlog.Record
 	return out
 }
 
-// Position returns that of the last event told.
+// Position returns the position of the last event delivered.
 func Position(events []eventlog.Recorded) int64 {
 	if len(events) == 0 {
 		return 0
@@ -91,7 +91,7 @@ func Background(tb testing.TB, tasks ...func(context.Context) error) (stop func(
 }
 
 // RefusesAGap checks that a view does not fold an event whose stream's one before is missing: events
-// holds a story in which behind is not the first of its stream.
+// contains a sequence in which behind is not the first of its stream.
 func RefusesAGap(tb testing.TB, view projections.Projection, events []eventlog.Recorded, behind int) {
 	tb.Helper()
 	pool := NewPool(tb)

@@ -19,8 +19,8 @@ import (
 // OutgoingName is the checkpoint of Outgoing.
 const OutgoingName = "webhooks_outgoing"
 
-// Outgoing is a handler of the log that puts what endpoints asked for into the queue of deliveries. A fact
-// that cannot be told halts its stream, as in a view: it is listed and can be resumed.
+// Outgoing is a handler of the log that queues a delivery for each event and each endpoint subscribed to it. An
+// event that cannot be rendered halts its stream, as in a view: an operator can list and resume the stream.
 type Outgoing struct {
 	registry *eventlog.Registry
 	base     string
@@ -34,7 +34,7 @@ func NewOutgoing(registry *eventlog.Registry, base string) *Outgoing {
 // Name implements projections.Projection.
 func (o *Outgoing) Name() string { return OutgoingName }
 
-// Tables implements projections.Projection: there are none that a rebuild may replace.
+// Tables implements projections.Projection. It returns none: a rebuild must not replace the queue.
 func (o *Outgoing) Tables() []string { return nil }
 
 // Wants implements projections.Selective.
@@ -43,8 +43,8 @@ func (o *Outgoing) Wants(e eventlog.Recorded) bool {
 	return ok
 }
 
-// Apply implements projections.Projection. Endpoints are read as they are now, which is at least as new as
-// the batch: what was registered behind a fact is not told of it, and what was disabled since is told nothing.
+// Apply implements projections.Projection. It reads the endpoints as they are now, at least as new as the batch.
+// An endpoint receives no event from before its registration, and none if it has been disabled since.
 func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	ends := slices.DeleteFunc(slices.Clone(batch), func(e eventlog.Recorded) bool { return !o.Wants(e) })
 	if len(ends) == 0 {
@@ -82,7 +82,7 @@ func accountsOf(events []eventlog.Recorded) []string {
 	return slices.Compact(accounts)
 }
 
-// receivers are the endpoints that are told of a fact.
+// receivers returns the endpoints that receive an event.
 func receivers(b webhook.Book, rec eventlog.Recorded) []webhook.ID {
 	kind, _ := webhook.KindOf(rec.Type)
 	var ids []webhook.ID
@@ -112,7 +112,7 @@ func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webho
 	return all, nil
 }
 
-// origins reads the first facts of the streams of events: of a job only when it was, since a submission is large.
+// origins reads the first event of the stream of each event: of a job only its time, since a submission is large.
 func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
 	streams := make([]string, len(events))
 	for i, e := range events {

@@ -37,7 +37,7 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 	return ok
 }
 
-// Apply implements projections.Projection. Such facts are rare, so each is a statement of its own.
+// Apply implements projections.Projection. Such events are rare, so each is a statement of its own.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		account, ok := webhook.AccountOfStream(rec.Stream)
@@ -68,7 +68,7 @@ func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec e
 		return err
 	}
 	if rec.Version > book.Version+1 {
-		return fmt.Errorf("the view is at version %d: facts between are missing", book.Version)
+		return fmt.Errorf("the view is at version %d: the events between are missing", book.Version)
 	}
 	book = book.Fold(rec, data)
 	folded, err := json.Marshal(append([]webhook.Endpoint{}, book.Endpoints...))

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package ports gives tests loopback addresses for programs that are told where to listen: addresses that nobody
+// Package ports gives tests loopback addresses for programs whose listen address is configurable: addresses that nobody
 // else is given between the choice and the listening, nor while a killed program is away. They lie below the range
 // from which the kernel serves those who ask for any port, and a lock keeps each from the tests of other processes.
 package ports
@@ -51,7 +51,7 @@ func Address() (string, error) {
 	return "", errors.New("every port of the tests is taken")
 }
 
-// take returns "" for a port on which somebody listens who does not ask here.
+// take returns "" for a port on which a program listens that does not use this package.
 func take(dir string, port int) (string, error) {
 	lock, err := child.Acquire(filepath.Join(dir, fmt.Sprint(port)))
 	if err != nil {

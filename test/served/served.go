@@ -74,7 +74,7 @@ func Command(ctx context.Context, lookup func(string) (string, bool), args ...st
 	return out.String(), err
 }
 
-// LastLine returns the last line of what a command wrote.
+// LastLine returns the last line of a command's output.
 func LastLine(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	return lines[len(lines)-1]

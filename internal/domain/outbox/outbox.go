@@ -1,8 +1,8 @@
-// Package outbox carries out intents: things that a committed transaction decided
-// must happen in the workflow engine. An intent is written in that transaction,
-// tried at once after commit, and otherwise by a Relay until it succeeds. It
-// promises that every recorded intent is carried out at least once and in order
-// per workflow; that doing it twice is harmless is the Carrier's part.
+// Package outbox delivers intents to Temporal. An intent is a request, such as the
+// start of a workflow, that a transaction records in a table together with its events.
+// A Relay delivers it right after the commit, and retries until it succeeds. Every
+// recorded intent is delivered at least once, and in order per workflow. A Carrier must
+// therefore accept an intent that was delivered before.
 package outbox
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Kind says what an intent does.
+// Kind is the kind of an intent.
 type Kind string
 
 // The kinds of intent.
@@ -23,7 +23,7 @@ const (
 	Cancel        Kind = "cancel"          // no payload
 )
 
-// Intent is one recorded intent.
+// Intent is one recorded request to Temporal.
 type Intent struct {
 	ID         int64
 	WorkflowID string
@@ -32,17 +32,17 @@ type Intent struct {
 	Attempts   int
 }
 
-// Carrier does what an intent says. It must be idempotent. A workflow that is gone
-// or already there is success.
+// Carrier delivers intents to Temporal. Carry must be idempotent: starting a workflow that
+// exists, and canceling one that does not, are successes.
 type Carrier interface {
 	Carry(ctx context.Context, in Intent) error
 }
 
-// Store is where intents are kept.
+// Store keeps intents until they are delivered.
 type Store interface {
-	// Claim leases up to limit due intents, only the oldest of each workflow, until lease has passed.
+	// Claim leases up to limit due intents for the given time. It returns only the oldest intent of each workflow.
 	Claim(ctx context.Context, limit int, lease time.Duration) ([]Intent, error)
-	// Done forgets intents that were carried out.
+	// Done deletes delivered intents.
 	Done(ctx context.Context, ids []int64) error
 	// Retry makes a failed intent due again after delay.
 	Retry(ctx context.Context, id int64, delay time.Duration, cause string) error

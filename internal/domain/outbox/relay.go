@@ -9,10 +9,10 @@ import (
 
 // Options tune a Relay. The zero value works.
 type Options struct {
-	Workers   int           // intents tried at once; default 16
-	PollEvery time.Duration // how often due intents are looked for; default 1 s
-	Lease     time.Duration // how long a claimed intent is left to its claimer; default 15 s
-	CallLimit time.Duration // bound on one attempt; default 10 s
+	Workers   int           // intents delivered concurrently; default 16
+	PollEvery time.Duration // interval between two looks for due intents; default 1 s
+	Lease     time.Duration // how long a claimed intent is not claimed again; default 15 s
+	CallLimit time.Duration // time limit of one attempt; default 10 s
 }
 
 func (o *Options) setDefaults() {
@@ -30,10 +30,10 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Relay carries out intents, fresh ones through Kick and left-over ones by polling.
+// Relay delivers intents: those passed to Kick at once, all others by polling the store.
 type Relay struct {
 	store   Store
-	carrier Carrier
+	starter Carrier
 	log     *slog.Logger
 	opts    Options
 	fresh   chan Intent
@@ -41,16 +41,16 @@ type Relay struct {
 }
 
 // NewRelay returns a Relay; Run starts it. Kick may be called before Run.
-func NewRelay(store Store, carrier Carrier, log *slog.Logger, opts Options) *Relay {
+func NewRelay(store Store, starter Carrier, log *slog.Logger, opts Options) *Relay {
 	opts.setDefaults()
 	return &Relay{
-		store: store, carrier: carrier, log: log, opts: opts,
+		store: store, starter: starter, log: log, opts: opts,
 		fresh: make(chan Intent, 1024), done: make(chan int64, 1024),
 	}
 }
 
-// Kick tries intents at once, without waiting. Those that find the queue full are left to
-// the poll: they are in the store.
+// Kick queues recorded intents for immediate delivery. It never blocks: when the queue is full,
+// the remaining intents are left to the next poll of the store.
 func (r *Relay) Kick(intents []Intent) {
 	for _, in := range intents {
 		select {
@@ -61,7 +61,7 @@ func (r *Relay) Kick(intents []Intent) {
 	}
 }
 
-// Run works until ctx ends; then it finishes the attempts under way.
+// Run delivers intents until ctx ends; then it finishes the attempts under way.
 func (r *Relay) Run(ctx context.Context) error {
 	var workers, sweeper sync.WaitGroup
 	for range r.opts.Workers {
@@ -81,29 +81,29 @@ func (r *Relay) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case in := <-r.fresh:
-			r.carry(context.WithoutCancel(ctx), in)
+			r.deliver(context.WithoutCancel(ctx), in)
 		}
 	}
 }
 
-func (r *Relay) carry(ctx context.Context, in Intent) {
+func (r *Relay) deliver(ctx context.Context, in Intent) {
 	call, cancel := context.WithTimeout(ctx, r.opts.CallLimit)
 	defer cancel()
-	err := r.carrier.Carry(call, in)
+	err := r.starter.Carry(call, in)
 	if err == nil {
 		r.done <- in.ID
 		return
 	}
-	r.log.Warn("intent not carried out yet", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", err)
+	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", err)
 	bookkeeping, cancelBooks := context.WithTimeout(ctx, r.opts.CallLimit)
 	defer cancelBooks()
 	if err := r.store.Retry(bookkeeping, in.ID, backoff(in.Attempts), err.Error()); err != nil {
-		r.log.Warn("intent not rescheduled; its lease will run out", "workflow_id", in.WorkflowID, "error", err)
+		r.log.Warn("intent retry not recorded; the intent is due again when its lease expires", "workflow_id", in.WorkflowID, "error", err)
 	}
 }
 
-// backoff doubles from half a second to ten: an engine that returns is noticed soon, one
-// that is away for long is not hammered.
+// backoff returns the delay before the next attempt. It doubles from half a second to ten
+// seconds: short enough to notice that Temporal is back, long enough not to overload it.
 func backoff(attempts int) time.Duration {
 	d := 500 * time.Millisecond << min(attempts, 5)
 	return min(d, 10*time.Second)
@@ -127,7 +127,7 @@ func (r *Relay) claim(ctx context.Context) {
 		intents, err := r.store.Claim(ctx, r.opts.Workers, r.opts.Lease)
 		if err != nil {
 			if ctx.Err() == nil {
-				r.log.Warn("outbox not readable", "error", err)
+				r.log.Warn("outbox read failed", "error", err)
 			}
 			return
 		}
@@ -144,18 +144,18 @@ func (r *Relay) claim(ctx context.Context) {
 	}
 }
 
-// linger is how long carried-out intents are gathered before one statement deletes them:
-// nobody waits for the deletion, and it saves a transaction per job under load.
+// linger is how long delivered intents are gathered before one statement deletes them.
+// Nobody waits for the deletion, and a batch saves a transaction per job under load.
 const linger = 20 * time.Millisecond
 
-// forget deletes carried-out intents in batches. An intent whose deletion is lost is carried
-// out again, which is harmless.
+// forget deletes delivered intents in batches. An intent whose deletion fails is delivered
+// again, which is harmless.
 func (r *Relay) forget() {
 	for id := range r.done {
 		ids := r.gather(id)
 		ctx, cancel := context.WithTimeout(context.Background(), r.opts.CallLimit)
 		if err := r.store.Done(ctx, ids); err != nil {
-			r.log.Warn("carried-out intents not forgotten yet", "count", len(ids), "error", err)
+			r.log.Warn("delivered intents not deleted; they will be delivered again", "count", len(ids), "error", err)
 		}
 		cancel()
 	}

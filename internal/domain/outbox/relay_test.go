@@ -49,11 +49,11 @@ func (t *table) Retry(_ context.Context, id int64, _ time.Duration, _ string) er
 	return nil
 }
 
-// engine carries intents out, failing the first attempts of some.
+// engine delivers intents, failing the first attempts of some.
 type engine struct {
-	mu       sync.Mutex
-	failures map[int64]int
-	carried  map[int64]int
+	mu        sync.Mutex
+	failures  map[int64]int
+	delivered map[int64]int
 }
 
 func (e *engine) Carry(_ context.Context, in outbox.Intent) error {
@@ -63,14 +63,14 @@ func (e *engine) Carry(_ context.Context, in outbox.Intent) error {
 		e.failures[in.ID]--
 		return errors.New("the engine is away")
 	}
-	e.carried[in.ID]++
+	e.delivered[in.ID]++
 	return nil
 }
 
-func start(t *testing.T, store *table, carrier *engine) *outbox.Relay {
+func start(t *testing.T, store *table, starter *engine) *outbox.Relay {
 	t.Helper()
-	carrier.carried = map[int64]int{}
-	r := outbox.NewRelay(store, carrier, slog.New(slog.DiscardHandler), outbox.Options{Workers: 4, PollEvery: time.Millisecond})
+	starter.delivered = map[int64]int{}
+	r := outbox.NewRelay(store, starter, slog.New(slog.DiscardHandler), outbox.Options{Workers: 4, PollEvery: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.Run(ctx) }()
@@ -89,7 +89,7 @@ func (t *table) await(tb testing.TB, count int) []int64 {
 		case id := <-t.forgotten:
 			ids = append(ids, id)
 		case <-time.After(2 * time.Minute):
-			tb.Fatalf("only %v were carried out", ids)
+			tb.Fatalf("only %v were delivered", ids)
 		}
 	}
 	return ids
@@ -97,8 +97,8 @@ func (t *table) await(tb testing.TB, count int) []int64 {
 
 func TestKickedIntentsAreCarriedOutAndForgotten(t *testing.T) {
 	t.Parallel()
-	store, carrier := newTable(), &engine{}
-	r := start(t, store, carrier)
+	store, starter := newTable(), &engine{}
+	r := start(t, store, starter)
 	r.Kick([]outbox.Intent{{ID: 1}, {ID: 2}, {ID: 3}})
 	require.ElementsMatch(t, []int64{1, 2, 3}, store.await(t, 3))
 }
@@ -109,18 +109,18 @@ func TestWhatWasLeftOverIsClaimed(t *testing.T) {
 	for id := range int64(30) {
 		due = append(due, outbox.Intent{ID: id})
 	}
-	store, carrier := newTable(due...), &engine{}
-	start(t, store, carrier)
+	store, starter := newTable(due...), &engine{}
+	start(t, store, starter)
 	store.await(t, len(due))
-	carrier.mu.Lock()
-	defer carrier.mu.Unlock()
-	require.Len(t, carrier.carried, len(due))
+	starter.mu.Lock()
+	defer starter.mu.Unlock()
+	require.Len(t, starter.delivered, len(due))
 }
 
 func TestAFailedIntentIsTriedUntilItSucceeds(t *testing.T) {
 	t.Parallel()
-	store, carrier := newTable(), &engine{failures: map[int64]int{7: 3}}
-	r := start(t, store, carrier)
+	store, starter := newTable(), &engine{failures: map[int64]int{7: 3}}
+	r := start(t, store, starter)
 	r.Kick([]outbox.Intent{{ID: 7}})
 	require.Equal(t, []int64{7}, store.await(t, 1))
 	store.mu.Lock()

@@ -15,11 +15,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Credits carries out the transactions of ledgers. Each locks the account's balance row, changes it
-// and appends the fact behind it at the version the row expects, so the two cannot part.
+// Credits implements the ledgers of accounts. Each locks the account's balance row, changes it
+// and appends the event behind it at the version the row expects, so the two cannot part.
 //
 // The methods that end in Tx take part in a transaction of the caller's: they write the rows and return
-// the fact as an append, none when nothing changed, which the caller hands to AppendAll with its own as
+// the event as an append, none when nothing changed, which the caller hands to AppendAll with its own as
 // the last statement. One transaction changes a ledger at most once. On an error the caller rolls back.
 type Credits struct {
 	pool   *pgxpool.Pool
@@ -61,7 +61,7 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 // errGranted ends an attempt behind one that was committed.
 var errGranted = errors.New("the grant is recorded")
 
-// grant is one attempt at a grant, whose fact is first.
+// grant is one attempt at a grant, whose event is first.
 func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
 	var version int64
 	err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
@@ -113,7 +113,7 @@ func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, h
 		return nil, postgres.Classify(err, "hold credit of account "+account)
 	}
 	if version > 0 {
-		return ledgerFact(account, hold, version, credit.TypeHeld, credit.HeldV1{Hold: hold, Micros: micros}), nil
+		return ledgerEvent(account, hold, version, credit.TypeHeld, credit.HeldV1{Hold: hold, Micros: micros}), nil
 	}
 	if !metered {
 		return nil, nil
@@ -141,7 +141,7 @@ const endHold = `
 	select version, micros from u`
 
 // Settle ends a hold: micros were spent, which may be more than was held. Repeating it changes nothing; the
-// first amount stands. A hold that was released before is Conflict; one that was never made, as when the
+// first amount is kept. A hold that was released before is Conflict; one that was never made, as when the
 // account was not metered then, changes nothing.
 func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64) error {
 	return c.transact(ctx, "settle credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
@@ -155,7 +155,7 @@ func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account,
 	if err != nil || version == 0 {
 		return nil, err
 	}
-	return ledgerFact(account, hold, version, credit.TypeSettled, credit.SettledV1{Hold: hold, Micros: micros, Held: held}), nil
+	return ledgerEvent(account, hold, version, credit.TypeSettled, credit.SettledV1{Hold: hold, Micros: micros, Held: held}), nil
 }
 
 // Release ends a hold of which nothing was spent. A hold that has ended, either way, or was never made
@@ -172,10 +172,10 @@ func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account
 	if err != nil || version == 0 {
 		return nil, err
 	}
-	return ledgerFact(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
+	return ledgerEvent(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
 }
 
-// releaseAll is endHold of many holds, of which nothing was spent.
+// releaseAll releases many holds at once: nothing of them was spent.
 const releaseAll = `
 	with b as materialized (select account from credit_balances where account = $1 for update),
 	     h as (update credit_holds set state = 'released'
@@ -191,12 +191,12 @@ func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account
 	if err != nil {
 		return nil, postgres.Classify(err, "release holds of account "+account)
 	}
-	var fact credit.ReleasedV1
+	var event credit.ReleasedV1
 	var version int64
 	a := eventlog.Append{Stream: credit.Stream(account), Account: account, Meta: eventlog.Meta{Actor: account}}
-	_, err = pgx.ForEachRow(rows, []any{&fact.Hold, &fact.Micros, &version}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&event.Hold, &event.Micros, &version}, func() error {
 		a.Events = append(a.Events, eventlog.Event{
-			ID: credit.FactID(account, fact.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: fact,
+			ID: credit.FactID(account, event.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: event,
 		})
 		return nil
 	})
@@ -252,7 +252,7 @@ func checkAmount(micros, least int64) error {
 	return nil
 }
 
-func ledgerFact(account, hold string, version int64, eventType string, data any) []eventlog.Append {
+func ledgerEvent(account, hold string, version int64, eventType string, data any) []eventlog.Append {
 	return []eventlog.Append{{
 		Stream: credit.Stream(account), Account: account, Expected: version - 1,
 		Events: []eventlog.Event{{ID: credit.FactID(account, hold, eventType), Type: eventType, Data: data}},
@@ -260,7 +260,7 @@ func ledgerFact(account, hold string, version int64, eventType string, data any)
 	}}
 }
 
-// transact commits what change writes together with the facts it returns.
+// transact commits what change writes together with the events it returns.
 func (c *Credits) transact(ctx context.Context, what string, change func(pgx.Tx) ([]eventlog.Append, error)) error {
 	err := pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		appends, err := change(tx)

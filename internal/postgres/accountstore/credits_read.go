@@ -28,7 +28,7 @@ func readBalance(ctx context.Context, db postgres.RowQueryer, query, account str
 	return b, postgres.Classify(err, "read the balance of account "+account)
 }
 
-// Fold returns the state of an account's ledger as its facts say, whatever the tables hold.
+// Fold returns the state of an account's ledger as its events say, whatever the tables hold.
 func (c *Credits) Fold(ctx context.Context, account string) (credit.Ledger, error) {
 	return c.fold(ctx, c.pool, account)
 }
@@ -45,7 +45,7 @@ func (c *Credits) fold(ctx context.Context, db postgres.Queryer, account string)
 	return l, nil
 }
 
-// Rebuild writes the tables of an account's ledger anew from its facts and returns the balance before and
+// Rebuild writes the tables of an account's ledger anew from its events and returns the balance before and
 // after; the two are equal unless a row was changed by other means.
 func (c *Credits) Rebuild(ctx context.Context, account string) (before, after credit.Balance, err error) {
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {

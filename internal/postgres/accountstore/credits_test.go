@@ -147,7 +147,7 @@ func TestOneHoldMadeByManyAtOnceIsHeldOnce(t *testing.T) {
 	}
 }
 
-// Whatever runs at once, the tables say what the facts say, and the facts balance.
+// Whatever runs at once, the tables agree with the events, and the events balance.
 func TestTheBalanceIsAlwaysTheFoldOfTheFacts(t *testing.T) {
 	t.Parallel()
 	credits, _, pool := newCredits(t)

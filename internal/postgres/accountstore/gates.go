@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Gates carries out operators' commands on queues. The mode in force is a column of the account's lane,
+// Gates carries out operators' commands on queues. The mode in force is a column of the account's row in job_lanes,
 // which every admission locks: when Set returns, nothing of that account is admitted against it. For
 // gate.All that holds from the next transaction on.
 type Gates struct {
@@ -23,12 +23,12 @@ type Gates struct {
 	events *eventstore.Store
 }
 
-// NewGates returns the queues in pool's database whose facts go through events.
+// NewGates returns the queues in pool's database that appends through events.
 func NewGates(pool *pgxpool.Pool, events *eventstore.Store) *Gates {
 	return &Gates{pool: pool, events: events}
 }
 
-// lockMode locks the lane, which it makes where there is none, and returns the mode in force; no row when
+// lockMode locks the row, which it inserts if there is none, and returns the mode in force; no row when
 // there is no such account.
 const lockMode = `insert into job_lanes as l (account)
 	select $1::text where $1 = '*' or exists (select from accounts where id = $1)
@@ -69,7 +69,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	return q.State(ctx, c.Account)
 }
 
-// stateColumns read a lane with its last fact; the numbers of gate.All are those of all accounts.
+// stateColumns reads a row of job_lanes with its last event; the numbers of gate.All are those of all accounts.
 const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta ->> 'actor', ''), coalesce(e.meta ->> 'reason', ''),
 		case l.account when '*' then (select coalesce(sum(queued), 0) from job_lanes) else l.queued end,
 		case l.account when '*' then (select coalesce(sum(running), 0) from job_lanes) else l.running end

@@ -22,7 +22,7 @@ type accountDB interface {
 // accountReads are Accounts for what a RecordedAccounts does not change.
 type accountReads = Store
 
-// RecordedAccounts are Accounts whose changes by an operator become facts, in the transaction of the change:
+// RecordedAccounts are Accounts whose changes by an operator become events, in the transaction of the change:
 // neither is there without the other.
 type RecordedAccounts struct {
 	*accountReads

@@ -74,7 +74,7 @@ func (s *Storage) Forget(id string) {
 }
 
 // Fits fails as Denied, account.CodeStorage, unless the account may keep that many bytes more than it keeps now.
-// It is the look at the door: what is added is checked again when it is committed.
+// It is a first check for early refusal; the commit checks the limit again.
 func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
 	limit, err := s.Limit(ctx, id)
 	if err != nil || limit == 0 {
@@ -100,7 +100,7 @@ func (s *Storage) Kept(ctx context.Context, id string) (account.Storage, error) 
 	return kept, err
 }
 
-// KeptBy returns what an account keeps and, as it stands in a, may keep.
+// KeptBy returns what an account keeps and, as of a, may keep.
 func (s *Storage) KeptBy(ctx context.Context, a account.Account) (account.Storage, error) {
 	kept, err := s.kept(ctx, a.ID)
 	kept.Limit = a.MayKeep(s.standard)

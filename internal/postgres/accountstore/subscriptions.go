@@ -13,18 +13,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Subscriptions changes what accounts may use, each change with its fact.
+// Subscriptions changes what accounts may use, each change with its event.
 type Subscriptions struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
 }
 
-// NewSubscriptions returns the subscriptions in pool's database whose facts go through events.
+// NewSubscriptions returns the subscriptions in pool's database that appends through events.
 func NewSubscriptions(pool *pgxpool.Pool, events *eventstore.Store) *Subscriptions {
 	return &Subscriptions{pool: pool, events: events}
 }
 
-// Change carries out a change and returns the account behind it. What is in force already is not recorded
+// Change applies a change and returns the changed account. What is in force already is not recorded
 // again. It counts from the next request and the next admission on, in every process. An account that does
 // not exist is NotFound.
 func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.Account, error) {
@@ -36,8 +36,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		if a, err = scanAccount(tx.QueryRow(ctx, `select `+accountColumns+` from accounts where id = $1 for update`, c.Account)); err != nil {
 			return err
 		}
-		facts := subscriptionFacts(&a, c)
-		if len(facts) == 0 {
+		events := subscriptionEvents(&a, c)
+		if len(events) == 0 {
 			return nil
 		}
 		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7, storage_limit = $8
@@ -45,7 +45,7 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 			return err
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: facts,
+			Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: events,
 			Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
 		})
 		return err
@@ -58,10 +58,10 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 }
 
 // subscriptionFacts applies a change to a and returns what there is to record.
-func subscriptionFacts(a *account.Account, c account.Change) []eventlog.Event {
-	var facts []eventlog.Event
+func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
+	var events []eventlog.Event
 	add := func(eventType string, data any) {
-		facts = append(facts, eventlog.Event{ID: uuid.New(), Type: eventType, Data: data})
+		events = append(events, eventlog.Event{ID: uuid.New(), Type: eventType, Data: data})
 	}
 	if c.Tier != "" && c.Tier != a.Tier {
 		add(account.TypeTierChanged, account.TierChangedV1{Tier: c.Tier, Was: a.Tier})
@@ -89,7 +89,7 @@ func subscriptionFacts(a *account.Account, c account.Change) []eventlog.Event {
 		add(account.TypeStorageLimited, account.StorageLimitedV1{Bytes: c.Storage.Bytes, Was: a.Storage})
 		a.Storage = c.Storage.Bytes
 	}
-	return facts
+	return events
 }
 
 func sameLimit(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }

@@ -20,7 +20,7 @@ type TokenAccounts struct {
 	newTier       account.Tier
 }
 
-// NewTokenAccounts returns the finder over pool's database; facts go through events. An account that is
+// NewTokenAccounts returns the finder over pool's database; it appends through events. An account that is
 // seen for the first time is made with the tier newTier, "" = it is refused.
 func NewTokenAccounts(pool *pgxpool.Pool, events *eventstore.Store, newTier account.Tier) *TokenAccounts {
 	return &TokenAccounts{accounts: New(pool), subscriptions: NewSubscriptions(pool, events), newTier: newTier}

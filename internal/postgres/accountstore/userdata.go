@@ -185,7 +185,7 @@ func (u *Userdata) change(ctx context.Context, account string, fn func(pgx.Tx) e
 	})
 }
 
-// free fails unless a file may stand at the path.
+// free fails unless a file may be created at the path.
 func free(ctx context.Context, tx pgx.Tx, account string, p userdata.Path, overwrite bool) error {
 	var taken, within bool
 	err := tx.QueryRow(ctx, `select exists (select from userdata where account = $1 and path = $2),

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Store carries out the transactions of assets. It implements asset.Store. Lock order in each:
+// Store implements asset.Store. Lock order in each:
 // the name, then the bytes within the account, then rows, then the append as the last statement.
 type Store struct {
 	pool    *pgxpool.Pool
@@ -60,23 +60,23 @@ func (s *Store) transact(ctx context.Context, what string, fn func(pgx.Tx) error
 	return nil
 }
 
-// thumbnailOf returns the thumbnail among known facts, or nil.
+// thumbnailOf returns the thumbnail among known events, or nil.
 func thumbnailOf(known []any) []byte {
-	for _, fact := range known {
-		if s, ok := fact.(asset.ScannedV1); ok && !s.Scan.Thumbnail.IsZero() {
+	for _, event := range known {
+		if s, ok := event.(asset.ScannedV1); ok && !s.Scan.Thumbnail.IsZero() {
 			return s.Scan.Thumbnail[:]
 		}
 	}
 	return nil
 }
 
-// observation is the event of a fact that was found out about an asset's bytes.
-func observation(id asset.ID, fact any) eventlog.Event {
+// observation returns the event of something found out about an asset's bytes.
+func observation(id asset.ID, event any) eventlog.Event {
 	eventType := asset.TypeVerified
-	if _, scanned := fact.(asset.ScannedV1); scanned {
+	if _, scanned := event.(asset.ScannedV1); scanned {
 		eventType = asset.TypeScanned
 	}
-	return eventlog.Event{ID: asset.FactID(id, eventType), Type: eventType, Data: fact}
+	return eventlog.Event{ID: asset.FactID(id, eventType), Type: eventType, Data: event}
 }
 
 // ingestion is the intent to look into an asset in the background.
@@ -120,13 +120,13 @@ func (s *Store) Delete(ctx context.Context, account string, id asset.ID, request
 }
 
 // end takes a file out of service: its row goes, its stream closes.
-func (s *Store) end(ctx context.Context, tx pgx.Tx, id asset.ID, account, eventType string, fact any, meta eventlog.Meta) error {
+func (s *Store) end(ctx context.Context, tx pgx.Tx, id asset.ID, account, eventType string, event any, meta eventlog.Meta) error {
 	if _, err := tx.Exec(ctx, `delete from files where asset_id = $1`, string(id)); err != nil {
 		return fmt.Errorf("delete the row of asset %s: %w", id, err)
 	}
 	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.FactID(id, eventType), Type: eventType, Data: fact}},
+		Events: []eventlog.Event{{ID: asset.FactID(id, eventType), Type: eventType, Data: event}},
 	})
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // waits.
 type BlobLocks struct {
 	pool *pgxpool.Pool
-	free chan struct{} // holds one for each connection in use
+	free chan struct{} // one element for each connection in use
 }
 
 // NewBlobLocks returns the locks in pool's database.
@@ -31,7 +31,7 @@ func NewBlobLocks(pool *pgxpool.Pool) *BlobLocks {
 const lockOfBlobs = 17
 
 // A lock that is held for longer than heldFor is given up: what the holder was about to do is canceled first. The
-// server would end the transaction, and with it the lock, idleFor after its last word, told or not.
+// server would end the transaction, and with it the lock, after idleFor without a statement in any case.
 const (
 	heldFor = 12 * time.Second // some requests to a bucket that answers slowly
 	idleFor = 30 * time.Second

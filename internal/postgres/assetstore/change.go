@@ -18,7 +18,7 @@ import (
 // come before or after.
 func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error) {
 	var state asset.Asset
-	var facts []asset.Fact
+	var changes []asset.Fact
 	err := s.transact(ctx, "change an asset", func(tx pgx.Tx) error {
 		if err := claim(ctx, tx, account, id, c); err != nil {
 			return err
@@ -27,14 +27,14 @@ func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset
 		if state, err = s.fold(ctx, tx, id); err != nil {
 			return err
 		}
-		if facts, err = state.Facts(c); err != nil || len(facts) == 0 {
+		if changes, err = state.Facts(c); err != nil || len(changes) == 0 {
 			return err
 		}
 		meta := eventlog.Meta{Actor: account, RequestID: requestID}
-		state, err = s.changed(ctx, tx, state, facts, meta)
+		state, err = s.changed(ctx, tx, state, changes, meta)
 		return err
 	})
-	return state, facts, err
+	return state, changes, err
 }
 
 // claim locks the row of an asset and sees that the preview it is given is the account's, too.
@@ -59,15 +59,15 @@ func hasPreview(ctx context.Context, db postgres.Tx, account string, preview ass
 	return err
 }
 
-// changed records facts and what commands know of them, and returns the state after.
-func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, facts []asset.Fact, meta eventlog.Meta) (asset.Asset, error) {
-	events := make([]eventlog.Event, len(facts))
-	for i, f := range facts {
+// changed records events and what commands know of them, and returns the state after.
+func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, changes []asset.Fact, meta eventlog.Meta) (asset.Asset, error) {
+	events := make([]eventlog.Event, len(changes))
+	for i, f := range changes {
 		events[i] = eventlog.Event{ID: uuid.New(), Type: f.Type, Data: f.Data}
 	}
 	expected, id := state.Version, state.ID
 	after := state
-	for i, f := range facts { // positions come with the append; tags and type do not depend on them
+	for i, f := range changes { // positions come with the append; tags and type do not depend on them
 		after = asset.Fold(after, eventlog.Recorded{Stream: id.Stream(), Version: expected + int64(i) + 1}, f.Data)
 	}
 	if after.ContentType != state.ContentType || !slices.Equal(after.Tags, state.Tags) {
@@ -84,7 +84,7 @@ func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, facts
 		return asset.Asset{}, err
 	}
 	for i, rec := range recorded {
-		state = asset.Fold(state, rec, facts[i].Data)
+		state = asset.Fold(state, rec, changes[i].Data)
 	}
 	return state, nil
 }

@@ -16,17 +16,17 @@ func TestAChangeOfAnAssetIsRecordedOnce(t *testing.T) {
 	a, shown := b.create(t, "1.png", "1", nil), b.create(t, "2.png", "2", nil)
 	name := "First"
 	change := asset.Change{Name: &name, Add: []string{"x"}, Preview: &shown.ID}
-	after, facts, err := b.store.Change(t.Context(), a.Account, a.ID, change, "r1")
+	after, events, err := b.store.Change(t.Context(), a.Account, a.ID, change, "r1")
 	require.NoError(t, err)
-	require.Len(t, facts, 3)
+	require.Len(t, events, 3)
 	require.Equal(t, "First", after.Name)
 	require.Equal(t, []string{"x"}, after.Tags)
 	require.Equal(t, shown.ID, after.Preview)
 	require.Equal(t, a.Version+3, after.Version)
 	require.NotNil(t, after.UpdatedAt)
-	again, facts, err := b.store.Change(t.Context(), a.Account, a.ID, change, "r2")
+	again, events, err := b.store.Change(t.Context(), a.Account, a.ID, change, "r2")
 	require.NoError(t, err)
-	require.Empty(t, facts)
+	require.Empty(t, events)
 	require.Equal(t, after.Version, again.Version)
 
 	var tags []string
@@ -63,9 +63,9 @@ func TestChangesAtOnceAreAllKept(t *testing.T) {
 	var group sync.WaitGroup
 	for _, tag := range []string{"a", "b", "c", "d", "e", "f"} {
 		group.Go(func() {
-			_, facts, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Add: []string{tag}}, "")
-			if err != nil || len(facts) != 1 {
-				t.Errorf("tag %s: %d facts, %v", tag, len(facts), err)
+			_, events, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Add: []string{tag}}, "")
+			if err != nil || len(events) != 1 {
+				t.Errorf("tag %s: %d facts, %v", tag, len(events), err)
 			}
 		})
 	}

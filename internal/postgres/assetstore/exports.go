@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Exports carries out the transactions of exports. It implements export.Store.
+// Exports implements export.Store.
 type Exports struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -42,7 +42,7 @@ const (
 	lockOfExports = 38
 	// mostExports is how many exports of an account are under way at once.
 	mostExports = 8
-	// exportRetry is what an account with as many is told to wait: packing takes seconds.
+	// exportRetry is the Retry-After for an account with that many exports: packing takes seconds.
 	exportRetry = 10 * time.Second
 )
 
@@ -79,7 +79,7 @@ func (s *Exports) Create(ctx context.Context, n export.New) (made export.Export,
 	return made, intents, err
 }
 
-// same returns the unfinished export of the same request, "" = there is none and room for one more.
+// same returns the unfinished export of the same request, "" if there is none and the account may have one more.
 func (s *Exports) same(ctx context.Context, tx pgx.Tx, n export.New) (same export.ID, err error) {
 	var unfinished int
 	err = tx.QueryRow(ctx, `select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from exports where account = $1`,
@@ -99,27 +99,27 @@ func packing(ref export.Ref) outbox.Intent {
 	return outbox.Intent{WorkflowID: ref.Export.WorkflowID(), Kind: outbox.StartExport, Payload: payload}
 }
 
-// record appends a fact of an unfinished export and returns its state before, with the fact on top.
-func (s *Exports) record(ctx context.Context, tx pgx.Tx, ref export.Ref, fact any, meta eventlog.Meta) (export.Export, error) {
+// record appends an event of an unfinished export and returns its state before, with the event on top.
+func (s *Exports) record(ctx context.Context, tx pgx.Tx, ref export.Ref, event any, meta eventlog.Meta) (export.Export, error) {
 	state, err := s.fold(ctx, tx, ref.Account, ref.Export)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return export.Export{}, err
 	}
 	placed, err := s.events.AppendTx(ctx, tx, eventlog.Append{
 		Stream: ref.Export.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: meta,
-		Events: []eventlog.Event{ref.Export.Event(fact)}, Close: ends(fact),
+		Events: []eventlog.Event{ref.Export.Event(event)}, Close: ends(event),
 	})
 	if err != nil {
 		return export.Export{}, err
 	}
 	for _, rec := range placed {
-		state = export.Fold(state, rec, fact)
+		state = export.Fold(state, rec, event)
 	}
 	return state, nil
 }
 
-func ends(fact any) bool {
-	switch fact.(type) {
+func ends(event any) bool {
+	switch event.(type) {
 	case export.CompletedV1, export.FailedV1:
 		return true
 	default:

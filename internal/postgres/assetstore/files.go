@@ -28,7 +28,7 @@ type Files struct {
 
 var _ files.Store = (*Files)(nil)
 
-// NewFiles returns the file records in pool's database, whose facts go through events.
+// NewFiles returns the file records in pool's database, that appends through events.
 func NewFiles(pool *pgxpool.Pool, events *eventstore.Store) *Files {
 	return &Files{pool: pool, events: events}
 }
@@ -144,19 +144,19 @@ func (f *Files) Names(ctx context.Context, account string, folder node.Folder, l
 // creation returns the append that records a new asset.
 func creation(e files.Entry, origin asset.Origin, producer *asset.Producer, meta eventlog.Meta) eventlog.Append {
 	place := e.Place
-	fact := asset.CreatedV1{
+	event := asset.CreatedV1{
 		Origin: origin, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, Place: &place, Producer: producer,
 		Width: e.Width, Height: e.Height, ExpiresAt: e.ExpiresAt,
 	}
 	path := files.Join(place)
-	fact.FilePath = &path
-	return createdAppend(e.Asset, e.Account, fact, meta)
+	event.FilePath = &path
+	return createdAppend(e.Asset, e.Account, event, meta)
 }
 
-func createdAppend(id asset.ID, account string, fact asset.CreatedV1, meta eventlog.Meta) eventlog.Append {
+func createdAppend(id asset.ID, account string, event asset.CreatedV1, meta eventlog.Meta) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: 0, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: fact}},
+		Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: event}},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // saveFile allots the next number of a prefix and inserts the file, unless its producer saved it
-// before; either way it returns the file and whether it is new. The counter's row is locked until
+// before; in both cases it returns the file and whether it is new. The counter's row is locked until
 // commit, so parallel calls get different numbers. The files of the folder are looked through
 // only when the prefix is new.
 const saveFile = `
@@ -48,7 +48,7 @@ select ` + fileColumns + `, true from new union all select ` + fileColumns + `, 
 const highestNumber = `select coalesce(max((regexp_match(substr(filename, length($4::text) + 2), '^([0-9]{1,9})([^0-9]|$)'))[1]::bigint), 0)
 	from files where account = $1 and folder = $2 and subfolder = $3 and named and starts_with(filename, $4::text || '_')`
 
-// raiseCounter brings a counter to the highest number in use. It repairs the case of a name that
+// raiseCounter sets a counter to the highest number in use. It repairs the case of a name that
 // was taken without its counter knowing.
 const raiseCounter = `update file_counters set last = greatest(last, (` + highestNumber + `))
 	where account = $1 and folder = $2 and subfolder = $3 and prefix = $4`

@@ -157,7 +157,7 @@ func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, id asset.ID, u file
 		u.Hash[:], u.Size, u.ContentType, u.Width, u.Height, u.ExpiresAt)
 }
 
-// extend moves a file's deadline to a later one, never to an earlier one.
+// extend moves a file's deadline to a later one, never to an earlier one.
 func (f *Files) extend(ctx context.Context, tx pgx.Tx, e *files.Entry, wanted *time.Time, meta eventlog.Meta) error {
 	deadline := asset.Later(e.ExpiresAt, wanted)
 	if e.ExpiresAt == nil || deadline != nil && deadline.Equal(*e.ExpiresAt) {

@@ -32,14 +32,14 @@ func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Ass
 
 // RecordVerified records that the stored bytes of an asset were read and hashed. One that has ended
 // meanwhile stays as it is.
-func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID, fact asset.VerifiedV1) error {
+func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error {
 	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
-		if !fact.OK { // and so there is nothing to scan
+		if !event.OK { // and so there is nothing to scan
 			if _, err := tx.Exec(ctx, `update files set ingest_since = null where asset_id = $1 and account = $2`, string(id), account); err != nil {
 				return err
 			}
 		}
-		return s.append(ctx, tx, account, id, fact)
+		return s.append(ctx, tx, account, id, event)
 	})
 }
 
@@ -61,7 +61,7 @@ func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, sca
 	})
 }
 
-// observe runs a transaction whose fact is of no interest once the asset has ended.
+// observe runs a transaction whose event is of no interest once the asset has ended.
 func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	err := s.transact(ctx, what, fn)
 	if errors.Is(err, eventlog.ErrClosed) {
@@ -70,10 +70,10 @@ func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error)
 	return err
 }
 
-func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, fact any) error {
+func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, event any) error {
 	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"},
-		Events: []eventlog.Event{observation(id, fact)},
+		Events: []eventlog.Event{observation(id, event)},
 	})
 	return err
 }

@@ -36,10 +36,10 @@ type bytesState struct {
 	high int
 }
 
-// history is an asset, "" = there is none, with the first page of its facts.
+// history is an asset, "" = there is none, with the first page of its events.
 type history struct {
-	id    asset.ID
-	facts []eventlog.Recorded
+	id     asset.ID
+	events []eventlog.Recorded
 }
 
 // queueBytesState locks the name and the bytes within the account until the transaction ends and reads
@@ -56,7 +56,7 @@ func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
 		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
 }
 
-// inForce returns the later of the deadline and the one in force (A-40); nil = never.
+// inForce returns the later of the deadline and the one in force: a deadline never moves to an earlier time; nil = never.
 func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	switch {
 	case !st.held:
@@ -74,7 +74,7 @@ const (
 	ofBytes     = ` from files where account = $1 and hash = $2 and not rejected and ` + alive
 	ofReference = ofBytes + ` and file_path is not distinct from $3 and tags = $4 and job_id is null`
 	newest      = ` order by created_at desc, asset_id limit 1`
-	factsOf     = eventstore.SelectEvents + ` where stream = (select 'asset-' || asset_id`
+	eventsOf    = eventstore.SelectEvents + ` where stream = (select 'asset-' || asset_id`
 	firstPage   = `) order by version limit $`
 )
 
@@ -83,12 +83,12 @@ func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	repeated := []any{n.Account, n.Hash[:], n.FilePath, tagsOf(n)}
 	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
 		QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&st.same.id)) })
-	q.Queue(factsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
+	q.Queue(eventsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
 	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, repeated[:2]...).
 		QueryRow(func(row pgx.Row) error {
 			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
 		})
-	q.Queue(factsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
+	q.Queue(eventsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
 }
 
 // tagsOf returns the tags of a new asset; the column knows no null.
@@ -108,7 +108,7 @@ func ignoreNoRows(err error) error {
 }
 
 func (h *history) read(rows pgx.Rows) (err error) {
-	h.facts, err = pgx.CollectRows(rows, eventstore.ScanRecorded)
+	h.events, err = pgx.CollectRows(rows, eventstore.ScanRecorded)
 	return err
 }
 
@@ -123,7 +123,7 @@ func (s *Store) limit(ctx context.Context, n asset.New) (int64, error) {
 // naming is what every attempt at making an asset gives it.
 type naming struct {
 	id    asset.ID
-	first uuid.UUID // of its first fact: a repetition by another request has another
+	first uuid.UUID // of its first event: a repetition by another request has another
 }
 
 func nameFor(n asset.New) naming { return naming{cmp.Or(n.ID, asset.NewID()), uuid.New()} }
@@ -227,20 +227,20 @@ func taken(err error, id asset.ID) error {
 	return err
 }
 
-// making is an asset whose facts were queued; what they make of it is known when they are placed.
+// making is an asset whose events were queued; what they make of it is known when they are placed.
 type making struct {
 	before  asset.Asset
-	facts   *eventstore.Queued // nil = nothing new is known
+	events  *eventstore.Queued // nil = nothing new is known
 	held    bool
 	intents []outbox.Intent
 }
 
-// made folds the placed facts on top.
+// made folds the placed events on top.
 func (m making) made(s *Store) (asset.Made, error) {
 	state := m.before
-	if m.facts != nil {
+	if m.events != nil {
 		var err error
-		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.facts.Recorded()), state, asset.Fold); err != nil {
+		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.events.Recorded()), state, asset.Fold); err != nil {
 			return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 		}
 	}
@@ -251,7 +251,7 @@ const insertAsset = `insert into files (asset_id, account, hash, size, content_t
 		filename, named, tags, expires_at, width, height, thumbnail, ingest_since)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $16 then now() end)`
 
-// queueAsset writes the row of a new asset, takes its name over, and appends the fact. What is not
+// queueAsset writes the row of a new asset, takes its name over, and appends the event. What is not
 // known of the bytes yet is left to its ingestion.
 func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesState, known ...any) (making, error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
@@ -269,23 +269,23 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesStat
 		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
 	}
 	outboxstore.Queue(q, m.intents)
-	fact := asset.CreatedV1{
+	event := asset.CreatedV1{
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
 		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
 		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview,
 	}
-	a := createdAppend(id, n.Account, fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+	a := createdAppend(id, n.Account, event, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 	a.Events[0].ID = name.first
 	for _, data := range known {
 		a.Events = append(a.Events, observation(id, data))
 	}
 	var err error
-	m.facts, err = s.events.QueueAppend(q, []eventlog.Append{a})
+	m.events, err = s.events.QueueAppend(q, []eventlog.Append{a})
 	return m, err
 }
 
 // queueReference completes a reference with what the account's newest asset of these bytes says of
-// them; what was found out about the bytes holds for the new asset as well.
+// them; the scan of the bytes applies to the new asset as well.
 func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
 	n.Size, n.Width, n.Height = st.size, st.wide, st.high
 	if n.ContentType == "" {
@@ -314,7 +314,7 @@ func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n 
 		return m, true, nil
 	}
 	q.Queue(`update files set expires_at = $2 where asset_id = $1`, string(h.id), deadline)
-	m.facts, err = s.events.QueueAppend(q, []eventlog.Append{extension(h.id, n.Account, deadline, eventlog.Meta{
+	m.events, err = s.events.QueueAppend(q, []eventlog.Append{extension(h.id, n.Account, deadline, eventlog.Meta{
 		Actor: n.Account, RequestID: n.RequestID,
 	})})
 	return m, true, err
@@ -331,10 +331,10 @@ func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.M
 	}
 }
 
-// foldOn folds the facts read so far and reads what a first page leaves out.
+// foldOn folds the events read so far and reads what a first page leaves out.
 func (s *Store) foldOn(ctx context.Context, db postgres.Queryer, h history) (asset.Asset, error) {
-	state, err := eventlog.Fold(s.events.Types(), eventlog.All(h.facts), asset.Asset{}, asset.Fold)
-	if err != nil || len(h.facts) < assetPage {
+	state, err := eventlog.Fold(s.events.Types(), eventlog.All(h.events), asset.Asset{}, asset.Fold)
+	if err != nil || len(h.events) < assetPage {
 		return state, err
 	}
 	rest := eventlog.Read(ctx, eventstore.StreamsOf(db), h.id.Stream(), state.Version)

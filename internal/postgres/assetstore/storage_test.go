@@ -323,7 +323,7 @@ func TestOutputsAreKeptBeyondTheLimit(t *testing.T) {
 	require.Equal(t, 3, streams)
 }
 
-// A limit of an account's own takes the place of the deployment's, also when there is none, with its fact.
+// A limit of an account's own takes the place of the deployment's, also when there is none, with its event.
 func TestAnAccountHasALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, 100)

@@ -1,6 +1,6 @@
 // Package callstore keeps calls of partner models in PostgreSQL: acceptance, admission, end
 // and reconciliation, each in one transaction with its events, limits, credits and intents.
-// It promises that a call is charged at most once and that an idempotency key names one call.
+// A call is charged at most once, and an idempotency key names one call.
 package callstore
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Store carries out the transactions of model calls. It implements call.Store. Lock order in each:
-// the account's call lane, its credit balance, then the append as the last statement before commit.
+// Store implements call.Store. Every transaction locks in this order: the account's row in call_lanes,
+// its credit balance, then the log, by an append as the last statement before commit.
 type Store struct {
 	pool       *pgxpool.Pool
 	events     *eventstore.Store
@@ -36,14 +36,15 @@ type Store struct {
 
 var _ call.Store = (*Store)(nil)
 
-// New returns the call store on pool that appends through events and holds credit by credits.
+// New returns the call store in pool's database that appends through events and reserves credit through credits.
 func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Credits) *Store {
 	return &Store{pool: pool, events: events, credits: credits, heartbeats: call.NewHeartbeats(time.Now)}
 }
 
-// callLane is an account's standing among calls, locked until the transaction ends.
-type callLane struct {
-	inFlight, costly, parked int
+// admissionState is what decides whether an account's next call may run: its counts of calls and their cost. Its
+// row is locked until the transaction ends.
+type admissionState struct {
+	inFlight, costly, queued int
 	committed, spent         int64
 	metered                  bool // the account has a credit ledger
 }
@@ -51,17 +52,17 @@ type callLane struct {
 const (
 	// firstRun is the number of a call's first run.
 	firstRun = 1
-	// queueFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
+	// queueFullRetry is the Retry-After of queue_full: a full queue moves in seconds.
 	queueFullRetry = 5 * time.Second
 )
 
-const lockCallLane = `insert into call_lanes (account) values ($1)
+const lockAdmission = `insert into call_lanes (account) values ($1)
 	on conflict (account) do update set parked = call_lanes.parked
 	returning in_flight, costly, parked, committed, spent, exists (select from credit_balances where account = $1)`
 
-func queueCallLane(q *pgx.Batch, account string, l *callLane) {
-	q.Queue(lockCallLane, account).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&l.inFlight, &l.costly, &l.parked, &l.committed, &l.spent, &l.metered)
+func queueLockAdmission(q *pgx.Batch, account string, l *admissionState) {
+	q.Queue(lockAdmission, account).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&l.inFlight, &l.costly, &l.queued, &l.committed, &l.spent, &l.metered)
 	})
 }
 
@@ -81,13 +82,13 @@ func (s *Store) Accept(ctx context.Context, n call.NewCall) (out call.Admission,
 	if err != nil {
 		return call.Admission{}, classifyAccept(err)
 	}
-	if recorded { // by an attempt whose answer was lost; the relay starts it
+	if recorded { // by an earlier attempt whose answer was lost; the relay starts the call
 		return s.admission(ctx, n)
 	}
 	return out, nil
 }
 
-// admission is what an earlier attempt decided of a call.
+// admission returns the result of an earlier attempt to accept the call.
 func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
 	s.events.Wake()
 	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Parked {
@@ -96,13 +97,13 @@ func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admissi
 	return out, err
 }
 
-// accept is one attempt at accepting a call, whose first fact is first.
+// accept is one attempt at accepting a call, whose first event is first.
 func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (call.Admission, error) {
-	var l callLane
+	var l admissionState
 	var out call.Admission
-	var facts *eventstore.Queued
+	var queued *eventstore.Queued
 	look := func(q *pgx.Batch) {
-		queueCallLane(q, n.Account, &l)
+		queueLockAdmission(q, n.Account, &l)
 		if n.Key != "" {
 			q.Queue(claimCallKey, n.Account, n.Key, n.Fingerprint[:], n.ID, call.Retention).Exec(func(tag pgconn.CommandTag) error {
 				if tag.RowsAffected() == 0 {
@@ -115,31 +116,31 @@ func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (ca
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
 		refused := l.gate(n.Limits, n.Fact.Held, n.Costly)
-		admit := refused == nil && (n.Fact.Mode != call.Queued || l.parked == 0)
-		if err := parkable(l, n, refused); !admit && err != nil {
+		admit := refused == nil && (n.Fact.Mode != call.Queued || l.queued == 0)
+		if err := queueable(l, n, refused); !admit && err != nil {
 			return err
 		}
-		appends, err := s.hold(ctx, db, l, n)
+		appends, err := s.reserve(ctx, db, l, n)
 		if err != nil {
 			return err
 		}
-		out.Intents, out.Ahead = s.settle(q, n, admit, l), int64(l.parked)
+		out.Intents, out.Ahead = s.settle(q, n, admit, l), int64(l.queued)
 		if admit {
 			l.committed += n.Fact.Held
 		}
 		out.Spend = l.spend(n.Limits)
-		facts, err = s.events.QueueAppend(q, append([]eventlog.Append{acceptance(n, first, admit)}, appends...))
+		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{acceptance(n, first, admit)}, appends...))
 		return err
 	})
 	if err != nil {
 		return call.Admission{}, err
 	}
 	s.events.Wake()
-	out.Call, err = s.fold(n.ID, facts.Recorded())
+	out.Call, err = s.fold(n.ID, queued.Recorded())
 	return out, err
 }
 
-// classifyAccept keeps what the contract names, and the fault of everything else.
+// classifyAccept returns refusals as they are and classifies every other error.
 func classifyAccept(err error) error {
 	var refused *call.Refusal
 	if errors.Is(err, call.ErrKeyTaken) || errors.As(err, &refused) {
@@ -148,8 +149,8 @@ func classifyAccept(err error) error {
 	return postgres.Classify(err, "pass the gates of a call")
 }
 
-// parkable says why a call that is not admitted cannot wait either; nil when it can.
-func parkable(l callLane, n call.NewCall, refused *call.Refusal) error {
+// queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can.
+func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	switch {
 	case n.Fact.Mode != call.Queued:
 		if refused == nil {
@@ -158,16 +159,16 @@ func parkable(l callLane, n call.NewCall, refused *call.Refusal) error {
 		return refused
 	case refused != nil && refused.Status == 403:
 		return refused
-	case l.parked >= n.Limits.Backlog:
-		r := call.Refuse(429, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.parked)
+	case l.queued >= n.Limits.Backlog:
+		r := call.Refuse(429, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.queued)
 		r.RetryAfter = int(queueFullRetry / time.Second)
 		return r
 	}
 	return nil
 }
 
-// gate says why a call cannot go in flight now; nil when it can.
-func (l callLane) gate(limits call.Limits, held int64, costly bool) *call.Refusal {
+// gate returns the reason why a call cannot run now, or nil if it can.
+func (l admissionState) gate(limits call.Limits, held int64, costly bool) *call.Refusal {
 	all, few := limits.Concurrent(l.spent)
 	switch {
 	case all == 0:
@@ -187,8 +188,8 @@ func (l callLane) gate(limits call.Limits, held int64, costly bool) *call.Refusa
 // centMicros is how many millionths of a dollar a cent has.
 const centMicros = 10_000
 
-// spend returns the figures of the ceiling in cents, nil where there is none. A begun cent counts.
-func (l callLane) spend(limits call.Limits) *call.Spend {
+// spend returns the committed spend and its ceiling in cents, rounded up, or nil if there is no ceiling.
+func (l admissionState) spend(limits call.Limits) *call.Spend {
 	if limits.Ceiling <= 0 {
 		return nil
 	}
@@ -196,8 +197,8 @@ func (l callLane) spend(limits call.Limits) *call.Spend {
 	return &call.Spend{Limit: limit, Current: current, Remaining: max(0, limit-current)}
 }
 
-// hold sets the call's credit aside; the facts of the ledger are to be appended with the call's.
-func (s *Store) hold(ctx context.Context, db postgres.Tx, l callLane, n call.NewCall) ([]eventlog.Append, error) {
+// reserve sets the call's credit aside. The caller appends the returned events of the ledger with those of the call.
+func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n call.NewCall) ([]eventlog.Append, error) {
 	if !l.metered {
 		return nil, nil
 	}
@@ -206,9 +207,9 @@ func (s *Store) hold(ctx context.Context, db postgres.Tx, l callLane, n call.New
 
 func holdID(id call.ID) string { return id.Stream() }
 
-// settle queues the rows beside the facts: blob reference, and slot with start intent or place in
-// the queue. The ids of the intents are known when the batch is closed.
-func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []outbox.Intent {
+// settle queues the statements that write a call's rows: its blob reference, and its slot with the start intent or
+// its row in the queue. The ids of the intents are known when the batch is closed.
+func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l admissionState) []outbox.Intent {
 	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Fact.Request.Ref[:])
 	payload := payloadOf(n.Run(admittedVersion))
 	if !admit {
@@ -221,7 +222,7 @@ func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l callLane) []o
 }
 
 // admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
-// always its first two facts, since nothing else is recorded of a parked call that does not end it.
+// always its first two events: the only other event of a queued call is the one that ends it.
 const admittedVersion = 2
 
 func payloadOf(r call.Run) json.RawMessage {
@@ -249,7 +250,7 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// acceptance is the append that begins a call. Its first fact has an id of this one request: a second call
+// acceptance is the append that begins a call. Its first event has an id of this one request: a second call
 // under the same request id must run into the stream's version.
 func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
 	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Fact}}
@@ -269,8 +270,8 @@ func callAdmission(id call.ID) eventlog.Event {
 	return eventlog.Event{ID: call.FactID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
 }
 
-// queueWindows counts the call against each allowance, and refuses when one is used up; the count
-// goes back with the transaction then.
+// queueWindows counts the call against each allowance and refuses it when one is used up: the refusal rolls the
+// transaction back, and the count with it.
 func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
 	for _, w := range windows {
 		q.Queue(`insert into call_windows as c (account, name, started, used)
@@ -325,7 +326,7 @@ func (s *Store) Deliver(ctx context.Context, account string, id call.ID) error {
 	return postgres.Classify(err, "record a delivery")
 }
 
-// Load implements call.Store: calls have a dozen facts, so folding them is one cheap query.
+// Load implements call.Store: calls have a dozen events, so folding them is one cheap query.
 func (s *Store) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
 	recorded, err := eventlog.Collect(eventlog.Read(ctx, s.events, id.Stream(), 0))
 	if err != nil {
@@ -341,7 +342,7 @@ func (s *Store) fold(_ call.ID, recorded []eventlog.Recorded) (call.Call, error)
 	var c call.Call
 	for _, rec := range recorded {
 		if _, ok := call.IDOfStream(rec.Stream); !ok {
-			continue // of the ledger, recorded with it
+			continue // an event of the ledger, appended with those of the call
 		}
 		data, err := s.events.Types().DecodeKnown(rec)
 		if err != nil {

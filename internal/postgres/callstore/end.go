@@ -18,24 +18,24 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// End records the end of a call: the fact, its charge, the free place and the calls that waited for
-// it. The stream's closing decides a race; an unknown outcome leaves it open for a late answer.
+// End records the end of a call: its event and its charge. It frees the call's slot and admits queued calls.
+// Of concurrent ends the one that closes the stream wins. An unknown outcome leaves the stream open for a late answer.
 func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
-	var l callLane
+	var l admissionState
 	var freed slot
 	var intents []outbox.Intent
 	look := func(q *pgx.Batch) {
-		queueCallLane(q, e.Account, &l)
+		queueLockAdmission(q, e.Account, &l)
 		queueFree(q, e.Call, e.Account, &freed)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
 		l.leave(freed)
 		l.spent += e.Charged
-		appends, err := s.settleHold(ctx, db, l, e)
+		appends, err := s.settleCredit(ctx, db, l, e)
 		if err != nil {
 			return err
 		}
-		admitted, started, err := s.admitParked(ctx, db, q, e.Account, e.Limits, l)
+		admitted, started, err := s.admitQueued(ctx, db, q, e.Account, e.Limits, l)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 	return call.Ended{Applied: true, Intents: intents}, nil
 }
 
-// refusedCallEnd tells an ending that came second from one that cannot be recorded.
+// refusedCallEnd returns no error if the call has ended already, and an error if the log refuses the event otherwise.
 func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, error) {
 	c, err := s.Load(ctx, e.Account, e.Call)
 	if err == nil && !c.State.Final() {
@@ -63,7 +63,7 @@ func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, 
 	return call.Ended{}, err
 }
 
-// slot is what a call in flight held; held is -1 when there was none.
+// slot is the reserved amount of a call in flight; held is -1 if the call had no slot.
 type slot struct {
 	held   int64
 	costly bool
@@ -77,7 +77,7 @@ func queueFree(q *pgx.Batch, id call.ID, account string, out *slot) {
 	})
 }
 
-func (l *callLane) leave(freed slot) {
+func (l *admissionState) leave(freed slot) {
 	if freed.held < 0 {
 		return
 	}
@@ -86,14 +86,14 @@ func (l *callLane) leave(freed slot) {
 	l.costly -= oneIf(freed.costly)
 }
 
-func (l *callLane) enter(held int64, costly bool) {
+func (l *admissionState) enter(held int64, costly bool) {
 	l.inFlight++
 	l.committed += held
 	l.costly += oneIf(costly)
 }
 
-// settleHold ends the credit held for the call, unless its outcome is unknown.
-func (s *Store) settleHold(ctx context.Context, db postgres.Tx, l callLane, e call.Ending) ([]eventlog.Append, error) {
+// settleCredit settles or releases the credit reserved for the call, unless its outcome is unknown.
+func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionState, e call.Ending) ([]eventlog.Append, error) {
 	switch {
 	case !l.metered || e.Hold == call.KeepHold:
 		return nil, nil
@@ -104,7 +104,7 @@ func (s *Store) settleHold(ctx context.Context, db postgres.Tx, l callLane, e ca
 	}
 }
 
-// queueLeft writes the rows behind an ending.
+// queueLeft queues the statements that update the rows of a call that ends.
 func queueLeft(q *pgx.Batch, e call.Ending, freed slot) {
 	if freed.held >= 0 {
 		q.Queue(`update call_lanes set in_flight = in_flight - 1, committed = committed - $2, costly = costly - $3, spent = spent + $4
@@ -123,41 +123,41 @@ func queueLeft(q *pgx.Batch, e call.Ending, freed slot) {
 }
 
 func callEnding(e call.Ending, late bool) eventlog.Append {
-	fact := e.Fact
-	switch f := fact.(type) { // its place was given away before: an unknown outcome is settled late
+	event := e.Fact
+	switch f := event.(type) { // the slot was freed before: an unknown outcome is settled late
 	case call.SucceededV1:
-		f.Late, fact = late, f
+		f.Late, event = late, f
 	case call.FailedV1:
-		f.Late, fact = late, f
+		f.Late, event = late, f
 	}
 	return eventlog.Append{
 		Stream: e.Call.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: e.Type != call.TypeOutcomeUnknown,
-		Events: append(slices.Clip(e.Before), eventlog.Event{ID: call.FactID(e.Call, 0, e.Type), Type: e.Type, Data: fact}),
+		Events: append(slices.Clip(e.Before), eventlog.Event{ID: call.FactID(e.Call, 0, e.Type), Type: e.Type, Data: event}),
 		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason, RequestID: e.RequestID},
 	}
 }
 
-// parked is a call in the queue.
-type parked struct {
+// queuedCall is a call in the queue.
+type queuedCall struct {
 	id      call.ID
 	held    int64
 	costly  bool
 	payload json.RawMessage
 }
 
-// admitAtMost bounds how many parked calls one transaction admits; the next ending admits more.
+// admitAtMost bounds how many queued calls one transaction admits; the next end of a call admits more.
 const admitAtMost = 16
 
-// admitParked lets parked calls in flight, in their order, as far as the gates allow.
-func (s *Store) admitParked(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limits call.Limits, l callLane) ([]eventlog.Append, []outbox.Intent, error) {
-	if l.parked == 0 {
+// admitQueued admits queued calls in their order, until a gate refuses one.
+func (s *Store) admitQueued(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limits call.Limits, l admissionState) ([]eventlog.Append, []outbox.Intent, error) {
+	if l.queued == 0 {
 		return nil, nil, nil
 	}
 	rows, err := db.Query(ctx, `select call_id::text, held, costly, payload from call_queue where account = $1 order by seq limit $2`, account, admitAtMost)
 	if err != nil {
 		return nil, nil, err
 	}
-	waiting, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p parked, err error) {
+	waiting, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p queuedCall, err error) {
 		err = row.Scan(&p.id, &p.held, &p.costly, &p.payload)
 		return p, err
 	})
@@ -168,7 +168,7 @@ func (s *Store) admitParked(ctx context.Context, db postgres.Tx, q *pgx.Batch, a
 	var intents []outbox.Intent
 	for _, p := range waiting {
 		if l.gate(limits, p.held, p.costly) != nil {
-			break // those behind it wait as well: the queue keeps its order
+			break // later calls wait as well: the queue keeps its order
 		}
 		l.enter(p.held, p.costly)
 		q.Queue(`delete from call_queue where call_id = $1`, p.id)
@@ -182,13 +182,13 @@ func (s *Store) admitParked(ctx context.Context, db postgres.Tx, q *pgx.Batch, a
 	return appends, intents, nil //nolint:nilerr // a gate that keeps calls waiting is no failure
 }
 
-// Admit lets parked calls of an account in flight that no ending let in, as after a change of tier.
+// Admit admits queued calls of an account without the end of another call, for example after its tier changed.
 func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error) {
-	var l callLane
+	var l admissionState
 	var intents []outbox.Intent
-	look := func(q *pgx.Batch) { queueCallLane(q, account, &l) }
+	look := func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		appends, started, err := s.admitParked(ctx, db, q, account, limits, l)
+		appends, started, err := s.admitQueued(ctx, db, q, account, limits, l)
 		if err != nil || len(appends) == 0 {
 			return err
 		}
@@ -205,7 +205,7 @@ func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) (
 
 // Cancel implements call.Store.
 func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error) {
-	ended, err := s.endParked(ctx, account, id, call.TypeCanceled, call.CanceledV1{}, eventlog.Meta{Actor: account, RequestID: requestID})
+	ended, err := s.endQueued(ctx, account, id, call.TypeCanceled, call.CanceledV1{}, eventlog.Meta{Actor: account, RequestID: requestID})
 	if ended || err != nil {
 		return call.Cancellation{Active: ended}, err
 	}
@@ -241,12 +241,12 @@ func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestI
 	return out, postgres.Classify(err, "cancel call "+string(id))
 }
 
-// endParked ends a call that waits, and reports whether it did wait.
-func (s *Store) endParked(ctx context.Context, account string, id call.ID, eventType string, fact any, meta eventlog.Meta) (bool, error) {
-	var l callLane
+// endQueued ends a queued call. It reports whether the call was queued.
+func (s *Store) endQueued(ctx context.Context, account string, id call.ID, eventType string, event any, meta eventlog.Meta) (bool, error) {
+	var l admissionState
 	var model *string
 	look := func(q *pgx.Batch) {
-		queueCallLane(q, account, &l)
+		queueLockAdmission(q, account, &l)
 		q.Queue(`delete from call_queue where call_id = $1 and account = $2 returning payload->>'model'`, id, account).Query(func(rows pgx.Rows) error {
 			_, err := pgx.ForEachRow(rows, []any{&model}, func() error { return nil })
 			return err
@@ -256,7 +256,7 @@ func (s *Store) endParked(ctx context.Context, account string, id call.ID, event
 		if model == nil {
 			return nil
 		}
-		appends, err := s.settleHold(ctx, db, l, call.Ending{Run: call.Run{Call: id, Account: account}})
+		appends, err := s.settleCredit(ctx, db, l, call.Ending{Run: call.Run{Call: id, Account: account}})
 		if err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (s *Store) endParked(ctx context.Context, account string, id call.ID, event
 		q.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
 		_, err = s.events.QueueAppend(q, append([]eventlog.Append{{
 			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-			Events: []eventlog.Event{{ID: call.FactID(id, 0, eventType), Type: eventType, Data: ofModel(fact, *model)}},
+			Events: []eventlog.Event{{ID: call.FactID(id, 0, eventType), Type: eventType, Data: ofModel(event, *model)}},
 		}}, appends...))
 		return err
 	})
@@ -277,8 +277,8 @@ func (s *Store) endParked(ctx context.Context, account string, id call.ID, event
 	return model != nil, nil
 }
 
-func ofModel(fact any, model string) any {
-	switch f := fact.(type) {
+func ofModel(event any, model string) any {
+	switch f := event.(type) {
 	case call.CanceledV1:
 		f.Model = model
 		return f
@@ -286,10 +286,10 @@ func ofModel(fact any, model string) any {
 		f.Model = model
 		return f
 	}
-	return fact
+	return event
 }
 
-// Reconcile settles a call of unknown outcome by an operator's word: what it cost in the end.
+// Reconcile settles a call of unknown outcome with the charge that an operator found out.
 func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charged int64, by eventlog.Meta) error {
 	c, err := s.Load(ctx, account, id)
 	if err != nil {
@@ -298,13 +298,13 @@ func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charg
 	if c.State != call.Unknown || c.Charged != nil {
 		return fault.New(fault.Conflict, "call_settled", "the outcome of call %s is known", id)
 	}
-	var l callLane
+	var l admissionState
 	e := call.Ending{
 		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 		Fact: call.ReconciledV1{Model: c.Model, Charged: charged},
 	}
-	err = postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueCallLane(q, account, &l) }, func(db postgres.Tx, q *pgx.Batch) error {
-		appends, err := s.settleHold(ctx, db, l, e)
+	err = postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }, func(db postgres.Tx, q *pgx.Batch) error {
+		appends, err := s.settleCredit(ctx, db, l, e)
 		if err != nil {
 			return err
 		}

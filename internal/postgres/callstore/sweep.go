@@ -49,8 +49,8 @@ func scanRun(row pgx.CollectableRow) (call.Run, error) {
 	return r, json.Unmarshal(payload, &r)
 }
 
-// Restart records that a call goes on in a new workflow, and the intent to start it; its first look at the log
-// tells it how far the call has come. A call that was restarted or ended meanwhile is left alone.
+// Restart records that a call continues in a new workflow, and the intent to start that workflow, which reads the
+// call's progress from the log. A call that was restarted or ended meanwhile is left alone.
 func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	next := r
@@ -79,8 +79,8 @@ func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (
 	return intents, nil
 }
 
-// Stray returns the runs of calls in flight that nodes of jobs waited for whose run is over, oldest first;
-// those that were asked to stop before are left out.
+// Stray returns the calls in flight that a node of a job asked for and whose job run is over, oldest first. It
+// leaves out calls whose cancellation was requested.
 func (s *Store) Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
 	rows, err := s.pool.Query(ctx, `select payload from call_slots c
 		where payload ? 'for' and not payload ? 'canceling' and admitted_at <= now() - $1::interval
@@ -105,7 +105,7 @@ func (s *Store) OfJob(ctx context.Context, account string, of call.JobRun) ([]ca
 	return found, postgres.Classify(err, "read the calls of a job")
 }
 
-// Waiting returns accounts whose calls are parked, at most limit, in order from the one behind after.
+// Waiting returns up to limit accounts with queued calls, in order, from the first one after the given account.
 func (s *Store) Waiting(ctx context.Context, after string, limit int) ([]string, error) {
 	rows, err := s.pool.Query(ctx, `select account from call_lanes where parked > 0 and account > $1 order by account limit $2`, after, limit)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) Waiting(ctx context.Context, after string, limit int) ([]string,
 	return accounts, postgres.Classify(err, "list accounts whose calls are parked")
 }
 
-// TimeOut ends parked calls that have waited for too long, and returns how many.
+// TimeOut ends queued calls whose time in the queue has expired, and returns how many it ended.
 func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
 	rows, err := s.pool.Query(ctx, `select payload from call_queue where expires_at <= now() order by expires_at limit $1`, limit)
 	if err != nil {
@@ -128,14 +128,14 @@ func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
 	done := 0
 	var failed []error
 	for _, r := range overdue {
-		fact := call.FailedV1{Unsent: true, Failure: call.Failure{
+		event := call.FailedV1{Unsent: true, Failure: call.Failure{
 			Type: call.QueueTimeout, Status: 504, Detail: "the request waited too long for a place and was not run",
 		}}
-		ended, err := s.endParked(ctx, r.Account, r.Call, call.TypeFailed, fact, eventlog.Meta{Actor: "sweeper"})
+		ended, err := s.endQueued(ctx, r.Account, r.Call, call.TypeFailed, event, eventlog.Meta{Actor: "sweeper"})
 		switch {
 		case err != nil && (ctx.Err() != nil || fault.Is(err, fault.Unavailable)):
 			return done, errors.Join(append(failed, err)...)
-		case err != nil: // must not keep those behind it waiting
+		case err != nil: // must not keep later calls waiting
 			failed = append(failed, err)
 		case ended:
 			done++
@@ -144,7 +144,7 @@ func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
 	return done, errors.Join(failed...)
 }
 
-// Forget drops keys and blob references whose time has passed. What it drops counts as absent before.
+// Forget deletes expired keys and blob references. Every reader already ignores expired rows.
 func (s *Store) Forget(ctx context.Context) error {
 	for _, statement := range []string{
 		`delete from call_keys where expires_at <= now()`,
@@ -159,14 +159,14 @@ func (s *Store) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Heartbeat records that a dispatching process lives.
+// Heartbeat records a heartbeat of a dispatching process.
 func (s *Store) Heartbeat(ctx context.Context, worker string) error {
 	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
-	return postgres.Classify(err, "record a sign of life")
+	return postgres.Classify(err, "record a heartbeat")
 }
 
-// Alive reports whether a dispatching process goes on giving signs of life, as call.Heartbeats judges. One that never
-// gave any, or none for a day, does not live.
+// Alive reports whether the heartbeats of a dispatching process go on, as call.Heartbeats decides. A process without
+// a heartbeat in the last day is not alive.
 func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	var sign time.Time
 	err := s.pool.QueryRow(ctx, `select seen_at from call_workers where id = $1`, worker).Scan(&sign)
@@ -174,7 +174,7 @@ func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, postgres.Classify(err, "look for a sign of life")
+		return false, postgres.Classify(err, "read a heartbeat")
 	}
 	return s.heartbeats.Alive(worker, sign), nil
 }

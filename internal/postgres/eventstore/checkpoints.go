@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	standbyPoll = 250 * time.Millisecond // how soon a standby notices that a group is free
-	holdCheck   = 2 * time.Second        // how often a holder checks that its session lives
+	standbyPoll = 250 * time.Millisecond // interval at which a waiting process tries to lock a group
+	lockCheck   = 2 * time.Second        // interval at which an idle session is checked
 )
 
-// Checkpoints keeps consumer groups in the checkpoints table. A group is held by a session advisory
-// lock, so it is free the moment its holder's process or connection dies. All groups of a process
-// share one connection. It implements eventlog.Checkpoints; Hold needs a running Run.
+// Checkpoints keeps the checkpoints of consumer groups in the checkpoints table. A member locks its group
+// with a session advisory lock, which is released as soon as its process or connection dies. All groups of
+// a process share one connection. It implements eventlog.Checkpoints; Hold needs a running Run.
 type Checkpoints struct {
 	pool *pgxpool.Pool
 	dsn  string
 	log  *slog.Logger
 
-	silence time.Duration // of one end of the session, after which the other takes it for gone
-	work    chan struct{} // tells Run that something below changed
+	silence time.Duration // after which one end of the session takes the other for gone
+	work    chan struct{} // wakes Run: something below changed
 
 	mu      sync.Mutex // guards all below
 	wanted  []*want    // in order of asking
-	held    map[string]*held
+	locked  map[string]*lockedGroup
 	freeing []string
 }
 
-// want is a Hold that waits.
+// want is a waiting call of Hold.
 type want struct {
 	group string
-	got   chan *held // capacity 1
+	got   chan *lockedGroup // capacity 1
 }
 
 var _ eventlog.Checkpoints = (*Checkpoints)(nil)
@@ -50,16 +50,17 @@ var _ eventlog.Checkpoints = (*Checkpoints)(nil)
 // NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a
 // transaction pooler; pool serves reads and saves.
 func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoints {
-	return &Checkpoints{pool: pool, dsn: dsn, log: log, silence: postgres.Silence, work: make(chan struct{}, 1), held: map[string]*held{}}
+	return &Checkpoints{pool: pool, dsn: dsn, log: log, silence: postgres.Silence, work: make(chan struct{}, 1), locked: map[string]*lockedGroup{}}
 }
 
-// Patience sets how long each end of the session bears the other's silence, by default 10 s. The session
-// says something every two seconds.
+// Patience sets how long each end of the session waits for the other before it takes the session for lost,
+// by default 10 s. The session sends a query every two seconds.
 func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
 
-// Run keeps the session whose locks hold the groups, until ctx ends. When the session is lost,
-// so are the groups; they are asked for again over the next one. A holder that cannot be heard loses them at
-// the server, too, so that another one goes on; what it still writes is refused, since its checkpoint has moved.
+// Run keeps the session that locks the groups, until ctx ends. When the session is lost, so are the groups;
+// their subscriptions ask for them again over the next session. The server also ends the session of a process
+// that is cut off, so that another process takes over. Later saves of the first one are refused, since the
+// checkpoint has moved.
 func (c *Checkpoints) Run(ctx context.Context) error {
 	keepTrying(ctx, c.log, "checkpoints", c.session)
 	return nil
@@ -80,7 +81,7 @@ func (c *Checkpoints) session(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		interval := holdCheck
+		interval := lockCheck
 		if waiting {
 			interval = standbyPoll
 		}
@@ -111,14 +112,14 @@ func (c *Checkpoints) free(ctx context.Context, conn *pgx.Conn) error {
 			return postgres.Classify(err, "release group "+name)
 		}
 		c.mu.Lock()
-		delete(c.held, name)
+		delete(c.locked, name)
 		c.mu.Unlock()
 	}
 	return nil
 }
 
-// acquire tries to lock the groups that are wanted and not held here; it reports whether some
-// remain. With none to try it still asks the server, to notice a dead session.
+// acquire tries to lock the groups that are wanted and not locked by this process; it reports whether some
+// remain. If there is none to try, it sends a query to notice a dead session.
 func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool, err error) {
 	names := c.untried()
 	if len(names) == 0 {
@@ -128,7 +129,7 @@ func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool
 	for _, name := range names {
 		var locked bool
 		if err := conn.QueryRow(ctx, `select pg_try_advisory_lock(`+groupLock+`)`, name).Scan(&locked); err != nil {
-			return false, postgres.Classify(err, "hold group "+name)
+			return false, postgres.Classify(err, "lock group "+name)
 		}
 		if !locked {
 			waiting = true
@@ -144,19 +145,19 @@ func (c *Checkpoints) untried() []string {
 	defer c.mu.Unlock()
 	var names []string
 	for _, w := range c.wanted {
-		if _, ours := c.held[w.group]; !ours && !slices.Contains(names, w.group) {
+		if _, ours := c.locked[w.group]; !ours && !slices.Contains(names, w.group) {
 			names = append(names, w.group)
 		}
 	}
 	return names
 }
 
-// give hands a locked group to who asked first; if nobody waits any more it is freed again.
+// give hands a locked group to the first waiting call of Hold. If there is none any more, it unlocks the group.
 func (c *Checkpoints) give(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := &held{checkpoints: c, group: name, lost: make(chan struct{})}
-	c.held[name] = h
+	h := &lockedGroup{checkpoints: c, group: name, lost: make(chan struct{})}
+	c.locked[name] = h
 	i := slices.IndexFunc(c.wanted, func(w *want) bool { return w.group == name })
 	if i < 0 {
 		c.release(h)
@@ -166,33 +167,33 @@ func (c *Checkpoints) give(name string) {
 	c.wanted = slices.Delete(c.wanted, i, i+1)
 }
 
-// release ends a hold; the caller has the lock.
-func (c *Checkpoints) release(h *held) {
+// release gives a group back. The caller has locked c.mu.
+func (c *Checkpoints) release(h *lockedGroup) {
 	if h.ended {
 		return
 	}
 	h.ended = true
 	close(h.lost)
-	if c.held[h.group] == h {
+	if c.locked[h.group] == h {
 		c.freeing = append(c.freeing, h.group)
 		nudge(c.work)
 	}
 }
 
-// dropAll ends all holds: the session that locked them is gone.
+// dropAll gives up all groups: the session that locked them is gone.
 func (c *Checkpoints) dropAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	holds := c.held
-	c.held, c.freeing = map[string]*held{}, nil
-	for _, h := range holds {
+	groups := c.locked
+	c.locked, c.freeing = map[string]*lockedGroup{}, nil
+	for _, h := range groups {
 		c.release(h)
 	}
 }
 
 // Hold implements eventlog.Checkpoints.
 func (c *Checkpoints) Hold(ctx context.Context, group string) (eventlog.Held, error) {
-	w := &want{group: group, got: make(chan *held, 1)}
+	w := &want{group: group, got: make(chan *lockedGroup, 1)}
 	c.mu.Lock()
 	c.wanted = append(c.wanted, w)
 	c.mu.Unlock()
@@ -206,15 +207,15 @@ func (c *Checkpoints) Hold(ctx context.Context, group string) (eventlog.Held, er
 	defer c.mu.Unlock()
 	c.wanted = slices.DeleteFunc(c.wanted, func(other *want) bool { return other == w })
 	select {
-	case h := <-w.got: // given while we gave up
+	case h := <-w.got: // given after ctx ended
 		c.release(h)
 	default:
 	}
 	return nil, ctx.Err()
 }
 
-// held is a group while its session lock is ours.
-type held struct {
+// lockedGroup is a group while this process has locked it. It implements eventlog.Held.
+type lockedGroup struct {
 	checkpoints *Checkpoints
 	group       string
 	lost        chan struct{}
@@ -222,7 +223,7 @@ type held struct {
 }
 
 // Position implements eventlog.Held.
-func (h *held) Position(ctx context.Context) (int64, error) {
+func (h *lockedGroup) Position(ctx context.Context) (int64, error) {
 	var position, head int64
 	err := h.checkpoints.pool.QueryRow(ctx, `select coalesce((select position from checkpoints where name = $1), 0),
 		coalesce((select max(position) from events), 0)`, h.group).Scan(&position, &head)
@@ -233,7 +234,7 @@ func (h *held) Position(ctx context.Context) (int64, error) {
 }
 
 // Save implements eventlog.Held.
-func (h *held) Save(ctx context.Context, from, to int64, read []eventlog.Mark) error {
+func (h *lockedGroup) Save(ctx context.Context, from, to int64, read []eventlog.Mark) error {
 	return SaveCheckpoint(ctx, h.checkpoints.pool, h.group, from, to, read)
 }
 
@@ -249,11 +250,11 @@ func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 	if err := checkRange(ctx, db, from, to, read); err != nil {
 		return fmt.Errorf("checkpoint of %s: %w", name, err)
 	}
-	_, err = saveCheckpoint(ctx, db, name, from, to, nil) // what db lacks was erased with its job
+	_, err = saveCheckpoint(ctx, db, name, from, to, nil) // the events that db lacks were erased with their job
 	return err
 }
 
-// saveCheckpoint moves the checkpoint if the events between the two positions have these ids; nil = whatever they have.
+// saveCheckpoint moves the checkpoint if the events between the two positions have these ids; nil skips the comparison.
 // Plan: a range scan of the primary key.
 func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids []uuid.UUID) (same bool, err error) {
 	rows, err := db.Query(ctx, `with log as materialized (
@@ -280,10 +281,10 @@ func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 }
 
 // Lost implements eventlog.Held.
-func (h *held) Lost() <-chan struct{} { return h.lost }
+func (h *lockedGroup) Lost() <-chan struct{} { return h.lost }
 
 // Release implements eventlog.Held.
-func (h *held) Release() {
+func (h *lockedGroup) Release() {
 	h.checkpoints.mu.Lock()
 	defer h.checkpoints.mu.Unlock()
 	h.checkpoints.release(h)

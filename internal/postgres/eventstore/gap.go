@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Gap is a run of positions that were taken by transactions that have not ended: nothing
-// behind it can be delivered yet.
+// Gap is a range of positions taken by transactions that have not ended. Events after it cannot be
+// delivered yet.
 type Gap struct {
 	After, UpTo int64 // the positions concerned: above After, up to UpTo
 	Since       time.Time
@@ -31,7 +31,7 @@ const (
 	lastLook  = 50 * time.Millisecond
 )
 
-// holdersOfAppendLock lists who holds the append lock of this schema in this database. Object
+// holdersOfAppendLock lists the sessions that have the append lock of this schema in this database. Object
 // ids are unsigned, hashes signed; the database matters since others may use the same keys.
 const holdersOfAppendLock = `
 	select l.virtualtransaction, coalesce(l.pid, 0), coalesce(a.application_name, ''), coalesce(a.state, ''),
@@ -42,8 +42,8 @@ const holdersOfAppendLock = `
 	  and l.database = (select oid from pg_database where datname = current_database())
 	  and ($2::text[] is null or l.virtualtransaction = any($2))`
 
-// waitForAppenders returns once every transaction that holds the append lock now has ended. Each took
-// the lock before its first position, so afterwards the positions seen so far are final.
+// waitForAppenders waits until every transaction that has the append lock now has ended. Each took the
+// lock before its first position, so afterwards the positions seen so far are final.
 func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, upTo int64) error {
 	holders, err := appendLockHolders(ctx, conn, nil)
 	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
@@ -64,7 +64,7 @@ func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, up
 	return err
 }
 
-// appendLockHolders returns all holders, or those of only that still hold.
+// appendLockHolders returns all holders of the append lock or, if only is set, those of only that still have it.
 func appendLockHolders(ctx context.Context, conn *pgx.Conn, only []Holder) ([]Holder, error) {
 	var names []string
 	for _, h := range only {

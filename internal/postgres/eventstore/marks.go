@@ -30,7 +30,7 @@ func marksArgs(marks []eventlog.Mark) []any {
 	return []any{positions, ids, streams, versions}
 }
 
-// checkMarks is eventlog.ErrRewound when db lacks one of the marked events.
+// checkMarks returns eventlog.ErrRewound if db lacks one of the marked events.
 func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark) error {
 	rows, err := db.Query(ctx, selectLost, marksArgs(marks)...)
 	if err != nil {
@@ -43,7 +43,7 @@ func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark)
 	return postgres.Classify(err, "compare the log with what was read of it")
 }
 
-// idsOf returns the ids of marked events, nil of none.
+// idsOf returns the ids of marked events, nil if there are none.
 func idsOf(marks []eventlog.Mark) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, m := range marks {
@@ -52,7 +52,7 @@ func idsOf(marks []eventlog.Mark) []uuid.UUID {
 	return ids
 }
 
-// checkRange is eventlog.ErrRewound when db lacks one of the marked events, or has others between the two positions.
+// checkRange returns eventlog.ErrRewound if db lacks one of the marked events, or has others between the two positions.
 func checkRange(ctx context.Context, db postgres.Queryer, from, to int64, marks []eventlog.Mark) error {
 	if err := checkMarks(ctx, db, marks); err != nil {
 		return err

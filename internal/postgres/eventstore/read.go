@@ -14,7 +14,7 @@ import (
 )
 
 // SettledHead returns the highest position of the log, once everybody who appends when it is called is done: no
-// fact comes to stand at or below it any more.
+// event is ever added at or below it.
 func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ type TypeCount struct {
 	Last  time.Time
 }
 
-// CountTypes counts the facts by type, newest first by pages of the log, among the newest most positions; 0 = all
+// CountTypes counts the events by type, newest first by pages of the log, among the newest most positions; 0 = all
 // of them. low is the lowest position that was counted, complete that there is none below.
 func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map[string]TypeCount, low int64, complete bool, err error) {
 	s := search{LogSearch: LogSearch{}, pool: pool}
@@ -96,7 +96,7 @@ func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map
 func (s search) count(ctx context.Context, from, to int64, into map[string]TypeCount) error {
 	rows, err := s.pool.Query(ctx, `select type, count(*), max(recorded_at) from events where position between $1 and $2 group by type`, from, to)
 	if err != nil {
-		return postgres.Classify(err, "count facts")
+		return postgres.Classify(err, "count events")
 	}
 	var name string
 	var n int64
@@ -110,27 +110,27 @@ func (s search) count(ctx context.Context, from, to int64, into map[string]TypeC
 		into[name] = c
 		return nil
 	})
-	return postgres.Classify(err, "count facts")
+	return postgres.Classify(err, "count events")
 }
 
-// EventAt returns the fact at a position; NotFound where there is none.
+// EventAt returns the event at a position; NotFound where there is none.
 func EventAt(ctx context.Context, db postgres.Queryer, position int64) (eventlog.Recorded, error) {
-	return oneFact(ctx, db, `position = $1`, position)
+	return oneEvent(ctx, db, `position = $1`, position)
 }
 
-// EventByID returns the fact of that id; NotFound where there is none.
+// EventByID returns the event of that id; NotFound where there is none.
 func EventByID(ctx context.Context, db postgres.Queryer, id string) (eventlog.Recorded, error) {
-	return oneFact(ctx, db, `id = $1`, id)
+	return oneEvent(ctx, db, `id = $1`, id)
 }
 
-func oneFact(ctx context.Context, db postgres.Queryer, where string, key any) (eventlog.Recorded, error) {
+func oneEvent(ctx context.Context, db postgres.Queryer, where string, key any) (eventlog.Recorded, error) {
 	rows, err := db.Query(ctx, SelectEvents+` where `+where, key)
 	if err != nil {
-		return eventlog.Recorded{}, postgres.Classify(err, "read a fact")
+		return eventlog.Recorded{}, postgres.Classify(err, "read an event")
 	}
 	rec, err := pgx.CollectExactlyOneRow(rows, ScanRecorded)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return rec, fault.Wrap(err, fault.NotFound, "event_not_found", "there is no such fact in the log")
 	}
-	return rec, postgres.Classify(err, "read a fact")
+	return rec, postgres.Classify(err, "read an event")
 }

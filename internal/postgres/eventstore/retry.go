@@ -10,7 +10,7 @@ import (
 )
 
 // RetryAmbiguous makes an attempt at a transaction that records an event with the id first. While it is not
-// known whether an attempt was committed, it makes another: a client that was told of a failure would repeat
+// known whether an attempt was committed, it makes another: a client that received a failure would repeat
 // its request, and have it done twice or its idempotency key refused. recorded says that an earlier attempt was
 // committed after all.
 //

@@ -13,14 +13,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-// A tailer that comes back to a log without the facts that it has handed out, as of a replica that lagged, ends with
-// its process: waiting for the log to pass where it stands, it would deliver none of the facts that take the
+// A tailer that comes back to a log without the events that it has handed out, as of a replica that lagged, ends with
+// its process: waiting for the log to pass where it stands, it would deliver none of the events that take the
 // lost ones' positions.
 func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lose    string
-		again   bool   // facts that take the positions
+		again   bool   // events that take the positions
 		before  string // what else happens to the log
 		rewound bool
 	}{

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// ring holds the newest settled events: all with positions above floor.
+// ring keeps the newest settled events: all with positions above floor.
 type ring struct {
 	maxEvents, maxBytes int
 
@@ -24,7 +24,7 @@ func (r *ring) end() int64 {
 	return r.events[len(r.events)-1].Position
 }
 
-// push adds events and forgets the oldest beyond the bounds.
+// push adds events and drops the oldest beyond the bounds.
 func (r *ring) push(events []eventlog.Recorded) {
 	r.events = append(r.events, events...)
 	for _, e := range events {

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// LogSearch selects facts of the whole log. Empty fields select all.
+// LogSearch selects events of the whole log. Empty fields select all.
 type LogSearch struct {
 	Stream  string    // a name, a beginning, or a pattern with * and ?
 	Type    string    // the beginning of a type
@@ -27,7 +27,7 @@ type LogSearch struct {
 	Limit   int       // at least 1
 }
 
-// Matcher returns whether the search wants a fact, where it stands in the log aside.
+// Matcher returns a function that reports whether an event matches the search, apart from its position.
 func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(q.Stream))
 	if !strings.ContainsAny(q.Stream, "*?") {
@@ -41,17 +41,17 @@ func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	}
 }
 
-// LogFound is what a search found, in the order of the log.
+// LogFound is the result of a search, in the order of the log.
 type LogFound struct {
 	Facts []eventlog.Recorded
-	// Low and High are the positions that were looked at, both included; High is below Low where there were none.
+	// Low and High are the first and last position searched; High is below Low if none was.
 	Low, High int64
 	// More says that matches may lie beyond: below Low or, with LogSearch.From, above High.
 	More bool
 }
 
 // A search that no index serves reads at most lookMost positions, in pages of lookPage: the log is never
-// loaded as a whole, and who asks is told how far the search came.
+// loaded as a whole, and the result says how far the search came.
 const (
 	lookMost = 1_000_000
 	lookPage = 20_000
@@ -60,8 +60,8 @@ const (
 // fewStreams is how many streams are read one by one, each through its own index.
 const fewStreams = 2_000
 
-// SearchLog finds facts. Positions up to the end of the log, as it is when the search begins, are final:
-// no later search finds a fact between those that this one returned.
+// SearchLog finds events. Positions up to the end of the log, as it is when the search begins, are final:
+// no later search finds an event between those that this one returned.
 //
 // A search for few streams reads those streams, through (stream, version); all others read the log by its
 // positions, the filters being applied by the database.
@@ -135,7 +135,7 @@ func likeEscape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// streams returns the streams that are wanted, and whether they are few enough, with few enough facts in all,
+// streams returns the streams that are wanted, and whether they are few enough, with few enough events in all,
 // to be read one by one. Plan, in a database of the locale C: a range of the primary key.
 func (s search) streams(ctx context.Context) (ids []string, few bool, err error) {
 	if s.Stream == "" {
@@ -146,15 +146,15 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 		return nil, false, postgres.Classify(err, "look for streams")
 	}
 	var id string
-	var version, facts int64
+	var version, events int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
-		ids, facts = append(ids, id), facts+version
+		ids, events = append(ids, id), events+version
 		return nil
 	})
-	return ids, len(ids) <= fewStreams && facts <= lookMost, postgres.Classify(err, "look for streams")
+	return ids, len(ids) <= fewStreams && events <= lookMost, postgres.Classify(err, "look for streams")
 }
 
-// where is the condition on a fact e, its arguments being numbered from $3; $1 and $2 are positions.
+// where is the condition on an event e, its arguments being numbered from $3; $1 and $2 are positions.
 func (s search) where() (string, []any) {
 	sql, args := `e.position between $1 and $2`, []any{}
 	add := func(condition string, arg any) {
@@ -194,11 +194,11 @@ func (s search) byStream(ctx context.Context, streams []string) (LogFound, error
 		select %[2]s from events e where e.stream = s.id and %[3]s order by e.version %[4]s limit $%[5]d) e order by e.position %[4]s limit $%[5]d`,
 		n, eventColumns, where, s.order(), n+1)
 	args = append([]any{pgx.QueryExecModeExec, s.low, s.high}, args...)
-	facts, err := s.read(ctx, sql, append(args, streams, s.Limit)...)
+	events, err := s.read(ctx, sql, append(args, streams, s.Limit)...)
 	if err != nil {
 		return LogFound{}, err
 	}
-	return s.found(facts, s.low, s.high), nil
+	return s.found(events, s.low, s.high), nil
 }
 
 // byPosition reads page after page of the log from where the search begins, until it has what it wants.
@@ -209,15 +209,15 @@ func (s search) byPosition(ctx context.Context) (LogFound, error) {
 		where += fmt.Sprintf(" and e.stream like $%d", len(args)+2)
 	}
 	sql := fmt.Sprintf(`select %s from events e where %s order by e.position %s limit $%d`, eventColumns, where, s.order(), len(args)+3)
-	var facts []eventlog.Recorded
+	var events []eventlog.Recorded
 	low, high := s.low, s.high
-	for looked := int64(0); looked < lookMost && len(facts) < s.Limit; looked += lookPage {
+	for looked := int64(0); looked < lookMost && len(events) < s.Limit; looked += lookPage {
 		from, to := s.page(looked)
-		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(facts))...)
+		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(events))...)
 		if err != nil {
 			return LogFound{}, err
 		}
-		facts = append(facts, page...)
+		events = append(events, page...)
 		if s.forward() {
 			high = to
 		} else {
@@ -227,10 +227,10 @@ func (s search) byPosition(ctx context.Context) (LogFound, error) {
 			break
 		}
 	}
-	return s.found(facts, low, high), nil
+	return s.found(events, low, high), nil
 }
 
-// page returns the positions of the page behind those that were looked at.
+// page returns the positions of the page after those searched so far.
 func (s search) page(looked int64) (from, to int64) {
 	if s.forward() {
 		from = s.low + looked
@@ -245,19 +245,19 @@ func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.R
 	if err != nil {
 		return nil, postgres.Classify(err, "search the log")
 	}
-	facts, err := pgx.CollectRows(rows, ScanRecorded)
-	return facts, postgres.Classify(err, "search the log")
+	events, err := pgx.CollectRows(rows, ScanRecorded)
+	return events, postgres.Classify(err, "search the log")
 }
 
-// found is the answer when low to high were looked at: where the limit cut it off, it reaches to the last match only.
-func (s search) found(facts []eventlog.Recorded, low, high int64) LogFound {
-	if cut := len(facts) >= s.Limit; cut && s.forward() {
-		high = facts[len(facts)-1].Position
+// found returns the result of a search of low to high. If the limit cut it off, the range ends at the last match.
+func (s search) found(events []eventlog.Recorded, low, high int64) LogFound {
+	if cut := len(events) >= s.Limit; cut && s.forward() {
+		high = events[len(events)-1].Position
 	} else if cut {
-		low = facts[len(facts)-1].Position
+		low = events[len(events)-1].Position
 	}
 	if !s.forward() {
-		slices.Reverse(facts)
+		slices.Reverse(events)
 	}
-	return LogFound{Facts: facts, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
+	return LogFound{Facts: events, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
 }

@@ -1,8 +1,8 @@
 // Package eventstore is the event log in PostgreSQL: it appends events, reads streams, and
-// tails the log in its global order. It promises that an event is stored once, and that a
-// reader misses none and sees none out of order, also where transactions commit late or
-// roll back. It keeps the checkpoints of consumer groups. What events mean is left to the
-// aggregates, and views to projections.
+// tails the log in its global order. An event is stored once, and a reader misses none and
+// sees none out of order, even if transactions commit late or roll back. The package also
+// keeps the checkpoints of consumer groups. Aggregates define what events mean; projections
+// build views from them.
 package eventstore
 
 import (
@@ -38,8 +38,8 @@ func New(pool *pgxpool.Pool, registry *eventlog.Registry, wake *Wake) *Store {
 	return &Store{pool: pool, registry: registry, wake: wake}
 }
 
-// Wake tells subscribers of this and other processes that there are new events. Whoever
-// appends in a transaction of their own calls it after commit; Append calls it itself.
+// Wake notifies subscribers of this and other processes of new events. Callers of AppendTx and
+// AppendAll call it after their commit; Append calls it itself.
 func (s *Store) Wake() { s.wake.Signal() }
 
 // Decode returns the data of a recorded event as the struct of its registered type.
@@ -302,7 +302,7 @@ func ReadStream(ctx context.Context, db postgres.Queryer, stream string, after i
 }
 
 // Head returns the highest position that is recorded, 0 in an empty log. Lower positions may
-// still be uncommitted: it says how far a reader has to come, not that it may skip there.
+// still be uncommitted: a reader must reach Head, but must not skip to it.
 func (s *Store) Head(ctx context.Context) (int64, error) {
 	var head int64
 	err := s.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head)

@@ -26,7 +26,7 @@ type TailerOptions struct {
 	Poll       time.Duration // default 1 s: the longest an event waits when its wake-up is lost
 	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
 	Silence    time.Duration // default 10 s: a server that does not answer for longer is taken for gone
-	OnSlowGap  func(Gap)     // told once of each slow gap, beside the log; may be nil
+	OnSlowGap  func(Gap)     // called once for each slow gap; may be nil
 	Log        *slog.Logger  // default: discard
 }
 
@@ -91,9 +91,9 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 }
 
 // Run reads the log until ctx ends, over a connection of its own that it opens again when it
-// breaks. It may be called once. It fails when the log behind a new connection lacks what was read over the one
-// before, as in a database that was restored or a replica that lagged: readers here have seen facts that
-// are none, and those that take their positions would never reach them.
+// breaks. It may be called once. It fails if the log, read over a new connection, lacks events that were read over
+// the one before. The database was then restored, or is a replica that lagged: readers of this process have seen
+// events that no longer exist, and would skip the events that take their positions.
 func (t *Tailer) Run(ctx context.Context) error {
 	defer t.change(func() { t.stopped = true })
 	ctx, end := context.WithCancelCause(ctx)
@@ -116,8 +116,8 @@ func errRewound(err error) error {
 	return fmt.Errorf("%w; see \"Restore\" in docs/runbook.md, and start this process again", err)
 }
 
-// recognize is eventlog.ErrRewound when the log lacks an event that readers here were given: any in the ring, and the
-// last one that was read. It is asked over every new connection: the server behind it may be another one.
+// recognize returns eventlog.ErrRewound if the log lacks an event that was delivered: one in the ring, or the last
+// one read. It runs on every new connection, which may lead to another server.
 func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
 	marks := eventlog.MarksOf(t.ring.events)
 	if len(marks) == 0 && t.last.Position > 0 {
@@ -126,10 +126,10 @@ func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
 	return checkMarks(ctx, conn, marks)
 }
 
-// Recheck implements eventlog.Tail: the connection is opened again, and the log recognized over it.
+// Recheck implements eventlog.Tail: it reopens the connection, which compares the log with the delivered events.
 func (t *Tailer) Recheck() { nudge(t.recheck) }
 
-// change applies f under the lock and wakes whoever waits.
+// change applies f under the lock and wakes waiting readers.
 func (t *Tailer) change(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,8 +171,8 @@ func (t *Tailer) follow(ctx context.Context) error {
 	}
 }
 
-// gather returns how long to let events gather after a read of n: nothing to speak of behind a single
-// one, and under load long enough that reads, and the batches of subscribers, stay few and large.
+// gather returns the pause after a read of n events: very short after a single event, and under load long
+// enough that reads and the batches of subscribers are few and large.
 func gather(n int64) time.Duration {
 	return min(time.Duration(n)*gatherPerEvent, gatherMost)
 }
@@ -182,7 +182,7 @@ const (
 	gatherMost     = 4 * time.Millisecond
 )
 
-// findEnd settles where the log ends now: the highest position, once all who append are done.
+// findEnd returns the end of the log: the highest position, after all transactions that append have ended.
 func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
 	var end eventlog.Mark
 	err := conn.QueryRow(ctx, `select position, id, stream, version from events order by position desc limit 1`).
@@ -198,7 +198,7 @@ func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// advance reads once and delivers what is settled. It reports whether to read again at once.
+// advance reads once and delivers the settled events. It reports whether to read again at once.
 func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err error) {
 	last := t.ring.end() // only this goroutine changes the ring
 	events, err := ReadLog(ctx, conn, last, maxPosition, readLimit)
@@ -232,7 +232,7 @@ func settledRun(events []eventlog.Recorded, last, safe int64) int {
 	return len(events)
 }
 
-// sleep waits for news, or the poll interval.
+// sleep waits for a notification or the poll interval.
 func (t *Tailer) sleep(ctx context.Context) error {
 	var news <-chan struct{}
 	if t.wake != nil {
@@ -252,7 +252,7 @@ func (t *Tailer) sleep(ctx context.Context) error {
 	}
 }
 
-// errRecheck ends a connection so that the log is recognized over the next one.
+// errRecheck ends a connection so that the next one compares the log with the delivered events.
 var errRecheck = errors.New("a reader found events missing from the log")
 
 // Settled implements eventlog.Tail.

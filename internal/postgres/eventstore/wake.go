@@ -13,17 +13,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// A process notifies at most once a notifyEvery, since each notification is a commit of its own. When
-// several appends came within that time, as no single writer makes them, once a notifyUnderLoad.
+// A process notifies at most once per notifyEvery, since each notification is a commit of its own, and at most
+// once per notifyUnderLoad if several appends arrived within that time.
 const (
 	notifyEvery     = time.Millisecond
 	notifyUnderLoad = 4 * time.Millisecond
 	severalAppends  = 3
 )
 
-// Wake spreads the news that events were appended: at once within the process, and to other
-// processes by one coalesced NOTIFY after commit. A NOTIFY inside the appending transaction would
-// serialise all commits of the cluster. News may be lost; readers poll as a safety net.
+// Wake notifies readers that events were appended: readers in this process at once, other processes
+// by one coalesced NOTIFY after the commit. A NOTIFY inside the appending transaction would
+// serialise all commits of the cluster. Notifications may be lost; readers also poll.
 type Wake struct {
 	dsn      string
 	log      *slog.Logger
@@ -40,11 +40,11 @@ func NewWake(dsn string, log *slog.Logger) *Wake {
 	return &Wake{dsn: dsn, log: log, silence: postgres.Silence, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
 
-// Patience sets how long the listener hears nothing before it asks whether the server is still there, by
+// Patience sets how long the listener waits without a notification before it checks the connection, by
 // default 10 s.
 func (w *Wake) Patience(d time.Duration) { w.silence = d }
 
-// Signal says that events were committed. It never blocks. A nil Wake does nothing.
+// Signal notifies readers that events were committed. It never blocks. A nil Wake does nothing.
 func (w *Wake) Signal() {
 	if w == nil {
 		return
@@ -129,8 +129,8 @@ func (w *Wake) listen(ctx context.Context) error {
 	}
 }
 
-// notification waits for the next one. When nothing came for long the server is asked whether it is there: a
-// connection of which only our end is left is silent as well.
+// notification waits for the next notification. After a long wait it sends a query: a connection whose server is
+// gone is silent as well.
 func (w *Wake) notification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	for {
 		n, err := conn.WaitForNotification(ctx)

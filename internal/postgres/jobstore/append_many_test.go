@@ -23,12 +23,12 @@ func TestAnAppendToManyStreamsCostsWhatItsStreamsCost(t *testing.T) {
 		for i := range appends {
 			appends[i] = eventlog.Append{Stream: job.NewID().Stream(), Account: "a"}
 		}
-		for i, fact := range []eventlog.Event{
+		for i, event := range []eventlog.Event{
 			{Type: job.TypeSubmitted, Data: job.SubmittedV1{}}, {Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: 1}},
 		} {
 			for k := range appends {
-				fact.ID = uuid.New()
-				appends[k].Expected, appends[k].Events = int64(i), []eventlog.Event{fact}
+				event.ID = uuid.New()
+				appends[k].Expected, appends[k].Events = int64(i), []eventlog.Event{event}
 			}
 			began := time.Now()
 			recorded, err := y.events.AppendAll(t.Context(), y.pool, appends)

@@ -44,7 +44,7 @@ func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellati
 	var out job.Cancellation
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		out = job.Cancellation{}
-		l, err := enter(ctx, tx, r.Account)
+		l, err := lockAdmission(ctx, tx, r.Account)
 		if err != nil {
 			return err
 		}

@@ -167,14 +167,14 @@ func TestWhatOperatorsDidToAQueueIsAFact(t *testing.T) {
 	y.set(t, account.LocalID, gate.Paused)
 	y.set(t, account.LocalID, gate.Stopped)
 	y.set(t, account.LocalID, gate.Open)
-	facts, err := y.events.ReadStream(t.Context(), gate.Stream(account.LocalID), 0, 10)
+	events, err := y.events.ReadStream(t.Context(), gate.Stream(account.LocalID), 0, 10)
 	require.NoError(t, err)
 	var kinds []string
-	for _, fact := range facts {
-		kinds = append(kinds, fact.Type)
+	for _, event := range events {
+		kinds = append(kinds, event.Type)
 	}
 	require.Equal(t, []string{gate.TypePaused, gate.TypeStopped, gate.TypeResumed}, kinds, "a repeat records nothing")
-	require.JSONEq(t, `{"was":"paused"}`, string(facts[1].Data))
+	require.JSONEq(t, `{"was":"paused"}`, string(events[1].Data))
 	all, err := y.queues.States(t.Context(), 10)
 	require.NoError(t, err)
 	require.Len(t, all, 2)

@@ -1,8 +1,7 @@
 // Package jobstore keeps jobs in PostgreSQL: submission, admission, cancellation, end and
-// retirement, each in one transaction with its events, slots, credits and intents. It
-// promises that an account never runs more jobs than its bounds allow, and that an accepted
-// job is kept. It also keeps idempotency keys and what earlier jobs left in the node cache.
-// How a job runs is left to workflows.
+// retirement, each in one transaction with its events, slots, credits and intents. An
+// account never runs more jobs than its bounds allow, and an accepted job is not lost. The
+// package also keeps idempotency keys and the node cache. Workflows run the jobs.
 package jobstore
 
 import (
@@ -28,8 +27,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Store carries out the transactions of jobs. It implements job.Store. Lock order in
-// each: the account's lane, then the append as the last statement before commit.
+// Store implements job.Store. Every transaction locks the account's admission state first, and
+// then the log, by an append as the last statement before commit.
 type Store struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
@@ -38,41 +37,43 @@ type Store struct {
 
 var _ job.Store = (*Store)(nil)
 
-// New returns the job store on pool that appends through events.
+// New returns the job store in pool's database that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	return &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events)}
 }
 
-// lane is an account's admission state, locked until the transaction ends.
-type lane struct {
+// admissionState is what decides whether an account's next job may run. Its row in job_lanes is
+// locked until the transaction ends.
+type admissionState struct {
 	number, queued, running int64
 	gate                    gate.Gate
 	credit                  *int64 // available, in micros; nil: the account is not metered
 }
 
-// lockLane reads what admission depends on in the statement that locks. The account's own mode is that of
-// the locked row; the mode of all and the credit are as they were when the statement began.
-const lockLane = `insert into job_lanes (account) values ($1)
+// lockAdmissionState locks and reads an account's admission state. The account's own mode is read from the
+// locked row; the mode of all accounts and the credit are as of the start of the statement.
+const lockAdmissionState = `insert into job_lanes (account) values ($1)
 	on conflict (account) do update set last_number = job_lanes.last_number + $2
 	returning last_number, queued, running, mode,
 		coalesce((select a.mode from job_lanes a where a.account = '*'), 'open'),
 		(select b.available from credit_balances b where b.account = $1)`
 
-// admits reports whether a new job gets a slot at once: one that is free beyond those that waiting jobs are
-// about to be given.
-func (l lane) admits(slots int) bool { return l.gate.Starts() && l.running+l.queued < int64(slots) }
+// admits reports whether a new job gets a slot at once: whether there are more free slots than queued jobs.
+func (l admissionState) admits(slots int) bool {
+	return l.gate.Starts() && l.running+l.queued < int64(slots)
+}
 
-// free is how many waiting jobs may be given a slot once freed slots are free.
-func (l lane) free(slots int, freed int64) int64 {
+// free returns how many queued jobs can be admitted after freed slots have become free.
+func (l admissionState) free(slots int, freed int64) int64 {
 	if !l.gate.Starts() {
 		return 0
 	}
 	return min(l.queued, int64(slots)-(l.running-freed))
 }
 
-// refusal returns why a submission that sets hold aside is not taken, in the order of the v2 facts,
-// section 4; nil when it is.
-func (l lane) refusal(b job.Bounds, hold int64) error {
+// refusal returns the reason why a submission that reserves hold is refused, or nil: a closed gate first, then
+// missing credit, then a full queue.
+func (l admissionState) refusal(b job.Bounds, hold int64) error {
 	if err := l.gate.Refusal(); err != nil {
 		return err
 	}
@@ -86,19 +87,19 @@ func (l lane) refusal(b job.Bounds, hold int64) error {
 	return nil
 }
 
-// queueEnter locks the account's lane and advances its counter by step.
-func queueEnter(q *pgx.Batch, account string, step int, l *lane) {
-	q.Queue(lockLane, account, step).QueryRow(func(row pgx.Row) error {
+// queueLockAdmission queues the statement that locks the account's admission state and advances its counter by step.
+func queueLockAdmission(q *pgx.Batch, account string, step int, l *admissionState) {
+	q.Queue(lockAdmissionState, account, step).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&l.number, &l.queued, &l.running, &l.gate.Own, &l.gate.All, &l.credit)
 	})
 }
 
-// enter is queueEnter in a trip of its own.
-func enter(ctx context.Context, tx postgres.Tx, account string) (lane, error) {
-	var l lane
+// lockAdmission locks the account's admission state in a round trip of its own.
+func lockAdmission(ctx context.Context, tx postgres.Tx, account string) (admissionState, error) {
+	var l admissionState
 	q := &pgx.Batch{}
-	queueEnter(q, account, 0, &l)
-	return l, postgres.Classify(tx.SendBatch(ctx, q).Close(), "lock the lane of account "+account)
+	queueLockAdmission(q, account, 0, &l)
+	return l, postgres.Classify(tx.SendBatch(ctx, q).Close(), "lock the admission state of account "+account)
 }
 
 // Submit implements job.Store.
@@ -111,47 +112,47 @@ func (s *Store) Submit(ctx context.Context, n job.NewJob) (out job.Admission, er
 	if err != nil {
 		return job.Admission{}, classifySubmit(err)
 	}
-	if recorded { // by an attempt whose answer was lost; the relay starts it
+	if recorded { // by an earlier attempt whose answer was lost; the relay starts the job
 		return s.admission(ctx, n.ID)
 	}
 	return out, nil
 }
 
-// admission is what an earlier attempt decided of a job.
+// admission returns the result of an earlier attempt to submit the job.
 func (s *Store) admission(ctx context.Context, id job.ID) (job.Admission, error) {
 	s.events.Wake()
 	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, s.events, id.Stream(), 0), job.Job{}, job.Fold)
 	return job.Admission{Job: state}, err
 }
 
-// submit is one attempt at a submission, whose first fact is first.
+// submit is one attempt at a submission, whose first event is first.
 func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.Admission, error) {
-	var l lane
+	var l admissionState
 	var out job.Admission
-	var facts *eventstore.Queued
+	var queued *eventstore.Queued
 	look := func(q *pgx.Batch) {
-		queueEnter(q, n.Account, 1, &l)
+		queueLockAdmission(q, n.Account, 1, &l)
 		queueClaims(q, n)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
 		if err := l.refusal(n.Bounds, n.Price.Hold()); err != nil {
 			return err
 		}
-		held, err := s.hold(ctx, db, l, &n)
+		held, err := s.reserve(ctx, db, l, &n)
 		if err != nil {
 			return err
 		}
 		admit := l.admits(n.Bounds.Slots)
 		n.Fact.Number = settleNumber(n, l.number)
 		out.Intents = place(q, n, admit)
-		facts, err = s.events.QueueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
+		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
 		return err
 	})
 	if err != nil {
 		return job.Admission{}, err
 	}
 	s.events.Wake()
-	own := slices.DeleteFunc(facts.Recorded(), func(rec eventlog.Recorded) bool { return rec.Stream != n.ID.Stream() })
+	own := slices.DeleteFunc(queued.Recorded(), func(rec eventlog.Recorded) bool { return rec.Stream != n.ID.Stream() })
 	out.Job, err = s.fold(job.Job{}, own)
 	return out, err
 }
@@ -168,7 +169,7 @@ func settleNumber(n job.NewJob, counter int64) float64 {
 	}
 }
 
-// queueClaims takes what a submission must have to itself: the files it loads and its key.
+// queueClaims queues the statements that pin the files a job loads and claim its idempotency key.
 func queueClaims(q *pgx.Batch, n job.NewJob) {
 	if len(n.Holds) > 0 {
 		q.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
@@ -183,8 +184,8 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 	}
 }
 
-// place queues the rows beside the facts: credential, and slot with start intent or queue entry. The
-// ids of the intents are known when the batch is closed.
+// place queues the statements that write a job's rows: its credential, and its slot with the start intent or its
+// row in the queue. The ids of the intents are known when the batch is closed.
 func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	if n.Sealed != nil {
 		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
@@ -203,8 +204,8 @@ func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	return intents
 }
 
-// holdAssets keeps the files that a job loads from being deleted; the row locks make a deletion
-// under way come first or wait.
+// holdAssets pins the files that a job loads, so that they are not deleted. The row locks order it against a
+// concurrent deletion.
 const holdAssets = `insert into asset_holds (asset_id, job_id)
 	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
 
@@ -219,7 +220,7 @@ func startIntent(id job.ID, account string, run int) outbox.Intent {
 	return intentOf(job.Start{RunRef: job.RunRef{Job: id, Account: account, Run: run}})
 }
 
-// intentOf is the intent to start a run.
+// intentOf returns the intent to start a run.
 func intentOf(start job.Start) outbox.Intent {
 	payload, err := json.Marshal(start)
 	if err != nil {
@@ -228,7 +229,7 @@ func intentOf(start job.Start) outbox.Intent {
 	return outbox.Intent{WorkflowID: start.Job.WorkflowID(start.Run), Kind: outbox.StartRunGraph, Payload: payload}
 }
 
-// submission is the append that begins a job. Its first fact has an id of this one request: a second
+// submission is the append that begins a job. Its first event has an id of this one request: a second
 // submission under a client's chosen job id must run into the stream's version and be refused, not
 // be taken for a repetition of the first, which may be another account's.
 func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
@@ -248,14 +249,14 @@ func admission(id job.ID, run int) eventlog.Event {
 	}
 }
 
-// End implements job.Store. The stream's closing decides a race: whoever closes it first wins,
-// the other changes nothing.
+// End implements job.Store. Of concurrent calls the one that closes the stream first wins; the others change
+// nothing.
 func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
-	var l lane
+	var l admissionState
 	var freed int64
 	var intents []outbox.Intent
 	look := func(q *pgx.Batch) {
-		queueEnter(q, e.Account, 0, &l)
+		queueLockAdmission(q, e.Account, 0, &l)
 		queueLeave(q, e.ID, e.Account, &freed)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
@@ -281,11 +282,11 @@ func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	return job.Ended{Applied: true, Intents: intents}, nil
 }
 
-// refusedEnd finds out why the log did not take an ending.
+// refusedEnd finds out why the log refused the end of a job.
 func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error) {
 	before := make([]uuid.UUID, len(e.Before))
-	for i, fact := range e.Before {
-		before[i] = fact.ID
+	for i, event := range e.Before {
+		before[i] = event.ID
 	}
 	var ended, closed, begun bool
 	err := s.pool.QueryRow(ctx, `select exists (select from events where id = $1),
@@ -294,7 +295,7 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 	switch {
 	case err != nil:
 		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
-	case ended: // by an attempt whose answer was lost
+	case ended: // by an earlier attempt whose answer was lost
 		return job.Ended{Applied: true}, nil
 	case closed:
 		return job.Ended{}, nil
@@ -328,8 +329,8 @@ func queueLeave(q *pgx.Batch, id job.ID, account string, freed *int64) {
 		select count(*) from slot`, id, account).QueryRow(func(row pgx.Row) error { return row.Scan(freed) })
 }
 
-// admit gives up to free slots to waiting jobs, lowest number first, then oldest. What it queues in q
-// must be sent, and the appends be made behind it.
+// admit gives up to free slots to queued jobs, lowest number first, then oldest. The caller must send the
+// statements that it adds to q, and append the returned events after them.
 func (s *Store) admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, free int64) ([]eventlog.Append, []outbox.Intent, error) {
 	if free <= 0 {
 		return nil, nil, nil

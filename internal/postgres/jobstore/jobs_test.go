@@ -92,7 +92,7 @@ func TestJobsThatWaitAreAdmittedWhenTheirAccountGetsSlots(t *testing.T) {
 	require.Equal(t, job.TypeAdmitted, recorded[len(recorded)-1].Type)
 }
 
-// The end of a small job carries the facts of its whole run.
+// The end of a small job carries the events of its whole run.
 func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
@@ -108,14 +108,14 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		require.NoError(t, err)
 		return id
 	}
-	facts := func(id job.ID) []eventlog.Event {
+	eventsOf := func(id job.ID) []eventlog.Event {
 		return []eventlog.Event{
 			{ID: job.FactID(id, 1, "", 0, job.TypeStarted), Type: job.TypeStarted, Data: job.StartedV1{Run: 1}},
 			{ID: job.FactID(id, 1, "", 0, job.TypeNodesCached), Type: job.TypeNodesCached, Data: job.NodesCachedV1{Run: 1}},
 		}
 	}
 	ending := func(id job.ID, account string) job.Ending {
-		return job.Ending{ID: id, Account: account, Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}, Before: facts(id), Bounds: bounds}
+		return job.Ending{ID: id, Account: account, Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}, Before: eventsOf(id), Bounds: bounds}
 	}
 	recorded := func(t *testing.T, id job.ID) (out []string) {
 		t.Helper()
@@ -149,7 +149,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		t.Parallel()
 		id := submit(t, "part")
 		_, err := events.Append(t.Context(), eventlog.Append{
-			Stream: id.Stream(), Account: "part", Expected: eventlog.AnyVersion, Events: facts(id)[:1],
+			Stream: id.Stream(), Account: "part", Expected: eventlog.AnyVersion, Events: eventsOf(id)[:1],
 		})
 		require.NoError(t, err)
 		_, err = jobs.End(t.Context(), ending(id, "part"))
@@ -158,7 +158,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []job.ID{id}, holding, "a refused end frees no slot")
 		_, err = events.Append(t.Context(), eventlog.Append{
-			Stream: id.Stream(), Account: "part", Expected: eventlog.AnyVersion, Events: facts(id)[1:],
+			Stream: id.Stream(), Account: "part", Expected: eventlog.AnyVersion, Events: eventsOf(id)[1:],
 		})
 		require.NoError(t, err)
 		rest := ending(id, "part")

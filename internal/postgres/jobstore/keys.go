@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Keys keeps idempotency keys that are claimed before the work they stand for begins.
+// Keys keeps idempotency keys that are claimed before their operation begins.
 type Keys struct{ pool *pgxpool.Pool }
 
 // NewKeys returns the keys in pool's database.

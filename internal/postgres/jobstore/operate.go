@@ -30,7 +30,7 @@ func (s *Store) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
 	return found, postgres.Classify(err, "list retries of job "+string(origin))
 }
 
-// heldRun returns the run that a job holds a slot for; NotFound when it holds none.
+// heldRun returns the run of a job that has a slot, NotFound if the job has none.
 func (s *Store) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, error) {
 	ref := job.RunRef{Job: id}
 	err := tx.QueryRow(ctx, `select account, run from job_slots where job_id = $1 for update`, id).Scan(&ref.Account, &ref.Run)
@@ -40,7 +40,7 @@ func (s *Store) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, 
 	return ref, postgres.Classify(err, "read the slot of job "+string(id))
 }
 
-// HoldsSlot returns NotFound (not_running) unless a job holds a slot.
+// HoldsSlot returns NotFound (not_running) unless a job has a slot.
 func (s *Store) HoldsSlot(ctx context.Context, id job.ID) error {
 	var holds bool
 	if err := s.pool.QueryRow(ctx, `select exists (select from job_slots where job_id = $1)`, id).Scan(&holds); err != nil {
@@ -88,7 +88,7 @@ func (s *Store) Requeued(ctx context.Context, id job.ID) (times int, err error) 
 	return times, postgres.Classify(err, "count the restarts of job "+string(id))
 }
 
-// RunningAfter returns up to limit runs that have held a slot for at least age and wait for no intent, in the
+// RunningAfter returns up to limit runs that have had a slot for at least age and wait for no intent, in the
 // order of their jobs' ids from behind after ("" = the first): paging sees every one, however many there are.
 func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
 	rows, err := s.pool.Query(ctx, `select job_id::text, account, run from job_slots s
@@ -114,7 +114,7 @@ func afterID(id job.ID) string {
 
 // Strays are rows of the job store that the log does not bear out.
 type Strays struct {
-	Slots  []job.RunRef // held by jobs without a stream, or whose stream is closed
+	Slots  []job.RunRef // of jobs without a stream, or whose stream is closed
 	Queued []job.RunRef // waiting, though without a stream, or closed
 }
 
@@ -144,7 +144,7 @@ func (s *Store) strays(ctx context.Context, from string) ([]job.RunRef, error) {
 	return found, postgres.Classify(err, "look for rows without a stream")
 }
 
-// Drop deletes stray rows and counts the lanes anew. Jobs without a stream were never accepted; closed
+// Drop deletes stray rows and recounts job_lanes. Jobs without a stream were never accepted; closed
 // ones have their end in the log. Each is recorded as dropped, by whom and why.
 func (s *Store) Drop(ctx context.Context, strays Strays, actor, reason string) error {
 	all := slices.Concat(strays.Slots, strays.Queued)
@@ -154,7 +154,7 @@ func (s *Store) Drop(ctx context.Context, strays Strays, actor, reason string) e
 	dropped := make([]eventlog.Event, 0, len(all))
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, ref := range all {
-			if _, err := enter(ctx, tx, ref.Account); err != nil {
+			if _, err := lockAdmission(ctx, tx, ref.Account); err != nil {
 				return err
 			}
 			batch := &pgx.Batch{}
@@ -205,7 +205,7 @@ func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Ru
 func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := enter(ctx, tx, j.Account); err != nil {
+		if _, err := lockAdmission(ctx, tx, j.Account); err != nil {
 			return err
 		}
 		batch := &pgx.Batch{}

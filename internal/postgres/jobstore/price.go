@@ -13,12 +13,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// What a run costs is held, settled and released in the transactions that submit, end and cancel the job, so
-// that ledger and job cannot part. The lane is locked before the ledger, everywhere.
+// The transactions that submit, end and cancel a job also reserve, settle and release its credit, so that
+// ledger and job always agree. Every transaction locks the admission state before the ledger.
 
-// hold sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
-// into the job's first fact.
-func (s *Store) hold(ctx context.Context, db postgres.Tx, l lane, n *job.NewJob) ([]eventlog.Append, error) {
+// reserve sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
+// into the job's first event.
+func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n *job.NewJob) ([]eventlog.Append, error) {
 	if l.credit == nil || n.Price.Free() {
 		return nil, nil
 	}
@@ -26,8 +26,8 @@ func (s *Store) hold(ctx context.Context, db postgres.Tx, l lane, n *job.NewJob)
 	return s.credits.HoldTx(ctx, db, n.Account, n.ID.HoldID(), n.Price.Hold())
 }
 
-// charge ends a job's hold, if there is one, by what its run cost.
-func (s *Store) charge(ctx context.Context, db postgres.Tx, l lane, e job.Ending) ([]eventlog.Append, error) {
+// charge settles a job's reserved credit, if there is any, with the cost of its run.
+func (s *Store) charge(ctx context.Context, db postgres.Tx, l admissionState, e job.Ending) ([]eventlog.Append, error) {
 	if l.credit == nil {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (s *Store) charge(ctx context.Context, db postgres.Tx, l lane, e job.Ending
 	return s.credits.ReleaseTx(ctx, db, e.Account, e.ID.HoldID())
 }
 
-// bill adds up the facts of a run: those in the log and those that its end brings along.
+// bill adds up the cost of a run's events: those in the log and those recorded with its end.
 func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bill, error) {
 	recorded := eventlog.Read(ctx, eventstore.StreamsOf(db), e.ID.Stream(), 0)
 	bill, err := eventlog.Fold(s.events.Types(), recorded, job.Bill{}, func(bill job.Bill, _ eventlog.Recorded, data any) job.Bill {
@@ -55,14 +55,14 @@ func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bil
 	if err != nil {
 		return bill, err
 	}
-	for _, fact := range e.Before {
-		bill.Add(e.Run, fact.Data)
+	for _, event := range e.Before {
+		bill.Add(e.Run, event.Data)
 	}
 	return bill, nil
 }
 
-// releaseHolds ends the holds of jobs that never ran.
-func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l lane, account string, waiting []job.ID) ([]eventlog.Append, error) {
+// releaseHolds releases the credit reserved for jobs that never ran.
+func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l admissionState, account string, waiting []job.ID) ([]eventlog.Append, error) {
 	if l.credit == nil || len(waiting) == 0 {
 		return nil, nil
 	}

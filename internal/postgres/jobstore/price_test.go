@@ -22,7 +22,7 @@ import (
 // aPrice holds 160 and charges 100 for a success, and 10 for each second.
 var aPrice = job.Price{Run: 100, NodeSecond: 10, Reserve: 60, Partners: []string{"paid"}} // a constant of the tests
 
-// executed is the fact of a node that ran for so long.
+// executed is the event of a node that ran for so long.
 func executed(j job.Job, node string, took time.Duration) eventlog.Event {
 	return eventlog.Event{
 		ID: job.FactID(j.ID, 1, node, 0, job.TypeNodeExecuted), Type: job.TypeNodeExecuted,
@@ -30,13 +30,13 @@ func executed(j job.Job, node string, took time.Duration) eventlog.Event {
 	}
 }
 
-func (y *yard) record(t *testing.T, j job.Job, facts ...eventlog.Event) {
+func (y *yard) record(t *testing.T, j job.Job, events ...eventlog.Event) {
 	t.Helper()
-	_, err := y.events.Append(t.Context(), eventlog.Append{Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion, Events: facts})
+	_, err := y.events.Append(t.Context(), eventlog.Append{Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion, Events: events})
 	require.NoError(t, err)
 }
 
-// endAs ends a run with a fact of that type, and with facts before it.
+// endAs ends a run with an event of that type, and with events before it.
 func endAs(j job.Job, eventType string, before ...eventlog.Event) job.Ending {
 	e := job.Ending{ID: j.ID, Account: j.Account, Run: 1, Type: eventType, Before: before, Bounds: job.Bounds{Slots: 2}}
 	switch eventType {
@@ -95,7 +95,7 @@ func TestARunIsChargedForByThePriceItWasSubmittedAt(t *testing.T) {
 	}
 }
 
-// balanced returns the balance of an account, which is also that of its facts.
+// balanced returns the balance of an account, which is also that of its events.
 func (y *yard) balanced(t *testing.T, owner string) credit.Balance {
 	t.Helper()
 	b := balance(t, y.credits, owner)
@@ -196,7 +196,7 @@ func (c *chaos) end(ctx context.Context, j job.Job) {
 }
 
 // TestTheLedgerBalancesWhateverBecomesOfJobs: whatever is submitted, canceled, ended and cut off at once, what
-// is held is what unfinished jobs hold, and what was settled is what the facts of the others add up to.
+// is held is what unfinished jobs hold, and what was settled is what the events of the others add up to.
 func TestTheLedgerBalancesWhateverBecomesOfJobs(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -223,7 +223,7 @@ func TestTheLedgerBalancesWhateverBecomesOfJobs(t *testing.T) {
 	}
 }
 
-// owed adds up from the facts of an account's jobs what unfinished ones hold and the others cost.
+// owed adds up from the events of an account's jobs what unfinished ones hold and the others cost.
 func (y *yard) owed(t *testing.T, owner string) (held, settled int64, ended int) {
 	t.Helper()
 	rows, err := y.pool.Query(t.Context(), `select id from streams where account = $1 and id like 'job-%'`, owner)
@@ -237,10 +237,10 @@ func (y *yard) owed(t *testing.T, owner string) (held, settled int64, ended int)
 	}
 	require.NoError(t, rows.Err())
 	for _, name := range names {
-		facts, err := y.events.ReadStream(t.Context(), name, 0, 100)
+		events, err := y.events.ReadStream(t.Context(), name, 0, 100)
 		require.NoError(t, err)
 		cost, over, millis := int64(0), false, int64(0)
-		for _, rec := range facts {
+		for _, rec := range events {
 			data, err := y.events.Decode(rec)
 			require.NoError(t, err)
 			switch e := data.(type) {

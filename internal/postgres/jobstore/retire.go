@@ -40,7 +40,7 @@ func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Tim
 func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error) {
 	var ended int
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := enter(ctx, tx, account)
+		l, err := lockAdmission(ctx, tx, account)
 		if err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func expired(id job.ID, account string) eventlog.Append {
 var errNotOver = fault.New(fault.Conflict, "job_not_over", "the job has not ended")
 
 // Retire records that a job is past its retention, which takes it out of the views, and removes what is
-// kept beside its facts. A job whose stream is open or that still holds a slot is Conflict; one that moved
-// since its facts were read, too. Outputs without a deadline of their own end with it.
+// kept beside its events. A job whose stream is open or that still holds a slot is Conflict; one that moved
+// since its events were read, too. Outputs without a deadline of their own end with it.
 func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 	var archive, document []byte
 	if !r.Archive.IsZero() {
@@ -126,19 +126,19 @@ func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 }
 
 func retirement(r job.Retirement) eventlog.Append {
-	fact := job.RetiredV1{Facts: r.Version}
+	event := job.RetiredV1{Facts: r.Version}
 	if !r.Archive.IsZero() {
-		fact.Archive = r.Archive.String()
+		event.Archive = r.Archive.String()
 	}
 	return eventlog.Append{
 		Stream: r.ID.Stream(), Account: r.Account, Expected: r.Version, Reopen: true, Close: true,
-		Events: []eventlog.Event{{ID: job.FactID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: fact}},
+		Events: []eventlog.Event{{ID: job.FactID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: event}},
 		Meta:   eventlog.Meta{Actor: "retention"},
 	}
 }
 
-// Prune removes the facts of up to limit retired jobs from the log, once every one of the views has passed
-// the fact that they were retired, and returns how many jobs. A stream that a view has halted waits.
+// Prune removes the events of up to limit retired jobs from the log, once every one of the views has passed
+// the event that they were retired, and returns how many jobs. A stream that a view has halted waits.
 func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, error) {
 	tag, err := s.pool.Exec(ctx, `
 		with seen as (
@@ -153,11 +153,11 @@ func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, erro
 			select d.job_id, prune_facts('job-' || d.job_id, d.version) from due d
 		)
 		update job_archives set pruned = true from gone where job_archives.job_id = gone.job_id`, views, limit)
-	return int(tag.RowsAffected()), postgres.Classify(err, "remove the facts of retired jobs")
+	return int(tag.RowsAffected()), postgres.Classify(err, "remove the events of retired jobs")
 }
 
 // ForgetArchives gives up the archives of up to limit jobs that were retired before a time, oldest first, and
-// returns of how many. Their facts are gone for good then; the collector takes the blobs.
+// returns of how many. Their events are gone for good then; the collector takes the blobs.
 func (s *Store) ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error) {
 	tag, err := s.pool.Exec(ctx, `update job_archives set archive = null, document = null, forgotten_at = now()
 		where job_id in (select job_id from job_archives where archive is not null and pruned and retired_at < $1
@@ -175,8 +175,8 @@ func forgotten(ctx context.Context, db postgres.Queryer, id job.ID) (bool, error
 	return len(gone) == 1 && gone[0], postgres.Classify(err, "look for the archive of job "+string(id))
 }
 
-// Events returns all facts of a job. Those of a retired job come from its archive, followed by the fact that
-// it was retired; when they were erased, the archive has been given up, or blobs is nil, that fact alone is left.
+// Events returns all events of a job. Those of a retired job come from its archive, followed by the event that
+// it was retired; when they were erased, the archive has been given up, or blobs is nil, that event alone is left.
 func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.ID) ([]eventlog.Recorded, error) {
 	all, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0))
 	if err != nil {
@@ -185,21 +185,21 @@ func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.I
 	if len(all) != 1 || all[0].Type != job.TypeRetired || blobs == nil {
 		return all, nil
 	}
-	var fact job.RetiredV1
-	if err := json.Unmarshal(all[0].Data, &fact); err != nil || fact.Archive == "" {
+	var event job.RetiredV1
+	if err := json.Unmarshal(all[0].Data, &event); err != nil || event.Archive == "" {
 		return all, err
 	}
 	if gone, err := forgotten(ctx, db, id); err != nil || gone {
 		return all, err
 	}
-	archived, err := job.OpenArchive(ctx, blobs, fact.Archive)
+	archived, err := job.OpenArchive(ctx, blobs, event.Archive)
 	if err != nil {
 		return nil, err
 	}
 	return append(archived, all...), nil
 }
 
-// Facts returns all facts of a job that are in the log.
+// Events returns all events of a job that are in the log.
 func (s *Store) Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error) {
 	return Events(ctx, s.pool, nil, id)
 }

@@ -29,7 +29,7 @@ func (s *Store) Queued(ctx context.Context, after string, limit int) ([]string, 
 func (s *Store) Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := enter(ctx, tx, account)
+		l, err := lockAdmission(ctx, tx, account)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// Package livestore keeps what processes tell each other of running jobs: the latest progress
+// Package livestore keeps what processes share about running jobs: the latest progress
 // of their nodes, and the addresses of live processes. All of it may be lost without harm;
 // nothing here is folded from events.
 package livestore
@@ -22,7 +22,7 @@ var _ stream.StepStore = (*Progress)(nil)
 // NewProgress returns the store on pool.
 func NewProgress(pool *pgxpool.Pool) *Progress { return &Progress{pool: pool} }
 
-// saveSteps also forgets a few nodes that nobody has heard of for an hour: they ended.
+// saveSteps also deletes a few nodes without progress for an hour: they ended.
 const saveSteps = `with gone as (
 		delete from node_progress where (job, node) in (
 			select job, node from node_progress where updated_at < now() - interval '1 hour' limit 1000 for update skip locked))

@@ -19,7 +19,7 @@ type Intents struct {
 	Age      time.Duration
 }
 
-// Intents returns how many intents wait, and the oldest of them. Intents carry no time of their own: one that starts a
+// Intents returns how many intents wait, and the oldest of them. Intents have no time of their own: one that starts a
 // job is as old as its slot, any other is as late as it is overdue.
 func (s *Store) Intents(ctx context.Context) (Intents, error) {
 	var i Intents
@@ -33,7 +33,7 @@ func (s *Store) Intents(ctx context.Context) (Intents, error) {
 	return i, postgres.Classify(err, "read the outbox")
 }
 
-// JobsWithSlotFor returns the ids of jobs that hold a slot for at least age, the oldest first.
+// JobsWithSlotFor returns the ids of jobs that have had a slot for at least age, the oldest first.
 func (s *Store) JobsWithSlotFor(ctx context.Context, age time.Duration) ([]string, error) {
 	rows, err := s.pool.Query(ctx, `select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, age)
 	if err != nil {
@@ -57,7 +57,7 @@ const silentSQL = `select s.job_id::text, coalesce(e.type, ''), extract(epoch fr
 	where greatest(s.admitted_at, e.recorded_at) <= now() - $1::interval
 	order by greatest(s.admitted_at, e.recorded_at) limit $2`
 
-// SilentJobs returns jobs that hold a slot and have recorded nothing for at least age, the most silent first.
+// SilentJobs returns jobs that have a slot and have recorded nothing for at least age, the most silent first.
 func (s *Store) SilentJobs(ctx context.Context, age time.Duration, limit int) ([]SilentJob, error) {
 	rows, err := s.pool.Query(ctx, silentSQL, age, limit)
 	if err != nil {

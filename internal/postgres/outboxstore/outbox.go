@@ -1,6 +1,6 @@
 // Package outboxstore keeps the outbox in PostgreSQL: the intents that a transaction records
-// together with its events, for a relay to deliver. It promises that the intents of one
-// workflow are claimed in order, and each by one relay at a time.
+// together with its events, for a relay to deliver. The intents of one workflow are claimed
+// in order, and each by one relay at a time.
 package outboxstore
 
 import (
@@ -17,7 +17,8 @@ import (
 // grace is how long a fresh intent is left to the process that wrote it before a relay may claim it.
 const grace = 5 * time.Second
 
-// clockSet is how far ahead no intent is ever due: one that is was leased before the database's clock was set back.
+// clockSet is longer than any delay of an intent: an intent due later was leased before the database's clock was
+// set back.
 const clockSet = 5 * time.Minute
 
 // Store is the table of intents. It implements outbox.Store.

@@ -128,7 +128,7 @@ func execute(ctx context.Context, dsn, statement string) error {
 func withDatabase(dsn, name string) (string, error) {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return "", fmt.Errorf("%s must be a postgres:// URL", Env) // not its text: it may hold a password
+		return "", fmt.Errorf("%s must be a postgres:// URL", Env) // without its text, which may contain a password
 	}
 	u.Path = "/" + name
 	return u.String(), nil

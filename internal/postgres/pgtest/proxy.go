@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Proxy is a way to a server that can be lost as networks lose them: cut, or black, so that neither end is told;
-// and at the worst moment, behind a commit and before its answer.
+// Proxy forwards connections to a server and injects network failures: it closes connections, or drops all data
+// silently, also at the worst moment, after a commit and before its answer.
 type Proxy struct {
 	url      string
 	network  string
@@ -32,7 +32,7 @@ type Proxy struct {
 	losing
 }
 
-// losing is what is to be lost next: the answer to a statement, or the statement itself.
+// losing is the next message to lose: the answer to a statement, or the statement itself.
 type losing struct {
 	answer, statement string // "" = not
 	done              chan struct{}
@@ -66,7 +66,7 @@ func NewProxy(t testing.TB, dsn string) *Proxy {
 	return p
 }
 
-// URL is the connection string of the database by way of the proxy.
+// URL returns the connection string of the database through the proxy.
 func (p *Proxy) URL() string { return p.url }
 
 // Cut closes every connection.
@@ -76,15 +76,15 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Blacken loses every connection that there is now, and tells neither end: what they say from now on is
-// swallowed. New ones are not concerned.
+// Blacken drops all further data of the present connections without closing them. New connections are not
+// affected.
 func (p *Proxy) Blacken() {
 	for _, l := range p.all() {
 		l.black.Store(true)
 	}
 }
 
-// Outage has new connections come to nothing as well, while on.
+// Outage refuses new connections as well, while on.
 func (p *Proxy) Outage(on bool) {
 	p.outage.Store(on)
 	if on {
@@ -108,7 +108,7 @@ func (p *Proxy) lose(what losing) <-chan struct{} {
 	return what.done
 }
 
-// loses takes what is to be lost, once.
+// loses takes the next message to lose, once.
 func (p *Proxy) loses(is func(losing) bool) (done chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,17 +161,17 @@ func (l *link) close() {
 	l.proxy.mu.Lock()
 	delete(l.proxy.links, l)
 	l.proxy.mu.Unlock()
-	_ = errors.Join(l.client.Close(), l.server.Close()) // either may be closed by its end
+	_ = errors.Join(l.client.Close(), l.server.Close()) // each may be closed already
 }
 
-// over is the end of one direction.
+// over ends one direction of the link.
 func (l *link) over() {
 	if !l.black.Load() {
 		l.close()
 	}
 }
 
-// up carries what the client says, message by message behind the first one, which has no type.
+// up forwards the client's data, message by message after the first one, which has no type.
 func (l *link) up() {
 	defer l.over()
 	from, to := bufio.NewReader(l.client), bufio.NewWriter(writerTo{l, l.server})
@@ -201,7 +201,7 @@ func begins(sql, with string) bool {
 	return len(sql) >= len(with) && strings.EqualFold(sql[:len(with)], with)
 }
 
-// statement is the text that a message has the server run, "" when it is another message.
+// statement returns the SQL that a message makes the server run, "" for other messages.
 func statement(kind byte, body string, names map[string]string) string {
 	first, rest, _ := strings.Cut(body, "\x00")
 	second, _, _ := strings.Cut(rest, "\x00")
@@ -216,7 +216,7 @@ func statement(kind byte, body string, names map[string]string) string {
 	return ""
 }
 
-// down carries what the server says, message by message.
+// down forwards the server's data, message by message.
 func (l *link) down() {
 	defer l.over()
 	from, to := bufio.NewReader(l.server), bufio.NewWriter(writerTo{l, l.client})

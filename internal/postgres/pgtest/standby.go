@@ -69,7 +69,7 @@ func (p *Pair) copyTo(dir string) {
 	p.own(dir)
 }
 
-// own gives the copied files to whom the primary's belong: run as root, the server has another user.
+// own gives the copied files the owner of the primary's files: as root, the server runs as another user.
 func (p *Pair) own(dir string) {
 	p.t.Helper()
 	info, err := os.Stat(socketOf(p.primary))
@@ -150,7 +150,7 @@ func (p *Pair) Promote() {
 	p.await(standby, `select not pg_is_in_recovery()`)
 }
 
-// Kill ends the first primary without a word.
+// Kill kills the first primary.
 func (p *Pair) Kill() {
 	p.t.Helper()
 	require.NoError(p.t, syscall.Kill(-p.primary.PID(), syscall.SIGKILL))
@@ -161,7 +161,7 @@ func (p *Pair) Kill() {
 	}
 }
 
-// await asks until the answer is true.
+// await polls until the answer is true.
 func (p *Pair) await(conn *pgx.Conn, sql string, args ...any) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Migrate brings a database to a schema, reporting what it does to logf.
+// Migrate migrates a database to a schema, reporting what it does to logf.
 type Migrate = func(ctx context.Context, dsn string, logf func(format string, args ...any)) error
 
 // templates are the migrated databases of this process, one per function.
@@ -21,7 +21,7 @@ var templates struct {
 
 // Migrated returns the connection string of a fresh database that migrate has been run on; it is
 // dropped when the test ends. The migration runs once per process: each test gets a copy of its
-// result. Functions are told apart by their code, so a closure counts once whatever it captured.
+// result. Functions are distinguished by their code, so a closure counts once whatever it captured.
 //
 //	dsn := pgtest.Migrated(t, postgres.Migrate)
 func Migrated(t testing.TB, migrate Migrate) string {

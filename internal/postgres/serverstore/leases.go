@@ -61,14 +61,14 @@ func columnsOf(keys []server.Key) (jobs []string, runs, units []int) {
 	return jobs, runs, units
 }
 
-// Waiting is a wait with why it still waits.
+// Waiting is a wait and the reason why it still waits.
 type Waiting struct {
 	server.Wait
 	Reason string
 	Ahead  int
 }
 
-// Waits returns what waits, in order of arrival.
+// Waits returns the waiting segments, in order of arrival.
 func (st *Store) Waits(ctx context.Context) ([]Waiting, error) {
 	all, err := waits(ctx, st.pool, ``)
 	return all, postgres.Classify(err, "read what waits for servers")
@@ -86,7 +86,7 @@ func waits(ctx context.Context, db queryer, where string, args ...any) ([]Waitin
 	})
 }
 
-// roundLock has one process place segments at a time.
+// roundLock lets one process at a time place segments.
 const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
 
 // Place gives servers to waiting segments as decide says, and returns the leases it made. Where another process does so
@@ -145,7 +145,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// hold records why segments wait on.
+// hold records why segments keep waiting.
 func hold(ctx context.Context, tx pgx.Tx, held []server.Held) error {
 	var keys []server.Key
 	var reasons []string
@@ -159,8 +159,8 @@ func hold(ctx context.Context, tx pgx.Tx, held []server.Held) error {
 	return err
 }
 
-// Retake takes over the lease of a segment, whoever held it, under a higher fence. There is none when the segment
-// was not placed yet, or its server was removed: NotFound.
+// Retake takes over the lease of a segment, whoever has it, under a higher fence. NotFound means that the segment
+// was not placed yet, or that its server was removed.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
 	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5
 		where job = $1 and run = $2 and unit = $3 returning `+leaseColumns, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
@@ -174,7 +174,7 @@ func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (serve
 	return l, postgres.Classify(err, "take a lease over")
 }
 
-// Renew prolongs a lease. It reports false when somebody else has taken it over.
+// Renew prolongs a lease. It reports false if another process has taken it over.
 func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 	done, err := st.pool.Exec(ctx, `update comfyui_leases set until = now() + $5 where job = $1 and run = $2 and unit = $3 and fence = $4`,
 		string(l.Job), l.Run, l.Unit, l.Fence, LeaseFor)
@@ -182,7 +182,7 @@ func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 }
 
 // Release ends a lease whose prompt has ended, with what it came to: its server has the models loaded that the prompt
-// named. It reports false, and changes nothing, when somebody else has taken the lease over.
+// named. It reports false, and changes nothing, if another process has taken the lease over.
 func (st *Store) Release(ctx context.Context, l server.Lease, result json.RawMessage) (mine bool, err error) {
 	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4`,
@@ -196,7 +196,7 @@ func (st *Store) Release(ctx context.Context, l server.Lease, result json.RawMes
 	return mine, postgres.Classify(err, "release a lease")
 }
 
-// Drop ends a lease whose prompt has ended and came to nothing that is kept.
+// Drop ends a lease whose prompt has ended without a result.
 func (st *Store) Drop(ctx context.Context, l server.Lease) error {
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error { return end(ctx, tx, l) })
 	return postgres.Classify(err, "drop a lease")
@@ -209,7 +209,7 @@ func (st *Store) Held(ctx context.Context, keys []server.Key) ([]server.Lease, e
 	return found, postgres.Classify(err, "read leases")
 }
 
-// Sweep drops leases and waits that nobody has come back for.
+// Sweep deletes leases and waits that expired.
 func (st *Store) Sweep(ctx context.Context, age time.Duration) error {
 	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval), b as (delete from comfyui_orphans where made_at < now() - $1::interval)
 		delete from comfyui_waits where seen_at < now() - $1::interval`, age)

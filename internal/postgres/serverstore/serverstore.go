@@ -38,7 +38,7 @@ func New(pool *pgxpool.Pool, log Log) *Store { return &Store{pool: pool, log: lo
 
 const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at`
 
-// system is what a look tells of the machine of a server.
+// system is what a health check reports about a server's machine.
 type system struct {
 	OS       string          `json:"os,omitempty"`
 	RAMTotal int64           `json:"ram_total,omitempty"`
@@ -121,8 +121,8 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 	return nil, fault.New(fault.NotFound, server.CodeUnknown, "there is no server %q; `millrace servers list` names them", ref)
 }
 
-// Register registers a server, or renews the registration of one that expires or is fixed. One that is registered
-// otherwise is Conflict.
+// Register registers a server, or renews a registration that expires or is fixed. A server with any other
+// registration is Conflict.
 func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
 	var id server.ID
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
@@ -202,7 +202,7 @@ func (st *Store) record(ctx context.Context, tx pgx.Tx, id server.ID, by server.
 	return err
 }
 
-// Drain keeps new segments from a server, or lets them in again. A change to what is so already records nothing.
+// Drain keeps new segments from a server, or allows them again. A change that has no effect records nothing.
 func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by server.By) error {
 	if err := by.Check(); err != nil {
 		return err
@@ -279,20 +279,20 @@ func (st *Store) Look(ctx context.Context, s *server.Server) error {
 	return postgres.Classify(err, "record a look at the server "+s.URL)
 }
 
-// Doubt says that a server did not answer its driver; the next look tells.
+// Doubt records that a server did not answer its driver; the next look decides.
 func (st *Store) Doubt(ctx context.Context, id server.ID, problem string) error {
 	_, err := st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3 where id = $1 and health = $4`,
 		string(id), string(server.Absent), problem, string(server.Answers))
 	return postgres.Classify(err, "doubt the server "+string(id))
 }
 
-// KeepClasses keeps class definitions under their digest.
+// KeepClasses stores class definitions under their digest.
 func (st *Store) KeepClasses(ctx context.Context, digest string, body []byte) error {
 	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now()) on conflict do nothing`, digest, body)
 	return postgres.Classify(err, "keep the classes of a server")
 }
 
-// Classes returns the definitions under a digest. What is not kept is NotFound.
+// Classes returns the definitions under a digest, NotFound if there are none.
 func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err error) {
 	err = st.pool.QueryRow(ctx, `select body from comfyui_classes where digest = $1`, digest).Scan(&body)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -301,7 +301,7 @@ func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err e
 	return body, postgres.Classify(err, "read the classes of a server")
 }
 
-// ForgetClasses drops definitions that no server has.
+// ForgetClasses deletes definitions that no server has.
 func (st *Store) ForgetClasses(ctx context.Context) error {
 	_, err := st.pool.Exec(ctx, `delete from comfyui_classes c where made_at < now() - interval '1 day'
 		and not exists (select from comfyui_servers s where s.digest = c.digest)`)

@@ -1,6 +1,6 @@
 // Package storetest gives the test of a store a migrated PostgreSQL database of its own.
-// The database exists before the test runs and is dropped after it. What a test stores
-// there is its own business.
+// The database is created before the test and dropped after it. The test's data is the
+// test's own.
 package storetest
 
 import (

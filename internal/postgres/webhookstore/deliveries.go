@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// claimLock is held while deliveries are claimed, so that what is counted as under way is.
+// claimLock is locked while deliveries are claimed, so that the count of deliveries under way is exact.
 const claimLock = `select pg_advisory_xact_lock(hashtextextended(current_schema() || '/webhooks', 0))`
 
 // claimDeliveries leases due deliveries. waiting finds the endpoints with deliveries by skipping from one to
@@ -71,7 +71,7 @@ func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease 
 	return claimed, postgres.Classify(err, "claim deliveries")
 }
 
-// finishDelivery records an outcome. A success counts whoever has the lease, anything else only with it.
+// finishDelivery records an outcome. A success counts even without the lease, any other outcome only with it.
 const finishDelivery = `update webhook_deliveries set state = $3, lease = null, leased_until = null,
 		due_at = now() + $4::interval, ended_at = case when $3 = 'pending' then null else now() end,
 		tries = (select coalesce(jsonb_agg(t order by n), '[]') from
@@ -110,7 +110,7 @@ func (s *Store) GiveBack(ctx context.Context, c webhook.Claimed) error {
 	return postgres.Classify(err, "give a delivery back")
 }
 
-// pruned bounds what one statement of Prune takes away.
+// pruned bounds how many rows one statement of Prune deletes.
 const pruned = 5000
 
 // Prune implements webhook.Queue.
@@ -137,7 +137,7 @@ func scanDelivery(row pgx.CollectableRow) (found numbered, err error) {
 	return found, err
 }
 
-// numbered is a delivery with its place in the order of listings.
+// numbered is a delivery with its position in listings.
 type numbered struct {
 	webhook.Delivery
 	seq int64
@@ -146,7 +146,7 @@ type numbered struct {
 // maxDeliveries bounds one page.
 const maxDeliveries = 1000
 
-// Deliveries returns what a query selects, newest first.
+// Deliveries returns the deliveries that a query selects, newest first.
 func (s *Store) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error) {
 	limit := min(max(q.Limit, 1), maxDeliveries)
 	var of *string
@@ -193,7 +193,7 @@ type State struct {
 	Oldest                  time.Duration // age of the oldest pending delivery
 }
 
-// mostCounted bounds what is counted for people and gauges.
+// mostCounted bounds the counts that operators and gauges show.
 const mostCounted = 100_000
 
 // State reads the state of all deliveries; numbers end at 100,000.

@@ -1,7 +1,6 @@
 // Package webhookstore keeps in PostgreSQL the endpoints that accounts register and the queue
-// of deliveries to them. It promises that a delivery is leased to one sender at a time and
-// that none is forgotten before it was delivered or given up. Sending is left to
-// internal/domain/webhook.
+// of deliveries to them. A delivery is leased to one sender at a time, and none is deleted
+// before it was delivered or given up. Package internal/domain/webhook sends them.
 package webhookstore
 
 import (
@@ -30,7 +29,7 @@ var (
 	_ webhook.Queue = (*Store)(nil)
 )
 
-// New returns the webhooks in pool's database whose facts go through events.
+// New returns the webhooks in pool's database that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	return &Store{pool: pool, events: events}
 }
@@ -53,7 +52,7 @@ func (s *Store) Commit(ctx context.Context, c webhook.Change) error {
 	return nil
 }
 
-// effect does what a change does beside its facts.
+// effect applies the effects of a change other than its events.
 func effect(ctx context.Context, tx pgx.Tx, c webhook.Change) (err error) {
 	switch c.Effect {
 	case webhook.Record:
@@ -109,7 +108,7 @@ func (s *Store) Reseal(ctx context.Context, id webhook.ID, old, fresh []byte) er
 	return postgres.Classify(err, "seal webhook "+string(id))
 }
 
-// AccountOf returns whose an endpoint is. Absent is NotFound.
+// AccountOf returns the account of an endpoint, NotFound if there is no such endpoint.
 func (s *Store) AccountOf(ctx context.Context, id webhook.ID) (account string, err error) {
 	err = s.pool.QueryRow(ctx, `select account from webhook_endpoints where id = $1`, string(id)).Scan(&account)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -138,8 +137,7 @@ func (s *Store) Accounts(ctx context.Context) ([]string, error) {
 	return all, postgres.Classify(err, "read who has webhooks")
 }
 
-// EnqueueDeliveries adds deliveries in tx. One that is there already, and one whose endpoint is not, is
-// passed over.
+// EnqueueDeliveries adds deliveries in tx. It skips deliveries that exist and those whose endpoint does not.
 func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) error {
 	if len(all) == 0 {
 		return nil

@@ -13,21 +13,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// standing is what a listing knows before it reads rows: what the view has not folded yet, how many assets carry
-// the labels of the filter, and the filter without what these numbers decide.
-type standing struct {
+// snapshot is what a listing reads before its rows: the assets that the view has not folded yet, the number of
+// assets of each label in the filter, and the filter simplified by these numbers.
+type snapshot struct {
 	account string
 	now     time.Time
-	fresh   map[asset.ID]row // what is not folded yet
-	before  map[asset.ID]row // the same assets as the view has them
-	counts  map[string]int64 // of the filter's labels, and of everything
+	fresh   map[asset.ID]row // assets with events that the view has not folded yet
+	before  map[asset.ID]row // the same assets, as stored in the view
+	counts  map[string]int64 // of assets, per label of the filter and in total
 	filter  Filter
 	empty   bool // nothing can match
 }
 
-// stand reads it.
-func (r *Reader) stand(ctx context.Context, tx pgx.Tx, account string, f Filter) (*standing, error) {
-	s := &standing{account: account, now: r.now(), filter: f}
+// snapshot reads the snapshot for a filter.
+func (r *Reader) snapshot(ctx context.Context, tx pgx.Tx, account string, f Filter) (*snapshot, error) {
+	s := &snapshot{account: account, now: r.now(), filter: f}
 	var err error
 	if s.fresh, s.before, err = r.unfolded(ctx, tx, account); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func collectCounts(rows pgx.Rows) (map[string]int64, error) {
 	return counts, err
 }
 
-// moves is how the counts of labels change by what is not folded yet.
-func (s *standing) moves() map[string]int64 {
+// moves returns the changes of the label counts by events that are not folded yet.
+func (s *snapshot) moves() map[string]int64 {
 	moves := map[string]int64{}
 	d := difference{counts: map[[2]string]int64{}}
 	for id, after := range s.fresh {
@@ -81,20 +81,20 @@ func (s *standing) moves() map[string]int64 {
 	return moves
 }
 
-// simplify drops what the counts decide: labels that nothing carries select or exclude nothing.
-func (s *standing) simplify() {
+// simplify removes labels that no asset has from the filter: they select or exclude nothing.
+func (s *snapshot) simplify() {
 	f := &s.filter
-	carried := func(labels []string) []string {
+	present := func(labels []string) []string {
 		return slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return s.counts[l] <= 0 })
 	}
 	some := len(f.Any) > 0
-	f.Any, f.None = carried(f.Any), carried(f.None)
+	f.Any, f.None = present(f.Any), present(f.None)
 	slices.Sort(f.Any)
 	f.Any = slices.Compact(f.Any)
 	f.All = slices.Clone(f.All)
 	slices.Sort(f.All)
 	f.All = slices.Compact(f.All)
-	s.empty = len(carried(f.All)) < len(f.All) || some && len(f.Any) == 0 ||
+	s.empty = len(present(f.All)) < len(f.All) || some && len(f.Any) == 0 ||
 		slices.ContainsFunc(f.All, func(l string) bool { return slices.Contains(f.None, l) })
 	switch {
 	case slices.ContainsFunc(f.Any, func(l string) bool { return slices.Contains(f.All, l) }):
@@ -104,8 +104,8 @@ func (s *standing) simplify() {
 	}
 }
 
-// selected returns what is not folded yet and belongs to the listing.
-func (s *standing) selected(q Browse) []row {
+// selected returns the assets in fresh that belong to the listing.
+func (s *snapshot) selected(q Browse) []row {
 	var rows []row
 	for _, r := range s.fresh {
 		if there(r.asset, s.now) && q.matches(r.asset) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
@@ -115,7 +115,7 @@ func (s *standing) selected(q Browse) []row {
 	return rows
 }
 
-func (s *standing) except() []string {
+func (s *snapshot) except() []string {
 	ids := make([]string, 0, len(s.fresh))
 	for id := range maps.Keys(s.fresh) {
 		ids = append(ids, string(id))
@@ -124,16 +124,16 @@ func (s *standing) except() []string {
 	return ids
 }
 
-// rarest returns the label of All that fewest assets carry, "" = there is none.
-func (s *standing) rarest() string {
+// rarest returns the label of All that the fewest assets have, or "" if there is none.
+func (s *snapshot) rarest() string {
 	if len(s.filter.All) == 0 || !s.filter.Hash.IsZero() {
 		return ""
 	}
 	return slices.MinFunc(s.filter.All, func(a, b string) int { return int(min(max(s.counts[a]-s.counts[b], -1), 1)) })
 }
 
-// carriers bounds how many assets carry a label of Any.
-func (s *standing) carriers() (n int64) {
+// upperBound returns an upper bound of the number of assets with a label of Any.
+func (s *snapshot) upperBound() (n int64) {
 	for _, l := range s.filter.Any {
 		n += s.counts[l]
 	}
@@ -145,14 +145,14 @@ func (s *standing) carriers() (n int64) {
 const rowOf = `cross join lateral (select v.* from ` + Name + ` v where v.id = l.id offset 0) v`
 
 // sql reads a column of the rows of the view, with their age, in the order of q. The rarest label leads, or the index of the order.
-func (s *standing) sql(column string, q Browse, skip, limit int) (string, []any, error) {
+func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any, error) {
 	b := &binder{args: []any{s.account}}
 	lead := s.rarest()
 	if q.Sort != ByCreation && s.counts[lead] > maxSorted {
 		lead = ""
 	}
 	window := fmt.Sprintf(" limit %d offset %d", bucket(skip, limit), skip)
-	if lead == "" && len(s.filter.Any) > 0 && s.filter.Hash.IsZero() && (q.Sort == ByCreation || s.carriers() <= maxSorted) {
+	if lead == "" && len(s.filter.Any) > 0 && s.filter.Hash.IsZero() && (q.Sort == ByCreation || s.upperBound() <= maxSorted) {
 		return s.ofAny(column, q, b, skip, limit, window)
 	}
 	age, from := "v.created", Name+` v`
@@ -173,9 +173,9 @@ func (s *standing) sql(column string, q Browse, skip, limit int) (string, []any,
 	return `select v.created, v.` + column + ` from ` + from + ` where` + where + behind + ` order by ` + order + window, b.args, nil
 }
 
-// ofAny reads the assets that carry one label or more, each once: in the order of their age a page of each label
-// at a time, in other orders all of them, which are few.
-func (s *standing) ofAny(column string, q Browse, b *binder, skip, limit int, window string) (string, []any, error) {
+// ofAny selects the assets that have at least one label of Any, each once. Sorted by age it reads one page per label;
+// in other orders it reads all of them, which are few.
+func (s *snapshot) ofAny(column string, q Browse, b *binder, skip, limit int, window string) (string, []any, error) {
 	where, err := s.filter.sql(b, s.now, s.except(), "")
 	if err != nil {
 		return "", nil, err
@@ -194,7 +194,7 @@ func (s *standing) ofAny(column string, q Browse, b *binder, skip, limit int, wi
 		order by x.created ` + way + `) y order by created ` + way + window, b.args, nil
 }
 
-// bucket makes limits of first pages few different numbers, since each is a statement of its own.
+// bucket rounds the limit of a first page up to one of a few numbers, since each number is a different statement.
 func bucket(skip, limit int) int {
 	for _, n := range []int{DefaultLimit + 1, 101, MaxLimit + 1} {
 		if skip == 0 && limit <= n {
@@ -204,8 +204,8 @@ func bucket(skip, limit int) int {
 	return limit
 }
 
-// total says how many assets the filter selects; see Found.
-func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *standing, q Browse, page Found) (int64, error) {
+// total returns how many assets the filter selects; see Found.
+func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse, page Found) (int64, error) {
 	if n, counted := s.counted(); counted {
 		ended, err := s.ended(ctx, tx)
 		return max(n-ended, int64(len(page.Assets))), err
@@ -232,8 +232,8 @@ func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *standing, q Browse, pa
 	return max(min(n, MaxTotal), seen), err
 }
 
-// counted returns the number of a filter that the counts of labels answer.
-func (s *standing) counted() (int64, bool) {
+// counted returns the number of assets that the filter selects, if the label counts are enough to know it.
+func (s *snapshot) counted() (int64, bool) {
 	f := s.filter
 	switch {
 	case !f.onlyLabels() || len(f.None) > 0:
@@ -243,13 +243,13 @@ func (s *standing) counted() (int64, bool) {
 	case len(f.All) == 1 && len(f.Any) == 0:
 		return s.counts[f.All[0]], true
 	case len(f.All) == 0 && !slices.ContainsFunc(f.Any, func(l string) bool { return !asset.IsPlaceLabel(l) }):
-		return s.carriers(), true // places divide the files among them
+		return s.upperBound(), true // each file has exactly one place label
 	}
 	return 0, false
 }
 
-// ended counts what the counts of labels hold although its deadline has passed.
-func (s *standing) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
+// ended returns how many assets in the label counts are past their deadline.
+func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
 	b := &binder{args: []any{s.account}}
 	sql := `select count(*) from ` + Name + ` v where v.account = $1 and v.state in ('live', 'rejected') and v.expires_at <= ` +
 		b.bind(s.now) + ` and v.id <> all(` + b.bind(s.except()) + `)`

@@ -6,10 +6,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// exportData is that of asset_export, field for field as the hosted service sends it.
+// exportData is the data of asset_export, field for field as the hosted service sends it.
 type exportData struct {
 	Task      export.ID    `json:"task_id"`
-	Name      string       `json:"export_name,omitempty"` // of a completed one
+	Name      string       `json:"export_name,omitempty"` // if completed
 	Total     int          `json:"assets_total"`
 	Attempted int          `json:"assets_attempted"`
 	Failed    int          `json:"assets_failed"`
@@ -17,15 +17,15 @@ type exportData struct {
 	Processed int64        `json:"bytes_processed"`
 	Progress  float64      `json:"progress"` // 0..1
 	Status    export.State `json:"status"`
-	Error     string       `json:"error,omitempty"` // of a failed one
+	Error     string       `json:"error,omitempty"` // if failed
 }
 
-// HandleExports takes facts of exports in the order of the log and tells watchers; those that it has seen are passed
-// over. Nothing of them is kept: each fact says all there is to say, and who comes later asks for the task.
+// HandleExports takes events of exports in the order of the log and publishes their messages. It skips events that it
+// has handled. It keeps no snapshot of exports: each event is complete, and a later client asks for the task by GET.
 func (f *Fanout) HandleExports(batch []eventlog.Recorded) {
 	for _, rec := range batch {
 		if err := f.handleExport(rec); err != nil {
-			f.log.Error("watchers are not told of an export", "position", rec.Position, "event_type", rec.Type, "error", err)
+			f.log.Error("export event not published", "position", rec.Position, "event_type", rec.Type, "error", err)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (f *Fanout) handleExport(rec eventlog.Recorded) error {
 		return nil
 	}
 	f.exported = rec.Position
-	e := f.rooms[rec.Account]
+	e := f.accounts[rec.Account]
 	if e == nil || e.loading {
 		return nil
 	}
@@ -45,12 +45,12 @@ func (f *Fanout) handleExport(rec eventlog.Recorded) error {
 	if err != nil {
 		return err
 	}
-	f.hub.Publish(rec.Account, e.exportFact(rec, data)...)
+	f.hub.Publish(rec.Account, e.exportEvent(rec, data)...)
 	return nil
 }
 
-// exportFact returns what watchers learn from a fact of an export.
-func (r *room) exportFact(rec eventlog.Recorded, data any) []*stream.Message {
+// exportEvent returns the messages of an event of an export.
+func (a *accountState) exportEvent(rec eventlog.Recorded, data any) []*stream.Message {
 	id, _ := export.IDOfStream(rec.Stream)
 	d := exportData{Task: id}
 	switch e := data.(type) {
@@ -69,18 +69,18 @@ func (r *room) exportFact(rec eventlog.Recorded, data any) []*stream.Message {
 	}
 	switch d.Status {
 	case export.Running:
-		r.packing[id] = true
+		a.packing[id] = true
 	case export.Completed, export.Failed:
-		delete(r.packing, id)
+		delete(a.packing, id)
 	case export.Created:
 	}
 	return d.messages()
 }
 
-// exportProgress returns what watchers learn from a live frame of an export. Frames overtake facts: one that comes
-// before the export was said to be packed, or after its end, is passed over.
-func (r *room) exportProgress(p export.Progress) []*stream.Message {
-	if !r.packing[p.Export] {
+// exportProgress returns the messages of a live frame of an export. Frames can overtake events: a frame before the
+// export's started event, or after its last event, is dropped.
+func (a *accountState) exportProgress(p export.Progress) []*stream.Message {
+	if !a.packing[p.Export] {
 		return nil
 	}
 	return exportData{
@@ -89,7 +89,7 @@ func (r *room) exportProgress(p export.Progress) []*stream.Message {
 	}.messages()
 }
 
-// messages is one message to every client of the account: an export belongs to none of its connections.
+// messages returns one message for all clients of the account: an export belongs to no connection.
 func (d exportData) messages() []*stream.Message {
 	return []*stream.Message{{Broadcast: true, Text: text("asset_export", d)}}
 }

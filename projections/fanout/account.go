@@ -11,56 +11,58 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// room is what is known about one account's unfinished jobs. It is pure: facts and
-// frames in, messages out. Its owner serialises the calls.
-type room struct {
+// accountState is the state of one account's unfinished jobs. Its methods take events and
+// frames and return messages; they do no I/O. It is not safe for concurrent use.
+type accountState struct {
 	jobs   map[job.ID]*watched
 	rename bool // exception types become those of the self-hosted runtime
 
-	packing map[export.ID]bool // exports that the log says are being packed: progress before and after says nothing
+	packing map[export.ID]bool // exports between their started and their last event; progress of others is dropped
 }
 
-func newRoom(rename bool) *room {
-	return &room{jobs: map[job.ID]*watched{}, rename: rename, packing: map[export.ID]bool{}}
+func newAccountState(rename bool) *accountState {
+	return &accountState{jobs: map[job.ID]*watched{}, rename: rename, packing: map[export.ID]bool{}}
 }
 
-// apply folds a fact and returns what watchers learn from it, in order. Facts that are
-// already folded, or that belong to a job whose beginning is unknown, say nothing.
-func (r *room) apply(rec eventlog.Recorded, data any) []*stream.Message {
+// apply folds an event and returns its messages, in order. It returns none for an event that
+// is already folded, or that belongs to a job whose first event is not known.
+func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message {
 	id, ok := job.IDOfStream(rec.Stream)
 	if !ok {
 		return nil
 	}
-	w := r.jobs[id]
+	w := a.jobs[id]
 	if w == nil {
 		if rec.Version != 1 {
 			return nil
 		}
-		w = &watched{nodes: newNodes(), rename: r.rename}
-		r.jobs[id] = w
+		w = &watched{nodes: newNodes(), rename: a.rename}
+		a.jobs[id] = w
 	}
 	if rec.Version <= w.job.Version {
 		return nil
 	}
 	w.job = job.Fold(w.job, rec, data)
 	if w.job.State.Final() {
-		delete(r.jobs, id)
+		delete(a.jobs, id)
 	}
-	return w.stamp(w.tell(data, rec.RecordedAt, len(r.jobs)))
+	return w.stamp(w.messages(data, rec.RecordedAt, len(a.jobs)))
 }
 
-// adopt takes over a job from its folded state; it must not have begun to run.
-func (r *room) adopt(j job.Job) { r.jobs[j.ID] = &watched{job: j, nodes: newNodes(), rename: r.rename} }
+// adopt adds a job from its folded state. The job must not have been admitted.
+func (a *accountState) adopt(j job.Job) {
+	a.jobs[j.ID] = &watched{job: j, nodes: newNodes(), rename: a.rename}
+}
 
-// frame returns what watchers learn from a live frame: nothing, unless the node runs. One that overtook the
-// fact of its run's start waits for it.
-func (r *room) frame(f stream.Frame) []*stream.Message {
-	w := r.jobs[f.Job]
+// frame returns the messages of a live frame: none, unless the node is running. A frame that arrives before
+// the event that starts its run is buffered until that event.
+func (a *accountState) frame(f stream.Frame) []*stream.Message {
+	w := a.jobs[f.Job]
 	switch {
 	case w == nil:
 		return nil
 	case f.Run > w.begun:
-		w.held.keep(f)
+		w.buffer.keep(f)
 		return nil
 	case w.job.State != job.Running || w.job.Run != f.Run:
 		return nil
@@ -68,24 +70,24 @@ func (r *room) frame(f stream.Frame) []*stream.Message {
 	return w.frame(f)
 }
 
-// snapshot returns the state of the room: of the jobs that have begun, in run order. Nothing has been said
-// yet of those that wait, and there may be thousands.
-func (r *room) snapshot() stream.Snapshot {
-	snap := stream.Snapshot{Remaining: len(r.jobs)}
-	for _, w := range r.jobs {
+// snapshot returns the state of the account's jobs that have begun, in run order. It leaves out queued jobs,
+// of which there may be thousands: no message has been sent about them yet.
+func (a *accountState) snapshot() stream.Snapshot {
+	snap := stream.Snapshot{Remaining: len(a.jobs)}
+	for _, w := range a.jobs {
 		if w.job.State == job.Queued {
 			continue
 		}
 		snap.Jobs = append(snap.Jobs, stream.Live{
-			Job: w.job, LastNode: w.lastShown(), Progress: w.progress(), Preview: w.preview,
+			Job: w.job, LastNode: w.lastNode(), Progress: w.progress(), Preview: w.preview,
 		})
 	}
 	slices.SortFunc(snap.Jobs, func(a, b stream.Live) int { return inRunOrder(a.Job, b.Job) })
 	return snap
 }
 
-// lastShown is the node reported as executing last, as clients that come back are shown it.
-func (w *watched) lastShown() string {
+// lastNode returns the display id of the node last reported as executing, for clients that reconnect.
+func (w *watched) lastNode() string {
 	if n := w.nodes.byID[w.last]; n != nil {
 		_, display, _ := n.within.Places(w.last)
 		return display
@@ -97,27 +99,27 @@ func inRunOrder(a, b job.Job) int {
 	return cmp.Or(cmp.Compare(a.Number, b.Number), a.SubmittedAt.Compare(b.SubmittedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// watched is one unfinished job as its watchers have been told about it.
+// watched is one unfinished job, and what the messages sent so far said about it.
 type watched struct {
 	job     job.Job
 	nodes   nodes
-	begun   int    // the run that was told to have started last
-	last    string // the node reported as executing last
+	begun   int    // the last run whose start was published
+	last    string // the node last reported as executing
 	cached  bool   // execution_cached was sent in this run
 	high    float64
 	preview *stream.Message
-	held    held
+	buffer  frameBuffer
 	rename  bool
 }
 
-// tell returns the messages of a fact that has just been folded (cloud facts, section 8,
-// "Order"). remaining is the number of the account's unfinished jobs.
-func (w *watched) tell(data any, at time.Time, remaining int) []*stream.Message {
+// messages returns the messages of an event that has just been folded, in the order in which
+// the hosted service sends them. remaining is the number of the account's unfinished jobs.
+func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Message {
 	switch e := data.(type) {
 	case job.SubmittedV1:
 		return []*stream.Message{status(remaining)}
 	case job.AdmittedV1:
-		return []*stream.Message{w.say("notification", notificationData{"Your workflow has a slot and starts now.", w.job.ID})}
+		return []*stream.Message{w.message("notification", notificationData{"Your workflow has a slot and starts now.", w.job.ID})}
 	case job.StartedV1:
 		return w.startRun(e, at, remaining)
 	case job.NodesCachedV1:
@@ -131,16 +133,16 @@ func (w *watched) tell(data any, at time.Time, remaining int) []*stream.Message 
 			return w.endNode(e, at)
 		}
 	case job.SucceededV1:
-		return w.endRun(remaining, w.say("execution_success", lifecycleData{w.job.ID, at.UnixMilli()}))
+		return w.endRun(remaining, w.message("execution_success", lifecycleData{w.job.ID, at.UnixMilli()}))
 	case job.FailedV1:
-		return w.endRun(remaining, w.say("execution_error", executionError(w.failed(), at)))
+		return w.endRun(remaining, w.message("execution_error", executionError(w.failed(), at)))
 	case job.CanceledV1, job.ExpiredV1:
 		return w.endRun(remaining, w.interrupted(at)...)
 	}
 	return nil
 }
 
-// failed returns the job as its failure is told.
+// failed returns the job with its error as clients see it.
 func (w *watched) failed() job.Job {
 	j := w.job
 	if w.rename {
@@ -155,8 +157,8 @@ func (w *watched) startRun(e job.StartedV1, at time.Time, remaining int) []*stre
 	}
 	w.nodes, w.cached, w.last, w.preview = newNodes(), false, "", nil
 	w.begun = e.Run
-	w.held.begin(e.Run)
-	return []*stream.Message{status(remaining), w.say("execution_start", lifecycleData{w.job.ID, at.UnixMilli()})}
+	w.buffer.begin(e.Run)
+	return []*stream.Message{status(remaining), w.message("execution_start", lifecycleData{w.job.ID, at.UnixMilli()})}
 }
 
 func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Message {
@@ -164,18 +166,18 @@ func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Mes
 		return nil
 	}
 	w.cached = true
-	return []*stream.Message{w.say("execution_cached", cachedData{list(ids), w.job.ID, at.UnixMilli()})}
+	return []*stream.Message{w.message("execution_cached", cachedData{list(ids), w.job.ID, at.UnixMilli()})}
 }
 
-// startNode announces a node, and what its worker already showed of it. execution_cached
-// comes before every node, also where no fact said so.
+// startNode returns the messages of a node's start and of the frames buffered for it. The first
+// node of a run is preceded by execution_cached, even if the run has no event for cached nodes.
 func (w *watched) startNode(e job.NodeStartedV1, at time.Time) []*stream.Message {
 	messages := w.cachedNodes(w.job.Run, nil, at)
 	w.nodes.begin(e.Node, e.Class, e.Attempt).within = e.Within
 	w.last = e.Node
 	_, display, _ := e.Within.Places(e.Node)
-	messages = append(messages, w.progressState(), w.say("executing", executingData{e.Node, display, w.job.ID}))
-	for _, f := range w.held.take(e.Node) {
+	messages = append(messages, w.progressState(), w.message("executing", executingData{e.Node, display, w.job.ID}))
+	for _, f := range w.buffer.take(e.Node) {
 		messages = append(messages, w.frame(f)...)
 	}
 	return messages
@@ -187,29 +189,29 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 		messages = append(messages, w.startNode(job.NodeStartedV1{Node: e.Node, Class: e.Class, Within: e.Within}, at)...)
 	}
 	if e.Blocked != "" {
-		messages = append(messages, w.say("execution_error", blockage(w.job, e, at)))
+		messages = append(messages, w.message("execution_error", blockage(w.job, e, at)))
 	}
 	if len(e.UI) > 0 {
 		_, display, _ := e.Within.Places(e.Node)
-		messages = append(messages, w.say("executed", executedData{e.Node, display, e.UI, w.job.ID}))
+		messages = append(messages, w.message("executed", executedData{e.Node, display, e.UI, w.job.ID}))
 	}
 	if e.Cached && len(e.UI) == 0 {
 		return messages // a cached node in the middle is listed in execution_cached only
 	}
 	w.nodes.finish(e.Node, e.Class)
-	w.held.drop(e.Node)
+	w.buffer.drop(e.Node)
 	if w.preview != nil && w.preview.Frame.Node == e.Node {
 		w.preview = nil
 	}
 	return append(messages, w.progressState())
 }
 
-// endRun ends a job: the verdict first, then the shorter queue, and last that nothing
-// executes any more. A job that never began to run only leaves the queue; but a failure is always told.
+// endRun returns the messages of a job's end: the verdict, the new queue length, and, if the
+// job ran, that nothing of it executes any more.
 func (w *watched) endRun(remaining int, verdict ...*stream.Message) []*stream.Message {
 	messages := append(verdict, status(remaining))
 	if w.job.StartedAt != nil {
-		messages = append(messages, w.say("executing", overData{nil, w.job.ID}))
+		messages = append(messages, w.message("executing", overData{nil, w.job.ID}))
 	}
 	return messages
 }
@@ -218,18 +220,18 @@ func (w *watched) interrupted(at time.Time) []*stream.Message {
 	if w.job.StartedAt == nil || w.job.State != job.Canceled {
 		return nil
 	}
-	m := w.say("execution_interrupted", interruption(w.job, at))
+	m := w.message("execution_interrupted", interruption(w.job, at))
 	m.Broadcast = true
 	return []*stream.Message{m}
 }
 
-// frame returns the messages of a live frame of this run. One that overtook the fact of
-// its node's start waits for it; one whose node has ended is dropped.
+// frame returns the messages of a live frame of this run. A frame that arrives before the event
+// that starts its node is buffered; a frame of a node that has ended is dropped.
 func (w *watched) frame(f stream.Frame) []*stream.Message {
 	n := w.nodes.byID[f.Node]
 	switch {
 	case n == nil:
-		w.held.keep(f)
+		w.buffer.keep(f)
 		return nil
 	case n.state != nodeRunning || f.Attempt < n.attempt:
 		return nil
@@ -241,7 +243,7 @@ func (w *watched) frame(f stream.Frame) []*stream.Message {
 	if !n.advance(f.Value, f.Max) {
 		return nil
 	}
-	m := w.say("progress", progressData{f.Value, f.Max, w.job.ID, f.Node})
+	m := w.message("progress", progressData{f.Value, f.Max, w.job.ID, f.Node})
 	m.Progress = w.progress()
 	return []*stream.Message{w.progressState(), m}
 }
@@ -264,8 +266,8 @@ func (w *watched) progress() *stream.Progress {
 	return p
 }
 
-// stamp adds the job's new state to the last message, so that adapters that render
-// states and not messages follow in the same order.
+// stamp adds the job's new state to the last message, for adapters that send states instead
+// of messages. If there is no message, it makes one without text.
 func (w *watched) stamp(messages []*stream.Message) []*stream.Message {
 	if len(messages) == 0 {
 		messages = []*stream.Message{{ClientID: w.job.ClientID}}
@@ -277,10 +279,10 @@ func (w *watched) stamp(messages []*stream.Message) []*stream.Message {
 }
 
 func (w *watched) progressState() *stream.Message {
-	return w.say("progress_state", progressStateData{w.job.ID, w.nodes.render(w.job.ID)})
+	return w.message("progress_state", progressStateData{w.job.ID, w.nodes.render(w.job.ID)})
 }
 
-func (w *watched) say(kind string, data any) *stream.Message {
+func (w *watched) message(kind string, data any) *stream.Message {
 	return &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Text: text(kind, data)}
 }
 

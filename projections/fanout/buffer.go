@@ -1,0 +1,61 @@
+package fanout
+
+import (
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// Bounds of the frames that are buffered until the event of their node's start, per job.
+const (
+	maxBufferedNodes = 64
+	maxBufferedTexts = 8 // per node; only the latest progress and the latest preview are kept
+)
+
+// frameBuffer keeps frames until the event that starts their run or their node. Frames arrive earlier than
+// events, and the events of a fused chain are recorded when the chain is done.
+type frameBuffer struct {
+	frames map[string][]stream.Frame
+}
+
+func (b *frameBuffer) keep(f stream.Frame) {
+	waiting := b.frames[f.Node]
+	if waiting == nil && len(b.frames) >= maxBufferedNodes {
+		return
+	}
+	if b.frames == nil {
+		b.frames = map[string][]stream.Frame{}
+	}
+	texts := 0
+	for i, old := range waiting {
+		switch {
+		case old.Kind != f.Kind:
+		case f.Kind == stream.FrameText:
+			texts++
+		default:
+			waiting[i] = f
+			return
+		}
+	}
+	if texts < maxBufferedTexts {
+		b.frames[f.Node] = append(waiting, f)
+	}
+}
+
+// begin drops the frames of other runs.
+func (b *frameBuffer) begin(run int) {
+	for node, frames := range b.frames {
+		b.frames[node] = slices.DeleteFunc(frames, func(f stream.Frame) bool { return f.Run != run })
+		if len(b.frames[node]) == 0 {
+			delete(b.frames, node)
+		}
+	}
+}
+
+func (b *frameBuffer) take(node string) []stream.Frame {
+	frames := b.frames[node]
+	delete(b.frames, node)
+	return frames
+}
+
+func (b *frameBuffer) drop(node string) { delete(b.frames, node) }
