@@ -9,8 +9,11 @@ const (
 	// deadAfter is how long a process may be silent before its calls are given up. It spans several heartbeats. If a
 	// live process is given up, the outcome of its calls is recorded as unknown until their answers arrive.
 	deadAfter = 15 * time.Second
-	// watchedWithin is the longest time between two checks that still counts as silence.
+	// watchedWithin is the longest time between two checks that still counts as silence, unless the database is known
+	// to have been within reach in between.
 	watchedWithin = 10 * time.Second
+	// forgetAfter is how long a process that nobody checks is remembered.
+	forgetAfter = 5 * time.Minute
 )
 
 // Heartbeats decides which processes are alive. A process is dead if its heartbeat did not change during deadAfter of
@@ -19,8 +22,10 @@ const (
 type Heartbeats struct {
 	now func() time.Time
 
-	mu   sync.Mutex // guards seen
-	seen map[string]silence
+	mu       sync.Mutex // guards what follows
+	seen     map[string]silence
+	reached  time.Time // when the database was last known to be within reach
+	unbroken time.Time // since when it has been, without a gap longer than watchedWithin
 }
 
 // silence holds the last heartbeat of a process, when it was first seen, and when it was last checked.
@@ -34,13 +39,26 @@ func NewHeartbeats(now func() time.Time) *Heartbeats {
 	return &Heartbeats{now: now, seen: map[string]silence{}}
 }
 
+// Reached records that this process has just written to the database. While it does so again and again, others can
+// write their heartbeats too, so that a process is known to be silent even if it is checked seldom: a busy machine
+// checks late.
+func (h *Heartbeats) Reached() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.now()
+	if now.Sub(h.reached) > watchedWithin {
+		h.unbroken = now
+	}
+	h.reached = now
+}
+
 // Alive reports whether a process is alive. heartbeat is its last heartbeat, just read from the database.
 func (h *Heartbeats) Alive(process string, heartbeat time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.now()
 	s, known := h.seen[process]
-	if !known || !s.heartbeat.Equal(heartbeat) || now.Sub(s.last) > watchedWithin {
+	if !known || !s.heartbeat.Equal(heartbeat) || !h.watchedSince(s.last, now) {
 		s = silence{heartbeat: heartbeat, since: now}
 	}
 	s.last = now
@@ -49,10 +67,18 @@ func (h *Heartbeats) Alive(process string, heartbeat time.Time) bool {
 	return now.Sub(s.since) < deadAfter
 }
 
+// watchedSince reports whether a process that was silent at last could have written a heartbeat ever since.
+func (h *Heartbeats) watchedSince(last, now time.Time) bool {
+	if now.Sub(last) <= watchedWithin {
+		return true
+	}
+	return !h.unbroken.IsZero() && !h.unbroken.After(last) && now.Sub(h.reached) <= watchedWithin
+}
+
 // forget drops processes that were not checked for a while.
 func (h *Heartbeats) forget(now time.Time) {
 	for process, s := range h.seen {
-		if now.Sub(s.last) > watchedWithin {
+		if now.Sub(s.last) > forgetAfter {
 			delete(h.seen, process)
 		}
 	}

@@ -63,3 +63,26 @@ func TestAClockThatIsSetKillsNobody(t *testing.T) {
 		require.False(t, w.silentFor(14*time.Second, sign))
 	}
 }
+
+// A busy machine checks seldom. A process that writes to the database all the while knows that others could as well.
+func TestSilenceBetweenSeldomChecksCountsWhileTheDatabaseIsWithinReach(t *testing.T) {
+	t.Parallel()
+	w, sign := watch(t), time.Unix(5, 0)
+	pass := func(d time.Duration) {
+		for range d / (2 * time.Second) {
+			w.now = w.now.Add(2 * time.Second)
+			w.heartbeats.Reached()
+		}
+	}
+	pass(2 * time.Second)
+	require.True(t, w.heartbeats.Alive("w", sign))
+	pass(12 * time.Second)
+	require.True(t, w.heartbeats.Alive("w", sign), "silent for less than the bound")
+	pass(12 * time.Second)
+	require.False(t, w.heartbeats.Alive("w", sign))
+
+	require.True(t, w.heartbeats.Alive("other", sign))
+	w.now = w.now.Add(30 * time.Second) // the database is away
+	pass(4 * time.Second)
+	require.True(t, w.heartbeats.Alive("other", sign), "nobody could write meanwhile")
+}

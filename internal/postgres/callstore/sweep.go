@@ -162,6 +162,9 @@ func (s *Store) Forget(ctx context.Context) error {
 // Heartbeat records a heartbeat of a dispatching process.
 func (s *Store) Heartbeat(ctx context.Context, worker string) error {
 	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
+	if err == nil {
+		s.heartbeats.Reached()
+	}
 	return postgres.Classify(err, "record a heartbeat")
 }
 
