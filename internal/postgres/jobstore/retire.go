@@ -199,7 +199,7 @@ func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.I
 	return append(archived, all...), nil
 }
 
-// Events returns all events of a job that are in the log.
+// Facts returns all events of a job that are in the log.
 func (s *Store) Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error) {
 	return Events(ctx, s.pool, nil, id)
 }
