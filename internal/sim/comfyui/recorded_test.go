@@ -163,13 +163,18 @@ func (c *conversation) follow(graph string) {
 	require.NoError(c.t, res.Body.Close())
 	defer ws.Close() // the conversation is over
 	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)))
+	require.NoError(c.t, ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	for answered := false; !answered; { // only then is the socket known, and what it understands
+		_, raw, err := ws.ReadMessage()
+		require.NoError(c.t, err)
+		answered = bytes.Contains(raw, []byte(`"feature_flags"`))
+	}
 	body, err := json.Marshal(map[string]any{
 		"prompt": json.RawMessage(strings.ReplaceAll(graph, "PREFIX", c.prefix)), "prompt_id": c.prompt, "client_id": c.client,
 	})
 	require.NoError(c.t, err)
 	status, raw := c.ask(http.MethodPost, "/prompt", string(body))
 	c.note(fmt.Sprintf("POST /prompt %d", status), raw)
-	require.NoError(c.t, ws.SetReadDeadline(time.Now().Add(time.Minute)))
 	for {
 		kind, raw, err := ws.ReadMessage()
 		require.NoError(c.t, err)

@@ -232,7 +232,7 @@ func TestFilesAreCheckedBeforeTheRun(t *testing.T) {
 		check := func(v node.Value) error { return c.Check(context.Background(), a.files, node.Args{input: v}) }
 		require.NoError(t, check(nodetest.SoundName))
 		require.ErrorContains(t, check("nothing.mp3"), "file: nothing.mp3")
-		require.ErrorContains(t, check(int64(3)), "it is no name")
+		require.ErrorContains(t, check(int64(3)), "the value is not a file name")
 		one, err := c.Fingerprint(t.Context(), a.files, node.Args{input: nodetest.SoundName})
 		require.NoError(t, err)
 		two, err := c.Fingerprint(t.Context(), a.files, node.Args{input: nodetest.VideoName})
