@@ -33,8 +33,16 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 	for i := range jobs {
 		ids = append(ids, s.submit(text2img(i+1, 10)))
 	}
-	victim := s.machines[0]
-	s.await("a prompt that runs on the server to be killed", func() bool { return running(victim) })
+	var victim *comfyui.Machine // either may have been given the first prompt, and with it the checkpoint
+	s.await("a prompt that runs on one of the servers", func() bool {
+		for _, m := range s.machines {
+			if running(m) {
+				victim = m
+				return true
+			}
+		}
+		return false
+	})
 	victim.Kill()
 	for _, id := range ids {
 		require.Equal(t, "completed", s.ended(id), id)
