@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -199,9 +200,15 @@ func (c *Client) Extensions(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(paths, func(p string) bool { return !isWebFile(p) }), nil
 }
 
-// isWebFile reports whether a path names a file below /extensions and nothing else.
+// isWebFile reports whether a path names a file below /extensions and nothing else. It judges the decoded path, too:
+// a proxy in front of the server may decode it before it removes "..".
 func isWebFile(name string) bool {
-	return strings.HasPrefix(name, "/extensions/") && path.Clean(name) == name && !strings.ContainsAny(name, "\\?#\x00")
+	decoded, err := url.PathUnescape(name)
+	return err == nil && below(name, "/extensions/") && below(decoded, "/extensions/")
+}
+
+func below(name, folder string) bool {
+	return strings.HasPrefix(name, folder) && path.Clean(name) == name && !strings.ContainsAny(name, "\\?#\x00")
 }
 
 // WebFile implements Inspector.

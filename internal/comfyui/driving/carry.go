@@ -37,7 +37,7 @@ func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 		c.moved[key] = given
 	}
 	if text, ok := given.(string); ok && in.Input == prefixInput {
-		given = c.root + "/" + strings.TrimLeft(text, "/")
+		given = c.inRoot(text)
 	}
 	c.prompt[n.ID].Inputs[in.Input] = given
 	return nil

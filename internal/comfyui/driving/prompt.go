@@ -163,12 +163,24 @@ func (c *compiled) separate() {
 		}
 		switch v := prefix.(type) {
 		case string:
-			n.Inputs[prefixInput] = c.root + "/" + strings.TrimLeft(v, "/")
+			n.Inputs[prefixInput] = c.inRoot(v)
 		case []any:
-			joined := c.add("StringConcatenate", map[string]any{"string_a": c.root + "/", "string_b": v, "delimiter": ""})
+			harmless := c.add("StringReplace", map[string]any{"string": v, "find": "..", "replace": "__"})
+			joined := c.add("StringConcatenate", map[string]any{"string_a": c.root + "/", "string_b": linkTo(harmless, 0), "delimiter": ""})
 			n.Inputs[prefixInput] = linkTo(joined, 0)
 		}
 	}
+}
+
+// inRoot returns the prefix of a file name that lies in the folder of the prompt, whatever ".." the graph has in it:
+// the folders beside it belong to other jobs, perhaps of other accounts.
+func (c *compiled) inRoot(prefix string) string {
+	parts := strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' || r == '\\' })
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Trim(part, ".") == "" })
+	if strings.HasSuffix(prefix, "/") {
+		parts = append(parts, "")
+	}
+	return c.root + "/" + strings.Join(parts, "/")
 }
 
 // addOutput adds the node that puts a value out, and returns its id.
