@@ -94,19 +94,19 @@ func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) 
 	e := job.Ending{ID: p.Job, Account: p.Account, Run: p.Run, Actor: g.Worker}
 	switch p.Outcome {
 	case Succeeded:
-		e.Type, e.Fact = job.TypeSucceeded, job.SucceededV1{Run: p.Run}
+		e.Type, e.Data = job.TypeSucceeded, job.SucceededV1{Run: p.Run}
 	case Canceled:
 		at, err := g.interruptedAt(ctx, p)
 		if err != nil {
 			return job.Ending{}, err
 		}
-		e.Type, e.Fact = job.TypeCanceled, job.CanceledV1{Run: p.Run, At: at}
+		e.Type, e.Data = job.TypeCanceled, job.CanceledV1{Run: p.Run, At: at}
 	case Failed:
 		failure, err := g.failure(ctx, p)
 		if err != nil {
 			return job.Ending{}, err
 		}
-		e.Type, e.Fact = job.TypeFailed, job.FailedV1{Run: p.Run, Failure: failure}
+		e.Type, e.Data = job.TypeFailed, job.FailedV1{Run: p.Run, Failure: failure}
 	default:
 		return job.Ending{}, fault.New(fault.Invalid, "", "unknown outcome %q", p.Outcome)
 	}
@@ -134,7 +134,7 @@ func (g *Graph) failure(ctx context.Context, p FinishParams) (job.Failure, error
 	if p.Failure != nil {
 		return *p.Failure, nil
 	}
-	id := job.FactID(p.Job, p.Run, p.Node, 0, job.TypeNodeFailed)
+	id := job.EventID(p.Job, p.Run, p.Node, 0, job.TypeNodeFailed)
 	for rec, err := range eventlog.Read(ctx, g.Events, p.Job.Stream(), 0) {
 		if err != nil {
 			return job.Failure{}, fmt.Errorf("read the failure of job %s: %w", p.Job, err)

@@ -34,7 +34,7 @@ func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 		r.since = time.Now()
 	}
 	r.pending = append(r.pending, eventlog.Event{
-		ID: job.FactID(r.ref.Job, r.ref.Run, node, nth, eventType), Type: eventType, Data: data,
+		ID: job.EventID(r.ref.Job, r.ref.Run, node, nth, eventType), Type: eventType, Data: data,
 	})
 }
 

@@ -18,7 +18,7 @@ type segmentRecorder struct {
 	ended   map[string]bool // nodes whose end is recorded
 }
 
-var _ driving.Story = (*segmentRecorder)(nil)
+var _ driving.Recorder = (*segmentRecorder)(nil)
 
 // begin records where the segment runs, and learns what earlier attempts recorded.
 func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server.Server) error {

@@ -166,14 +166,14 @@ func (s *service) addRouter(parts *ModelRouter, opts Options) {
 // unknownPath answers where no route is: in the words of the router, or with a file of a custom node or of the editor.
 func (s *service) unknownPath(c *gin.Context) error {
 	switch {
-	case s.router.Speaks(c.Request.URL.Path):
+	case s.router.Serves(c.Request.URL.Path):
 		return s.router.Unrouted(c)
 	case s.catalogue.HasWebFile(c.Request.URL.Path):
 		return s.catalogue.WebFile(c)
 	case s.editor != nil:
 		return s.editor.File(c)
 	}
-	return httperr.Nowhere()
+	return httperr.NoSuchPath()
 }
 
 // edge returns the parts behind what all surfaces share.

@@ -177,7 +177,9 @@ type failing struct {
 	err error
 }
 
-func (f failing) Create(context.Context, asset.New) (asset.Made, error) { return asset.Made{}, f.err }
+func (f failing) Create(context.Context, asset.New) (asset.Stored, error) {
+	return asset.Stored{}, f.err
+}
 
 // returned counts the keys that are given back.
 type returned struct {

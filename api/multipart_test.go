@@ -54,20 +54,20 @@ func (w *countedWriter) Abort() error {
 // recordsOnly records assets nowhere: the fuzzed part comes before.
 type recordsOnly struct{}
 
-func (recordsOnly) Create(_ context.Context, n asset.New) (asset.Made, error) {
-	return asset.Made{Asset: asset.Asset{ID: asset.NewID(), Account: n.Account, State: asset.Live, Hash: n.Hash, Size: n.Size}}, nil
+func (recordsOnly) Create(_ context.Context, n asset.New) (asset.Stored, error) {
+	return asset.Stored{Asset: asset.Asset{ID: asset.NewID(), Account: n.Account, State: asset.Live, Hash: n.Hash, Size: n.Size}}, nil
 }
 
-func (recordsOnly) Reference(context.Context, asset.New) (asset.Made, bool, error) {
-	return asset.Made{}, false, nil
+func (recordsOnly) Reference(context.Context, asset.New) (asset.Stored, bool, error) {
+	return asset.Stored{}, false, nil
 }
 
-func (recordsOnly) Change(context.Context, string, asset.ID, asset.Change, string) (asset.Asset, []asset.Fact, error) {
+func (recordsOnly) Change(context.Context, string, asset.ID, asset.Change, string) (asset.Asset, []asset.Event, error) {
 	return asset.Asset{}, nil, nil
 }
-func (recordsOnly) Delete(context.Context, string, asset.ID, string) error { return nil }
-func (recordsOnly) Holds(context.Context, string, blob.Ref) (bool, error)  { return false, nil }
-func (recordsOnly) Check(context.Context, string, string, string) error    { return nil }
+func (recordsOnly) Delete(context.Context, string, asset.ID, string) error   { return nil }
+func (recordsOnly) HasBytes(context.Context, string, blob.Ref) (bool, error) { return false, nil }
+func (recordsOnly) Check(context.Context, string, string, string) error      { return nil }
 func (recordsOnly) Claim(context.Context, string, string, string, uuid.UUID) error {
 	return nil
 }

@@ -28,7 +28,7 @@ func newHolding(stores bool) holding {
 
 func (h holding) Run(ctx context.Context, inv call.Invocation) (*call.Result, error) {
 	if h.stores {
-		inv.Kept()
+		inv.OnStored()
 	}
 	h.begun <- inv.Account
 	select {

@@ -6,9 +6,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Openings returns the accounts whose waiting jobs may now get slots, because an event opened their queue or changed
+// OpenedQueues returns the accounts whose waiting jobs may now get slots, because an event opened their queue or changed
 // their tier. gate.All may be among them. The result has no duplicates.
-func Openings(events []eventlog.Recorded) []string {
+func OpenedQueues(events []eventlog.Recorded) []string {
 	var opened []string
 	seen := map[string]bool{}
 	for _, rec := range events {

@@ -28,8 +28,8 @@ func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
 	} {
 		events = append(events, eventlog.Recorded{Account: e[0], Type: e[1]})
 	}
-	require.Equal(t, []string{"b", "d", gate.All}, worker.Openings(events))
-	require.Empty(t, worker.Openings(nil))
+	require.Equal(t, []string{"b", "d", gate.All}, worker.OpenedQueues(events))
+	require.Empty(t, worker.OpenedQueues(nil))
 }
 
 func TestQueuesThatAreOpenedMove(t *testing.T) {

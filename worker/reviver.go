@@ -77,7 +77,7 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 // check revives work unless its workflow is running or was restarted recently.
 func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow string) error {
 	state, err := StateOf(ctx, r.Client, workflow)
-	if err != nil || state.GoesOn() || !r.pace.due(id, time.Now()) {
+	if err != nil || state.Open() || !r.pace.due(id, time.Now()) {
 		return err
 	}
 	intents, err := r.Revive(ctx, work, state)

@@ -16,8 +16,8 @@ type WorkflowState struct {
 	Status enums.WorkflowExecutionStatus
 }
 
-// GoesOn reports whether the workflow has not ended. A paused workflow has not ended.
-func (s WorkflowState) GoesOn() bool {
+// Open reports whether the workflow has not ended. A paused workflow has not ended.
+func (s WorkflowState) Open() bool {
 	switch s.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
 		return s.Known

@@ -93,7 +93,7 @@ func (s *exportFixture) Publish(_ context.Context, f stream.Frame) error {
 	return f.Validate()
 }
 
-func (*exportFixture) Kick([]outbox.Intent) {}
+func (*exportFixture) Notify([]outbox.Intent) {}
 
 // run packs the files of those names, each of which holds its name.
 func (s *exportFixture) run(t *testing.T, names ...string) {
@@ -112,7 +112,7 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.ExportAssets)
 	env.RegisterActivity(&upkeep.Exports{
-		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Notify: s.Kick, Keep: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Notify: s.Notify, Keep: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
 	env.ExecuteWorkflow(workflows.ExportAssets, workflows.ExportAssetsParams{Ref: export.Ref{Export: export.NewID(), Account: "a"}})
 	require.True(t, env.IsWorkflowCompleted())

@@ -177,7 +177,7 @@ func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func(
 func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (Step, error) {
 	m.Log.Warn("provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
 	if errors.Is(cause, call.ErrNotSent) {
-		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Fact: call.FailedV1{
+		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Data: call.FailedV1{
 			Model: r.Model, Unsent: true,
 			Failure: call.Failure{Type: call.ServiceUnavailable, Status: 503, Detail: "the provider cannot be reached; nothing was sent, and the same request may be sent again"},
 		}})
@@ -202,7 +202,7 @@ func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange,
 		return func() (Step, error) {
 			return m.end(ctx, r, call.Ending{
 				Type: call.TypeFailed, ReleaseKey: out.Unsent, Charged: out.Price,
-				Fact: call.FailedV1{Model: r.Model, Failure: *out.Failure, Charged: out.Price, Unsent: out.Unsent},
+				Data: call.FailedV1{Model: r.Model, Failure: *out.Failure, Charged: out.Price, Unsent: out.Unsent},
 			})
 		}
 	case call.PhasePending:
@@ -212,7 +212,7 @@ func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange,
 
 func (m *Activities) accepted(ctx context.Context, r call.Run, out call.Exchange) (Step, error) {
 	err := m.append(ctx, r, eventlog.Event{
-		ID: call.FactID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped, Price: out.Price},
+		ID: call.EventID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped, Price: out.Price},
 	})
 	return Step{Next: NextPoll, After: out.PollAfter}, err
 }
@@ -237,7 +237,7 @@ func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange
 	answer := call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: out.ContentType}
 	linked := links.found && isJSON(out.ContentType)
 	event := eventlog.Event{
-		ID: call.FactID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
+		ID: call.EventID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
 		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked, Dropped: out.Dropped},
 	}
 	if out.Host {
@@ -246,7 +246,7 @@ func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange
 	return func() (Step, error) {
 		return m.end(ctx, r, call.Ending{
 			Before: []eventlog.Event{event}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
-			Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},
+			Data: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},
 		})
 	}
 }

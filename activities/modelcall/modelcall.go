@@ -174,7 +174,7 @@ func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (St
 func (m *Activities) unsent(ctx context.Context, r call.Run) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeFailed, ReleaseKey: true,
-		Fact: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent anything; the same request may be sent again")},
+		Data: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent anything; the same request may be sent again")},
 	})
 }
 
@@ -194,7 +194,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 		recorded, err := m.Events.Append(ctx, eventlog.Append{
 			Stream: r.Call.Stream(), Account: r.Account, Expected: version, Meta: eventlog.Meta{Actor: m.Worker},
 			Events: []eventlog.Event{{
-				ID: call.FactID(r.Call, 0, call.TypeDispatching), Type: call.TypeDispatching,
+				ID: call.EventID(r.Call, 0, call.TypeDispatching), Type: call.TypeDispatching,
 				Data: call.DispatchingV1{Run: r.Run, Token: token, Worker: m.Worker},
 			}},
 		})
@@ -241,9 +241,9 @@ func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 	switch c.State {
 	case call.Succeeded, call.Failed, call.Canceled, call.Unknown:
 		return stepDone, nil
-	case call.Admitted, call.Parked:
+	case call.Admitted, call.Waiting:
 		if c.Canceling {
-			return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Fact: call.CanceledV1{Model: r.Model}})
+			return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Data: call.CanceledV1{Model: r.Model}})
 		}
 		return Step{Next: NextSend}, nil
 	case call.Dispatching:
@@ -278,7 +278,7 @@ func (m *Activities) onTheWire(ctx context.Context, r call.Run, c call.Call) (St
 
 func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (Step, error) {
 	return m.end(ctx, r, call.Ending{
-		Type: call.TypeOutcomeUnknown, Hold: call.KeepHold, Fact: call.OutcomeUnknownV1{Model: r.Model, Failure: f},
+		Type: call.TypeOutcomeUnknown, Reservation: call.KeepReserved, Data: call.OutcomeUnknownV1{Model: r.Model, Failure: f},
 	})
 }
 

@@ -110,7 +110,7 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 	if err != nil || step.Next != NextPoll {
 		return step, err
 	}
-	return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Fact: call.CanceledV1{Model: r.Model}})
+	return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Data: call.CanceledV1{Model: r.Model}})
 }
 
 // lastLook asks once more after a cancellation: a result that came first is kept. What fails now
@@ -153,7 +153,7 @@ func (m *Activities) host(ctx context.Context, r call.Run) (Step, error) {
 	if err != nil {
 		return Step{}, fmt.Errorf("copy the assets of call %s: %w", r.Call, err)
 	}
-	event := eventlog.Event{ID: call.FactID(r.Call, 0, call.TypeHosted), Type: call.TypeHosted, Data: hosted}
+	event := eventlog.Event{ID: call.EventID(r.Call, 0, call.TypeHosted), Type: call.TypeHosted, Data: hosted}
 	return m.succeed(ctx, r, c, hosted.Answer, []eventlog.Event{event}, hosted.Failed == 0 && (len(hosted.Assets) > 0 || !c.Linked))
 }
 
@@ -173,6 +173,6 @@ func (m *Activities) Deliver(ctx context.Context, r call.Run) (Step, error) {
 func (m *Activities) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Before: before, Type: call.TypeSucceeded, Charged: c.Price, Keep: []call.Body{answer},
-		Fact: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price, Served: c.Served},
+		Data: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price, Served: c.Served},
 	})
 }

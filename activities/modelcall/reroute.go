@@ -65,6 +65,6 @@ func (m *Activities) rerouted(ctx context.Context, r call.Run, cause string) (bo
 	}
 	m.Log.Info("call sent to its fallback server", "call_id", r.Call, "model", r.Model, "server", r.Fallback, "cause", cause)
 	return true, m.append(ctx, r, eventlog.Event{
-		ID: call.FactID(r.Call, 0, call.TypeRerouted), Type: call.TypeRerouted, Data: call.ReroutedV1{Server: r.Fallback, Cause: cause},
+		ID: call.EventID(r.Call, 0, call.TypeRerouted), Type: call.TypeRerouted, Data: call.ReroutedV1{Server: r.Fallback, Cause: cause},
 	})
 }

@@ -41,8 +41,8 @@ type prepared struct {
 	token string
 }
 
-// Fact implements call.Attempt.
-func (d *prepared) Fact() call.DispatchingV1 {
+// Dispatching implements call.Attempt.
+func (d *prepared) Dispatching() call.DispatchingV1 {
 	return call.DispatchingV1{Run: d.run.Run, Token: d.token, Worker: d.m.Worker}
 }
 

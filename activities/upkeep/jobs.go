@@ -19,8 +19,8 @@ import (
 type JobExpiry interface {
 	Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error)
 	ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error)
-	// Facts returns all events of a job that are in the log.
-	Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error)
+	// Events returns all events of a job that are in the log.
+	Events(ctx context.Context, id job.ID) ([]eventlog.Recorded, error)
 	Retire(ctx context.Context, r job.Retirement) error
 	Prune(ctx context.Context, views []string, limit int) (int, error)
 	ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error)
@@ -153,7 +153,7 @@ func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kin
 // retire archives the events of an ended job, unless they are to be erased, and records that it is over. It
 // returns false for one that another sweep retired and the view has not forgotten yet.
 func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
-	events, err := r.Jobs.Facts(ctx, j.ID)
+	events, err := r.Jobs.Events(ctx, j.ID)
 	if err != nil || len(events) == 0 || events[len(events)-1].Type == job.TypeRetired {
 		return false, err
 	}

@@ -19,7 +19,7 @@ type Webhooks interface {
 	// Webhooks returns the endpoints of an account, "" = of all.
 	Webhooks(ctx context.Context, account string) ([]operatewebhooks.Webhook, error)
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
-	Register(ctx context.Context, account string, w webhook.Wish, by operate.Attribution) (webhook.Shown, string, error)
+	Register(ctx context.Context, account string, w webhook.Request, by operate.Attribution) (webhook.EndpointWithURL, string, error)
 	// Do enables, disables, tests or removes an endpoint.
 	Do(ctx context.Context, verb string, id webhook.ID, by operate.Attribution) error
 	// Replay attempts an ended delivery again, or all dead letters of the endpoint (only = nil).
@@ -98,7 +98,7 @@ func (s *server) registerWebhook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	made, secret, err := s.Webhooks.Register(r.Context(), r.PathValue("account"), webhook.Wish{URL: body.URL, Events: body.Events, Description: body.Description}, by)
+	made, secret, err := s.Webhooks.Register(r.Context(), r.PathValue("account"), webhook.Request{URL: body.URL, Events: body.Events, Description: body.Description}, by)
 	if err != nil {
 		return err
 	}

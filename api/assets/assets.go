@@ -27,13 +27,13 @@ type Assets interface {
 	// Receive begins an upload; see asset.Service.
 	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
 	// Create turns received bytes into an asset.
-	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Made, error)
+	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Stored, error)
 	// Reference makes an asset of bytes that the account already stores, or returns the existing one.
-	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Made, same bool, err error)
-	// Holds reports whether the account can reference these bytes.
-	Holds(ctx context.Context, account string, ref blob.Ref) (bool, error)
+	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Stored, same bool, err error)
+	// HasBytes reports whether the account can reference these bytes.
+	HasBytes(ctx context.Context, account string, ref blob.Ref) (bool, error)
 	// Change changes what the owner says about an asset; the events are what that came to.
-	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error)
+	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Event, error)
 	// Delete ends an asset.
 	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
 }
@@ -123,7 +123,7 @@ func (d Deps) answerHeld(c *gin.Context, ref blob.Ref, known bool) error {
 	held := false
 	if known {
 		var err error
-		if held, err = d.Assets.Holds(c.Request.Context(), edge.Caller(c).Account, ref); err != nil {
+		if held, err = d.Assets.HasBytes(c.Request.Context(), edge.Caller(c).Account, ref); err != nil {
 			return err
 		}
 	}

@@ -114,9 +114,9 @@ func (s *v2) postFromHash(c *gin.Context) error {
 }
 
 // created answers with an asset that was made. created_new says whether bytes were stored.
-func (s *v2) created(c *gin.Context, status int, made asset.Made) {
+func (s *v2) created(c *gin.Context, status int, made asset.Stored) {
 	body := s.assetBody(c, made.Asset)
-	fresh := !made.Held
+	fresh := !made.HadBytes
 	body.CreatedNew = &fresh
 	c.PureJSON(status, body)
 }

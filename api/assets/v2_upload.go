@@ -46,12 +46,12 @@ func (s *v2) postAsset(c *gin.Context) error {
 	if err := (request.FormReader{Limit: s.opts.MaxUpload}).CheckLength(c.Request); err != nil {
 		return err
 	}
-	made, err := s.withKey(c, key, func() (asset.Made, error) { return s.receive(c) })
+	made, err := s.withKey(c, key, func() (asset.Stored, error) { return s.receive(c) })
 	if err != nil {
 		return err
 	}
 	status := http.StatusCreated
-	if made.Held {
+	if made.HadBytes {
 		status = http.StatusOK
 	}
 	s.created(c, status, made)
@@ -60,13 +60,13 @@ func (s *v2) postAsset(c *gin.Context) error {
 
 // withKey runs an upload under its key, which goes back after a definite failure and stays used
 // otherwise: after success, after hash_mismatch and when the outcome is not known.
-func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Made, error)) (asset.Made, error) {
+func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, error)) (asset.Stored, error) {
 	if key == "" {
 		return upload()
 	}
 	account, holder := edge.Caller(c).Account, uuid.New()
 	if err := s.Keys.Claim(c.Request.Context(), account, assetOperation, key, holder); err != nil {
-		return asset.Made{}, err
+		return asset.Stored{}, err
 	}
 	made, err := upload()
 	if leftNothing(err) {
@@ -97,7 +97,7 @@ var assetFields = map[string]request.Occurrence{
 // receive streams the request into an asset. Every field is read once, when it arrives; a field that is refused before
 // the file begins keeps every byte of it from being stored. A refused upload is read to its end, so that the client
 // reads the answer.
-func (s *v2) receive(c *gin.Context) (asset.Made, error) {
+func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
 	var in *asset.Incoming
@@ -115,10 +115,10 @@ func (s *v2) receive(c *gin.Context) (asset.Made, error) {
 		defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
 	}
 	if err != nil {
-		return asset.Made{}, err
+		return asset.Stored{}, err
 	}
 	if err := u.finish(f); err != nil {
-		return asset.Made{}, err
+		return asset.Stored{}, err
 	}
 	// Every byte is here: the asset is made also when the client leaves now, since its key would otherwise count as used
 	// without an asset.

@@ -158,7 +158,7 @@ func (s *Surface) identity(c *gin.Context) (account.Identity, error) {
 	if s.Edge.Mode() == account.ModeNone {
 		return s.Edge.Auth.Authenticate(c.Request.Context(), "")
 	}
-	key := edge.KeptKey(c.Request, consoleCookie, consoleOwner, s.Sealer)
+	key := edge.CookieKey(c.Request, consoleCookie, consoleOwner, s.Sealer)
 	if key == "" {
 		return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of this service")
 	}

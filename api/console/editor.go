@@ -120,7 +120,7 @@ func (s *Editor) signOut(c *gin.Context) error {
 
 // ownForm refuses what is not sent by a form of ours.
 func (s *Editor) ownForm(r *http.Request) error {
-	if !s.edge.FromOurPage(r) {
+	if !s.edge.SameOrigin(r) {
 		return fault.New(fault.Denied, "forbidden", "This form was sent by another site, or to another address than this service answers under.")
 	}
 	return nil
@@ -129,7 +129,7 @@ func (s *Editor) ownForm(r *http.Request) error {
 // File serves a file of the editor where no route has the path.
 func (s *Editor) File(c *gin.Context) error {
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead || reserved(c.Request.URL.Path) {
-		return httperr.Nowhere()
+		return httperr.NoSuchPath()
 	}
 	if c.Request.URL.Path == "" { // the bare prefix of the public URL: relative links need its slash
 		c.Redirect(http.StatusPermanentRedirect, s.edge.Mount()+"/")

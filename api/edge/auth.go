@@ -37,7 +37,7 @@ func (e *Edge) identity(c *gin.Context) (account.Identity, error) {
 	if d := e.dialect(c.Request.URL.Path); d != nil {
 		return d.Identify(c)
 	}
-	secret, err := e.Presented(c)
+	secret, err := e.RequestSecret(c)
 	if err != nil {
 		return account.Identity{}, err
 	}

@@ -24,8 +24,8 @@ const (
 	editorOwner  = "editor" // owner of the sealed key: a cookie of the console is not taken for one of the editor
 )
 
-// KeptKey returns the key that a browser keeps in a cookie, "" without one that was sealed for owner.
-func KeptKey(r *http.Request, cookie, owner string, sealer Sealer) string {
+// CookieKey returns the key that a browser keeps in a cookie, "" without one that was sealed for owner.
+func CookieKey(r *http.Request, cookie, owner string, sealer Sealer) string {
 	kept, err := r.Cookie(cookie)
 	if err != nil {
 		return ""
@@ -81,17 +81,17 @@ func (e *Edge) SignedIn(r *http.Request) (account.Identity, error) {
 // cookieKey returns the key in the editor's cookie, "" without one.
 func (e *Edge) cookieKey(r *http.Request) string {
 	name, _, _ := e.editorCookie(r)
-	return KeptKey(r, name, editorOwner, e.Cookies)
+	return CookieKey(r, name, editorOwner, e.Cookies)
 }
 
-// Presented returns the secret of a request, "" without one: the one that it carries itself, and on the routes that an
+// RequestSecret returns the secret of a request, "" without one: the one that it carries itself, and on the routes that an
 // editor uses the one in its browser's cookie. A cookie does not count when another site's page sent the request.
-func (e *Edge) Presented(c *gin.Context) (string, error) {
+func (e *Edge) RequestSecret(c *gin.Context) (string, error) {
 	if secret := Credential(c.Request); secret != "" || !c.GetBool(cookiesCount) {
 		return secret, nil
 	}
 	key := e.cookieKey(c.Request)
-	if key != "" && !e.FromOurPage(c.Request) {
+	if key != "" && !e.SameOrigin(c.Request) {
 		return "", fault.New(fault.Denied, "forbidden", "the sign-in of a browser counts for pages of this origin only")
 	}
 	return key, nil
@@ -100,11 +100,11 @@ func (e *Edge) Presented(c *gin.Context) (string, error) {
 // cookiesCount marks requests on routes where a browser's cookie counts as a key.
 const cookiesCount = "millrace.cookies_count"
 
-// FromOurPage reports whether a page of this origin sent the request, or a person who opened the address. The
+// SameOrigin reports whether a page of this origin sent the request, or a person who opened the address. The
 // cookie is SameSite=Strict, so this is a second protection, and the only one against pages of sibling hosts:
 // browsers say where a request comes from in Sec-Fetch-Site (where they trust the connection) and in Origin
 // (on WebSockets and whatever is not GET or HEAD, always). A request that carries neither may only read.
-func (e *Edge) FromOurPage(r *http.Request) bool {
+func (e *Edge) SameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin != "" && !e.ownOrigin(r, origin) {
 		return false

@@ -88,8 +88,8 @@ type Edge struct {
 
 // Dialect is a part of the path space with credentials and failures of its own, such as the model router.
 type Dialect interface {
-	// Speaks reports whether the path belongs to the dialect, also where no route is.
-	Speaks(path string) bool
+	// Serves reports whether the path belongs to the dialect, also where no route is.
+	Serves(path string) bool
 	// Begin sets the headers that every answer has.
 	Begin(c *gin.Context)
 	// Identify returns the caller of a request.
@@ -119,7 +119,7 @@ func (e *Edge) Add(d Dialect) { e.dialects = append(e.dialects, d) }
 // dialect returns the dialect that a path belongs to, nil for that of package httperr.
 func (e *Edge) dialect(path string) Dialect {
 	for _, d := range e.dialects {
-		if d.Speaks(path) {
+		if d.Serves(path) {
 			return d
 		}
 	}

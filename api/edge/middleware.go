@@ -81,7 +81,7 @@ func (e *Edge) fail(c *gin.Context, err error) {
 	where := httperr.SurfaceOf(c.Request.URL.Path)
 	status, code := httperr.Verdict(where, err)
 	level := slog.LevelDebug
-	if status >= http.StatusInternalServerError && fault.KindOf(err) != fault.Canceled && !httperr.OperatorsWill(code) {
+	if status >= http.StatusInternalServerError && fault.KindOf(err) != fault.Canceled && !httperr.RefusedByOperator(code) {
 		level = slog.LevelError
 	}
 	if e.LogFailure(c, level, status, code, err) {

@@ -88,7 +88,7 @@ func (s *Surface) ownModels(c *gin.Context) (map[string][]string, error) {
 	if s.NodeFiles == nil {
 		return folders, nil
 	}
-	secret, err := s.Edge.Presented(c)
+	secret, err := s.Edge.RequestSecret(c)
 	if err != nil {
 		return nil, err
 	}

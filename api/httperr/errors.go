@@ -25,7 +25,7 @@ import (
 const (
 	CodeTooLarge    = "body_too_large"
 	CodeMethod      = "method_not_allowed"
-	CodeNowhere     = "not_found" // no route has the path
+	CodeNoSuchPath  = "not_found" // no route has the path
 	CodeMediaType   = "unsupported_media_type"
 	CodeInvalidBody = "invalid_body" // the body ended early, or came too slowly
 	CodeInvalid     = "invalid_request"
@@ -58,8 +58,10 @@ func SurfaceOf(path string) Surface {
 	}
 }
 
-// OperatorsWill reports whether an operator asked for the refusal, by draining or stopping the deployment.
-func OperatorsWill(code string) bool { return code == gate.CodeDraining || code == gate.CodeStopped }
+// RefusedByOperator reports whether an operator asked for the refusal, by draining or stopping the deployment.
+func RefusedByOperator(code string) bool {
+	return code == gate.CodeDraining || code == gate.CodeStopped
+}
 
 // Classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
 // has its kind already and looks the same inside.
@@ -285,9 +287,9 @@ func Invalidf(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeInvalid, format, args...)
 }
 
-// Nowhere is the failure of a request whose path no route has.
-func Nowhere() error {
-	return fault.New(fault.NotFound, CodeNowhere, "there is nothing at this path")
+// NoSuchPath is the failure of a request whose path no route has.
+func NoSuchPath() error {
+	return fault.New(fault.NotFound, CodeNoSuchPath, "there is nothing at this path")
 }
 
 // MethodNotAllowed is the failure of a request whose path has routes for other methods only.

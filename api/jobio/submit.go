@@ -42,7 +42,7 @@ func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, 
 		return job.Submission{}, err
 	}
 	sub.Account, sub.RequestID = caller.Account, edge.RequestID(c)
-	secret, err := e.Presented(c)
+	secret, err := e.RequestSecret(c)
 	if err != nil {
 		return job.Submission{}, err
 	}

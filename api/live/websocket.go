@@ -39,7 +39,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request) {
 		return httperr.Invalidf("this path is a WebSocket: send an upgrade request")
 	}
-	secret, err := s.Edge.Presented(c)
+	secret, err := s.Edge.RequestSecret(c)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func refusalOf(path string, err error) *call.Refusal {
 		return call.Refuse(http.StatusMethodNotAllowed, call.InvalidInput, "%s", f.Message)
 	case httperr.CodeInvalidBody, httperr.CodeInvalid:
 		return call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s", f.Message)
-	case httperr.CodeNowhere:
+	case httperr.CodeNoSuchPath:
 		return nowhere(path)
 	}
 	return call.RefusalOf(err)

@@ -117,12 +117,12 @@ func (s *Surface) Unrouted(c *gin.Context) error {
 	}
 	parts := strings.Split(c.Request.URL.Path, "/") // "", v2, models, provider, model, variant
 	if s.Models == nil || len(parts) != 6 || parts[2] != "models" || parts[5] == "requests" {
-		return httperr.Nowhere()
+		return httperr.NoSuchPath()
 	}
 	if _, err := s.Models.Find(strings.Join(parts[3:], "/"), edge.Caller(c).Access); err != nil {
 		return err
 	}
-	return httperr.Nowhere()
+	return httperr.NoSuchPath()
 }
 
 // versionOf returns the version of the router that a path belongs to.
@@ -136,8 +136,8 @@ func versionOf(path string) call.Version {
 // modelID returns the id that the path names, whether or not there is such a model.
 func modelID(c *gin.Context) string { return c.Param("provider") + "/" + c.Param("model") }
 
-// Speaks implements edge.Dialect: it reports whether a path belongs to the model router.
-func (*Surface) Speaks(path string) bool {
+// Serves implements edge.Dialect: it reports whether a path belongs to the model router.
+func (*Surface) Serves(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v2/") || path == "/v1" || path == "/v2"
 }
 

@@ -59,7 +59,7 @@ func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.In
 	who := edge.Caller(c)
 	return call.Invocation{
 		Account: who.Account, Access: who.Access, RequestID: edge.RequestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
-		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.Edge.BaseURL(r), ContentType: kindOf(r), Body: body, Kept: memory.Release,
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.Edge.BaseURL(r), ContentType: kindOf(r), Body: body, OnStored: memory.Release,
 	}, nil
 }
 

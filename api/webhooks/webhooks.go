@@ -18,10 +18,10 @@ import (
 
 // Commands registers, changes and tests endpoints; webhook.Service is it.
 type Commands interface {
-	Register(ctx context.Context, account string, w webhook.Wish, by webhook.By) (webhook.Shown, string, error)
-	Endpoints(ctx context.Context, account string) ([]webhook.Shown, error)
-	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.Shown, error)
-	Change(ctx context.Context, account string, id webhook.ID, w webhook.Wish, by webhook.By) (webhook.Shown, error)
+	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
+	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
+	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.EndpointWithURL, error)
+	Change(ctx context.Context, account string, id webhook.ID, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, error)
 	Rotate(ctx context.Context, account string, id webhook.ID, overlap time.Duration, by webhook.By) (string, time.Time, error)
 	Remove(ctx context.Context, account string, id webhook.ID, by webhook.By) error
 	Test(ctx context.Context, account string, id webhook.ID, by webhook.By) (uuid.UUID, error)
@@ -77,7 +77,7 @@ type webhookBody struct {
 	Secret      string        `json:"secret,omitempty"`
 }
 
-func renderWebhook(w webhook.Shown) webhookBody {
+func renderWebhook(w webhook.EndpointWithURL) webhookBody {
 	return webhookBody{
 		ID: w.ID, URL: w.URL, Events: w.Events, Description: w.Description, Enabled: w.Disabled == "", Disabled: w.Disabled,
 		DisabledAt: edge.TimestampOrNil(w.DisabledAt), CreatedAt: edge.Timestamp(w.CreatedAt), RotatedAt: edge.TimestampOrNil(w.RotatedAt),
@@ -112,8 +112,8 @@ type webhookRequest struct {
 	Enabled     *bool    `json:"enabled"`
 }
 
-func (r webhookRequest) wish() webhook.Wish {
-	return webhook.Wish{URL: r.URL, Events: r.Events, Description: r.Description, Enabled: r.Enabled}
+func (r webhookRequest) wish() webhook.Request {
+	return webhook.Request{URL: r.URL, Events: r.Events, Description: r.Description, Enabled: r.Enabled}
 }
 
 // postWebhook registers an endpoint and shows its secret, once: POST /api/v2/webhooks.
@@ -146,10 +146,10 @@ func (s *Surface) getWebhook(c *gin.Context) error {
 	return nil
 }
 
-func (s *Surface) webhook(c *gin.Context) (webhook.Shown, error) {
+func (s *Surface) webhook(c *gin.Context) (webhook.EndpointWithURL, error) {
 	id, err := webhookID(c)
 	if err != nil {
-		return webhook.Shown{}, err
+		return webhook.EndpointWithURL{}, err
 	}
 	return s.Endpoints.Endpoint(c.Request.Context(), edge.Caller(c).Account, id)
 }

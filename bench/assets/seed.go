@@ -80,7 +80,7 @@ func (s *seeds) add(position int64, tag string) {
 		panic(err) // strings and numbers always marshal
 	}
 	rec := eventlog.Recorded{
-		Position: position, Stream: id.Stream(), Version: 1, ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated,
+		Position: position, Stream: id.Stream(), Version: 1, ID: asset.EventID(id, asset.TypeCreated), Type: asset.TypeCreated,
 		Account: "local", Data: data, RecordedAt: now,
 	}
 	s.recorded = append(s.recorded, rec)

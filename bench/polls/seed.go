@@ -69,7 +69,7 @@ func life(id job.ID, number float64) eventlog.Append {
 	}
 	a := eventlog.Append{Stream: id.Stream(), Account: "local", Close: true}
 	for _, f := range events {
-		a.Events = append(a.Events, eventlog.Event{ID: job.FactID(id, run, f.node, 0, f.kind), Type: f.kind, Data: f.data})
+		a.Events = append(a.Events, eventlog.Event{ID: job.EventID(id, run, f.node, 0, f.kind), Type: f.kind, Data: f.data})
 	}
 	return a
 }

@@ -85,7 +85,7 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 			for _, e := range events {
 				switch e.Type {
 				case server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved, server.TypeExpired:
-					in.servers.Kick()
+					in.servers.Notify()
 					in.servers.Freed()
 				}
 			}

@@ -27,16 +27,16 @@ func (in *Instance) exports() *assetstore.Exports {
 
 // exportService accepts exports.
 func (in *Instance) exportService() export.Service {
-	return export.Service{Store: in.exports(), Chooser: in.chooser(), Room: in.storage, Notify: in.relay.Kick}
+	return export.Service{Store: in.exports(), Chooser: in.chooser(), Storage: in.storage, Notify: in.relay.Notify}
 }
 
 // startExports packs what was accepted, and looks after what nothing packs.
 func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
-		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Kick, Keep: in.cfg.Exports.Keep, Log: in.log,
+		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Keep: in.cfg.Exports.Keep, Log: in.log,
 	}, worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
-	sweeper := worker.NewExportReviver(in.client, records, in.relay.Kick, in.log)
+	sweeper := worker.NewExportReviver(in.client, records, in.relay.Notify, in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })
 }

@@ -94,7 +94,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: livestore.NewProgress(in.pool),
-		Assets:    asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Notify: in.relay.Kick, Retention: in.cfg.AssetRetention}),
+		Assets:    asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Notify: in.relay.Notify, Retention: in.cfg.AssetRetention}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports: in.exportService(),
 		Logs:    job.Logs{Events: in.events, Registry: in.types},
@@ -273,7 +273,7 @@ func (in *Instance) JobService() (*job.Service, error) {
 	}
 	return job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Segments: in.servers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Notify: in.relay.Kick,
+		Assets: in.files, Segments: in.servers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, Notify: in.relay.Notify,
 		Price: in.price(), Log: in.log,
 	}), nil
 }

@@ -218,7 +218,7 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Kick, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})
 }
 

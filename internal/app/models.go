@@ -64,7 +64,7 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Credits: funds{in.credits}, Blobs: in.blobs, Notify: in.relay.Kick, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Credits: funds{in.credits}, Blobs: in.blobs, Notify: in.relay.Notify, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process dispatches, too
 		deps.Sender = in.models
@@ -114,7 +114,7 @@ func (in *Instance) openSender(context.Context) error {
 	in.models = modelcall.New(modelcall.Deps{
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, os.LookupEnv, in.log), Log: in.log},
-		Tiers:    in.tiers, Notify: in.relay.Kick, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
+		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
 	})
 	return nil
 }
@@ -131,7 +131,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 	}
 	return &router.Hosting{
 		Catalog: in.catalog, Fetch: internet, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
-		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Kick, Log: in.log,
+		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Notify, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
 	}, nil
 }
@@ -139,7 +139,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 // startModels runs model calls, and looks after those that nothing runs any more.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
-	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Kick, Log: in.log}
+	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })
 }

@@ -77,7 +77,7 @@ type servedDoctor struct{ in *Instance }
 // Operations returns those of a process; service accepts the retries.
 func (in *Instance) Operations(service *job.Service) *jobs.Service {
 	return &jobs.Service{
-		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs, Kick: in.relay.Kick,
+		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs, Notify: in.relay.Notify,
 		Retrier: job.Retrier{Service: service, Sources: in.sources()},
 	}
 }

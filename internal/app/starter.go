@@ -28,10 +28,10 @@ type starter struct {
 	eager  bool                                                     // a worker in this process shares the client: start without a task round trip
 }
 
-var _ outbox.Carrier = (*starter)(nil)
+var _ outbox.Starter = (*starter)(nil)
 
-// Carry implements outbox.Carrier.
-func (c *starter) Carry(ctx context.Context, in outbox.Intent) error {
+// Deliver implements outbox.Starter.
+func (c *starter) Deliver(ctx context.Context, in outbox.Intent) error {
 	switch in.Kind {
 	case outbox.StartRunGraph:
 		var start job.Start

@@ -23,13 +23,13 @@ import (
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := worker.Sweeper{
-		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Kick, Log: in.log,
+		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.See(events) }) })
 	group.Go(func() error {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
-			if err := sweeper.Open(ctx, worker.Openings(events)); err != nil && ctx.Err() == nil {
+			if err := sweeper.Open(ctx, worker.OpenedQueues(events)); err != nil && ctx.Err() == nil {
 				in.log.Warn("queues that were opened wait for the next sweep", "error", err)
 			}
 		})
@@ -42,7 +42,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		uploads := worker.NewIngestReviver(in.client, assetstore.New(in.pool, in.events), in.relay.Kick, in.log)
+		uploads := worker.NewIngestReviver(in.client, assetstore.New(in.pool, in.events), in.relay.Notify, in.log)
 		group.Go(func() error { return uploads.Run(ctx) })
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)

@@ -225,7 +225,7 @@ func TestLockNamesItsProcessAndEndsWithIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, pid := startParent(t, path)
 	_, err := child.Acquire(path)
-	var held *child.HeldError
+	var held *child.LockedError
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, pid, held.PID)
 	require.NoError(t, holder.Process.Kill())

@@ -14,14 +14,14 @@ import (
 // Lock is the exclusive right to something on this machine. It ends with the process.
 type Lock struct{ file *os.File }
 
-// HeldError reports that another process has a lock.
-type HeldError struct {
+// LockedError reports that another process has a lock.
+type LockedError struct {
 	Path string
 	PID  int // 0 = unknown
 }
 
 // Error implements error.
-func (e *HeldError) Error() string {
+func (e *LockedError) Error() string {
 	if e.PID == 0 {
 		return e.Path + " is locked by another process"
 	}
@@ -29,7 +29,7 @@ func (e *HeldError) Error() string {
 }
 
 // Acquire locks the file at path, which it creates if needed, and writes this process's id into it. If another process has
-// the lock, the error is a *HeldError.
+// the lock, the error is a *LockedError.
 func Acquire(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -37,7 +37,7 @@ func Acquire(path string) (*Lock, error) {
 	}
 	err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = &HeldError{Path: path, PID: holder(f)}
+		err = &LockedError{Path: path, PID: holder(f)}
 	}
 	if err == nil {
 		err = writePID(f)

@@ -23,15 +23,15 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	require.NoError(t, errors.Join(call.Register(s.types), credit.Register(s.types)))
 	store := callstore.New(s.pool, s.store, accountstore.NewCredits(s.pool, s.store))
 	limits := call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5}}, QueueFor: time.Hour}
-	n := call.NewCall{ID: "aaaaaaaa-0000-4000-8000-000000000001", Account: "local", Limits: limits, Fact: call.AcceptedV1{
+	n := call.NewCall{ID: "aaaaaaaa-0000-4000-8000-000000000001", Account: "local", Limits: limits, Accepted: call.AcceptedV1{
 		Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000,
 	}}
 	_, err := store.Accept(t.Context(), n)
 	require.NoError(t, err)
 	run := call.Run{Call: n.ID, Account: n.Account, Run: 1}
 	_, err = store.End(t.Context(), call.Ending{
-		Run: run, Type: call.TypeOutcomeUnknown, Hold: call.KeepHold, Limits: limits,
-		Fact: call.OutcomeUnknownV1{Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"}},
+		Run: run, Type: call.TypeOutcomeUnknown, Reservation: call.KeepReserved, Limits: limits,
+		Data: call.OutcomeUnknownV1{Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"}},
 	})
 	require.NoError(t, err)
 
@@ -66,7 +66,7 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "waits for an operator")
 	second := n
-	second.ID, second.Fact.Model = "aaaabbbb-0000-4000-8000-000000000001", "sim/other"
+	second.ID, second.Accepted.Model = "aaaabbbb-0000-4000-8000-000000000001", "sim/other"
 	_, err = store.Accept(t.Context(), second)
 	require.NoError(t, err)
 	var differences struct{ State, Times []struct{ What, A, B string } }

@@ -219,7 +219,7 @@ func (s *site) accept(t *testing.T, id call.ID) {
 	t.Helper()
 	_, err := callstore.New(s.pool, s.store, accountstore.NewCredits(s.pool, s.store)).Accept(t.Context(), call.NewCall{
 		ID: id, Account: "local", Limits: call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5}}, QueueFor: time.Hour},
-		Fact: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2},
+		Accepted: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2},
 	})
 	require.NoError(t, err)
 }

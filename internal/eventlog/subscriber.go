@@ -184,10 +184,10 @@ var errLost = errors.New("another member has the group now")
 
 // member consumes until this subscription loses its group.
 func (s *subscription) member(ctx context.Context, retry *retry) error {
-	var held Held
+	var held LockedGroup
 	if s.opts.Group != "" {
 		var err error
-		if held, err = s.opts.Checkpoints.Hold(ctx, s.group()); err != nil {
+		if held, err = s.opts.Checkpoints.Lock(ctx, s.group()); err != nil {
 			return err
 		}
 		defer held.Release()
@@ -206,7 +206,7 @@ func (s *subscription) member(ctx context.Context, retry *retry) error {
 }
 
 // whileHeld returns a context that ends with errLost when the group is lost.
-func whileHeld(ctx context.Context, held Held) (context.Context, context.CancelFunc) {
+func whileHeld(ctx context.Context, held LockedGroup) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
@@ -218,7 +218,7 @@ func whileHeld(ctx context.Context, held Held) (context.Context, context.CancelF
 	return ctx, func() { cancel(nil) }
 }
 
-func (s *subscription) load(ctx context.Context, held Held) error {
+func (s *subscription) load(ctx context.Context, held LockedGroup) error {
 	position, err := held.Position(ctx)
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func (s *subscription) due(read int, upTo int64) bool {
 }
 
 // step reads once and delivers the wanted events.
-func (s *subscription) step(ctx context.Context, held Held, retry *retry) error {
+func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry) error {
 	events, err := s.next(ctx)
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func (s *subscription) step(ctx context.Context, held Held, retry *retry) error 
 }
 
 // save moves the group's checkpoint. Without a delivery it does so only every saveEvery events.
-func (s *subscription) save(ctx context.Context, held Held, delivered bool) error {
+func (s *subscription) save(ctx context.Context, held LockedGroup, delivered bool) error {
 	switch {
 	case held == nil:
 		return nil

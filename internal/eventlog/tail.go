@@ -41,12 +41,12 @@ func appendMarks(marks []Mark, events []Recorded) []Mark {
 
 // Checkpoints keeps the position of each named consumer group, and lets one member at a time consume.
 type Checkpoints interface {
-	// Hold locks the group for this caller, across all processes. It blocks until then, or until ctx ends.
-	Hold(ctx context.Context, group string) (Held, error)
+	// Lock locks the group for this caller, across all processes. It blocks until then, or until ctx ends.
+	Lock(ctx context.Context, group string) (LockedGroup, error)
 }
 
-// Held is a group that this process has locked.
-type Held interface {
+// LockedGroup is a group that this process has locked.
+type LockedGroup interface {
 	// Position returns the group's position, 0 for a new group. A checkpoint behind the end of the log is
 	// Conflict, checkpoint_ahead: it was written of events that the log does not have.
 	Position(ctx context.Context) (int64, error)

@@ -253,7 +253,7 @@ func openDataDir(dir string) (*child.Lock, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	lock, err := child.Acquire(filepath.Join(dir, "lock"))
-	var inUse *child.HeldError
+	var inUse *child.LockedError
 	if errors.As(err, &inUse) {
 		return nil, fmt.Errorf("%s is in use by another Millrace (process %d): stop it, or choose another data directory", dir, inUse.PID)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// OneLine returns the text of an error on one line. Our errors never contain a connection string.
-func OneLine(err error) string { return inspect.Clean(err.Error()) }
+// ErrorLine returns the text of an error on one line. Our errors never contain a connection string.
+func ErrorLine(err error) string { return inspect.Clean(err.Error()) }
 
 // ErrNoDataDir is returned if the blobs of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")

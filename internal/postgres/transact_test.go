@@ -110,7 +110,7 @@ func TestACallWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
 		"queued":        {"q", call.Queued},
 	} {
 		n := newCall(c.key, 5)
-		n.Fact.Mode = c.mode
+		n.Accepted.Mode = c.mode
 		lost := b.proxy.LoseAnswer("COMMIT")
 		got, err := b.calls.Accept(t.Context(), n)
 		<-lost
@@ -144,7 +144,7 @@ func TestEndsWhoseCommitsAreNotAnsweredCountOnce(t *testing.T) {
 	one := job.NewJob{ID: job.NewID(), Account: "a", Bounds: job.Bounds{Slots: 1}}
 	_, err = b.jobs.Submit(t.Context(), one)
 	require.NoError(t, err)
-	end := job.Ending{ID: one.ID, Account: "a", Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}, Bounds: one.Bounds}
+	end := job.Ending{ID: one.ID, Account: "a", Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}, Bounds: one.Bounds}
 	lost = b.proxy.LoseAnswer("COMMIT")
 	_, err = b.jobs.End(t.Context(), end)
 	<-lost
@@ -241,7 +241,7 @@ func TestAnUploadThatFillsAnAccountIsToldAsItIs(t *testing.T) {
 		})
 		<-lost
 		require.NoError(t, err)
-		require.False(t, made.Held)
+		require.False(t, made.HadBytes)
 		require.Equal(t, asset.Live, made.Asset.State)
 		require.Equal(t, path, *made.Asset.FilePath)
 	}
@@ -269,13 +269,13 @@ var wide = call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Back
 func newCall(key string, held int64) call.NewCall {
 	return call.NewCall{
 		ID: call.NewID(), Account: "a", Key: key, Fingerprint: blob.Sum([]byte(key)), Limits: wide,
-		Fact: call.AcceptedV1{Model: "m/n", Provider: "m", Mode: call.Sync, API: call.V2, Request: call.Body{Ref: blob.Sum([]byte("r"))}, Held: held},
+		Accepted: call.AcceptedV1{Model: "m/n", Provider: "m", Mode: call.Sync, API: call.V2, Request: call.Body{Ref: blob.Sum([]byte("r"))}, Held: held},
 	}
 }
 
 func succeeded(n call.NewCall, charged int64) call.Ending {
 	return call.Ending{
 		Run: call.Run{Call: n.ID, Account: n.Account, Run: 1}, Type: call.TypeSucceeded, Charged: charged, Limits: n.Limits,
-		Fact: call.SucceededV1{Model: "m/n", Charged: charged},
+		Data: call.SucceededV1{Model: "m/n", Charged: charged},
 	}
 }

@@ -45,7 +45,7 @@ func (r *retention) submit(t *testing.T, doc job.Document, slots int) job.ID {
 	id := job.NewID()
 	_, err := r.jobs.Submit(t.Context(), job.NewJob{
 		ID: id, Account: "acme", Bounds: job.Bounds{Slots: slots, QueueDepth: 10},
-		Fact: job.SubmittedV1{Targets: []string{"9"}, NodesTotal: 1, Document: doc},
+		Submitted: job.SubmittedV1{Targets: []string{"9"}, NodesTotal: 1, Document: doc},
 	})
 	require.NoError(t, err)
 	return id
@@ -53,7 +53,7 @@ func (r *retention) submit(t *testing.T, doc job.Document, slots int) job.ID {
 
 func (r *retention) end(t *testing.T, id job.ID) {
 	t.Helper()
-	_, err := r.jobs.End(t.Context(), job.Ending{ID: id, Account: "acme", Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}})
+	_, err := r.jobs.End(t.Context(), job.Ending{ID: id, Account: "acme", Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}})
 	require.NoError(t, err)
 }
 

@@ -46,7 +46,7 @@ func TestAWaitingCallHoldsNoInput(t *testing.T) {
 func large(kept, gone chan struct{}) call.Invocation {
 	inv := invocation("a", "", "gate large "+strings.Repeat("x", 8<<20))
 	runtime.AddCleanup(&inv.Body[0], func(c chan struct{}) { close(c) }, gone)
-	inv.Kept = func() { close(kept) }
+	inv.OnStored = func() { close(kept) }
 	return inv
 }
 

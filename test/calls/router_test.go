@@ -87,7 +87,7 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	internet := outbound.New(outbound.Options{})
 	t.Cleanup(internet.Close)
 	deps := modelcall.Deps{
-		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Notify: r.relay.Kick, Worker: uuid.NewString(), Log: log,
+		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Notify: r.relay.Notify, Worker: uuid.NewString(), Log: log,
 		Provider: &router.Provider{Catalog: models, Client: provider.New(internet, lookup, log), Log: log},
 		Hosts: &router.Hosting{
 			Catalog: models, Fetch: internet, Blobs: r.blobs, Assets: assetstore.New(r.pool, r.events), Signer: r.signer,

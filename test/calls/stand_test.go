@@ -149,7 +149,7 @@ func (anyModel) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	if inv.Model == "no/such" {
 		return call.Offer{}, call.Refuse(404, call.ModelNotFound, "there is no such model")
 	}
-	return call.Offer{Model: inv.Model, Provider: "test", Hold: price}, nil
+	return call.Offer{Model: inv.Model, Provider: "test", Reserve: price}, nil
 }
 
 func newStand(t *testing.T, tiers call.Tiers) *stand {
@@ -176,7 +176,7 @@ func newStand(t *testing.T, tiers call.Tiers) *stand {
 		s.pool.Close()
 	})
 	s.Service = call.NewService(call.Deps{
-		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Notify: s.relay.Kick,
+		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Notify: s.relay.Notify,
 		Watch: s.watch, Deadline: patience, Log: s.log,
 	})
 	_, err = tail.Settled(t.Context()) // the watch begins where the log ends now
@@ -207,7 +207,7 @@ func (s *stand) workBeside(t *testing.T, together bool) {
 }
 
 func (s *stand) sweeper() *worker.CallSweeper {
-	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Kick, Log: s.log, Age: time.Millisecond}
+	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Notify, Log: s.log, Age: time.Millisecond}
 }
 
 func invocation(account, key, body string) call.Invocation {

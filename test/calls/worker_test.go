@@ -88,14 +88,14 @@ func (p place) open(ctx context.Context) (*parts, error) {
 	s.wake = eventstore.NewWake(p.DSN, s.log)
 	s.events = eventstore.New(s.pool, s.types, s.wake)
 	s.calls = callstore.New(s.pool, s.events, accountstore.NewCredits(s.pool, s.events))
-	s.relay = outbox.NewRelay(outboxstore.New(s.pool), carrier{s.client}, s.log, outbox.Options{})
+	s.relay = outbox.NewRelay(outboxstore.New(s.pool), starter{s.client}, s.log, outbox.Options{})
 	return s, nil
 }
 
-// carrier starts and cancels the workflows of calls.
-type carrier struct{ client.Client }
+// starter starts and cancels the workflows of calls.
+type starter struct{ client.Client }
 
-func (c carrier) Carry(ctx context.Context, in outbox.Intent) error {
+func (c starter) Deliver(ctx context.Context, in outbox.Intent) error {
 	if in.Kind == outbox.Cancel {
 		err := c.CancelWorkflow(ctx, in.WorkflowID, "")
 		var gone *serviceerror.NotFound
@@ -123,7 +123,7 @@ func (c carrier) Carry(ctx context.Context, in outbox.Intent) error {
 func (p place) models(s *parts) *modelcall.Activities {
 	return modelcall.New(modelcall.Deps{
 		Events: s.events, Types: s.types, Calls: s.calls, Blobs: s.blobs, Provider: wire{p.Provider}, Hosts: noHosts{},
-		Tiers: openTiers, Notify: s.relay.Kick, Worker: uuid.NewString(), Log: s.log,
+		Tiers: openTiers, Notify: s.relay.Notify, Worker: uuid.NewString(), Log: s.log,
 	})
 }
 

@@ -40,7 +40,7 @@ func Address() (string, error) {
 	for i := range count {
 		port := first + (begin+i)%count
 		address, err := take(dir, port)
-		var held *child.HeldError
+		var held *child.LockedError
 		if err != nil && !errors.As(err, &held) {
 			return "", err
 		}

@@ -27,8 +27,8 @@ func (c *client) leaveUnknown(account string) call.ID {
 	_, err = eventstore.New(pool, types, nil).Append(c.t.Context(), eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: 0,
 		Events: []eventlog.Event{
-			{ID: call.FactID(id, 0, call.TypeAccepted), Type: call.TypeAccepted, Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000}},
-			{ID: call.FactID(id, 0, call.TypeOutcomeUnknown), Type: call.TypeOutcomeUnknown, Data: call.OutcomeUnknownV1{
+			{ID: call.EventID(id, 0, call.TypeAccepted), Type: call.TypeAccepted, Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000}},
+			{ID: call.EventID(id, 0, call.TypeOutcomeUnknown), Type: call.TypeOutcomeUnknown, Data: call.OutcomeUnknownV1{
 				Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"},
 			}},
 		},

@@ -79,7 +79,7 @@ func removeIfAbandoned(path string) error {
 		return nil //nolint:nilerr // not there counts as somebody else's
 	}
 	lock, err := child.Acquire(filepath.Join(path, lockName))
-	var held *child.HeldError
+	var held *child.LockedError
 	if errors.As(err, &held) || errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
 		return nil // in use, owned by another user, or just removed by another process
 	}

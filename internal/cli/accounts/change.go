@@ -168,7 +168,7 @@ func printLedger(s *shell.Shell, name string, b credit.Balance, entries []accoun
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "TIME\tFACT\tUSD\tAVAILABLE\tHOLD\tBY\tREASON") //nolint:errcheck // Flush tells
 	for _, e := range entries {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), e.Fact, credit.Dollars(e.Micros), //nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), e.Event, credit.Dollars(e.Micros), //nolint:errcheck // Flush tells
 			credit.Dollars(e.Available), inspect.Clean(e.Hold), inspect.Clean(e.Actor), inspect.Clean(e.Reason))
 	}
 	if err := w.Flush(); err != nil {

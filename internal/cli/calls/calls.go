@@ -110,7 +110,7 @@ func callStyle(s call.State) inspect.Style {
 		return inspect.Bad
 	case call.Dispatching, call.Running, call.Answered, call.Canceled:
 		return inspect.Notice
-	case call.Parked, call.Admitted:
+	case call.Waiting, call.Admitted:
 	}
 	return inspect.Plain
 }
@@ -133,7 +133,7 @@ func remarkOn(c call.Call) string {
 	switch {
 	case c.Failure != nil:
 		return c.Failure.Type
-	case c.LetGo && !c.State.Final():
+	case c.Detached && !c.State.Final():
 		return "its caller is gone"
 	case c.Canceling && !c.State.Final():
 		return "asked to stop"

@@ -81,7 +81,7 @@ func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
 	pool, dbErr := s.Database(ctx) // also finds the servers of a running dev
 	if dbErr != nil {
-		findings = append(findings, doctor.Finding{Check: "database", Status: doctor.Failing, Detail: operate.OneLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
+		findings = append(findings, doctor.Finding{Check: "database", Status: doctor.Failing, Detail: operate.ErrorLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
 	} else {
 		defer pool.Close()
 		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Histories(pool).Blobs))...)
@@ -89,7 +89,7 @@ func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	findings = append(findings, doctor.RunChecks(ctx, doctor.DiskChecks(s.Config))...)
 	c, err := s.Temporal()
 	if err != nil {
-		return append(findings, doctor.Finding{Check: "temporal", Status: doctor.Failing, Detail: operate.OneLine(err), Remedy: "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
+		return append(findings, doctor.Finding{Check: "temporal", Status: doctor.Failing, Detail: operate.ErrorLine(err), Remedy: "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
 	}
 	defer c.Close()
 	return append(findings, doctor.RunChecks(ctx, doctor.TemporalChecks(s.Config, c))...)

@@ -54,7 +54,7 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 		for i := range found {
 			if err := found[i].Do(ctx); err != nil {
 				failed++
-				found[i].Error = operate.OneLine(err)
+				found[i].Error = operate.ErrorLine(err)
 			}
 			if step != nil {
 				step(int64(i+1), int64(len(found)))

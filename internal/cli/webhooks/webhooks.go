@@ -116,7 +116,7 @@ func addWebhook(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			made, secret, err := o.Register(ctx, of, webhook.Wish{URL: &args[0], Events: events, Description: &description}, operate.Attribution{Actor: shell.Operator(), Reason: reason})
+			made, secret, err := o.Register(ctx, of, webhook.Request{URL: &args[0], Events: events, Description: &description}, operate.Attribution{Actor: shell.Operator(), Reason: reason})
 			if err != nil {
 				return err
 			}

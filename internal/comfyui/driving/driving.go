@@ -24,8 +24,8 @@ type NodeFiles interface {
 	Saved() []job.OutputFile
 }
 
-// Story records what happens to the nodes of a segment, by their ids in the graph. Calls do not overlap.
-type Story interface {
+// Recorder records what happens to the nodes of a segment, by their ids in the graph. Calls do not overlap.
+type Recorder interface {
 	// Started says that a node runs.
 	Started(ctx context.Context, id string) error
 	// Cached says which nodes the server answers from its own cache.
@@ -53,16 +53,16 @@ type Executed struct {
 
 // Run is one segment to run on one server.
 type Run struct {
-	Server  comfyui.Server
-	Name    string // of the server, in what is remembered of it
-	Prompt  comfyui.PromptID
-	Fresh   bool // no driver can have sent the prompt before
-	Segment *graph.Segment
-	Inputs  map[string]node.Value // by the names of SegmentIn.From
-	Classes *node.Registry
-	Files   func(nodeID string) NodeFiles
-	Extra   map[string]json.RawMessage // extra_data of the prompt
-	Story   Story
+	Server   comfyui.Server
+	Name     string // of the server, in what is remembered of it
+	Prompt   comfyui.PromptID
+	Fresh    bool // no driver can have sent the prompt before
+	Segment  *graph.Segment
+	Inputs   map[string]node.Value // by the names of SegmentIn.From
+	Classes  *node.Registry
+	Files    func(nodeID string) NodeFiles
+	Extra    map[string]json.RawMessage // extra_data of the prompt
+	Recorder Recorder
 }
 
 // Result is what a segment made.

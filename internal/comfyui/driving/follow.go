@@ -29,7 +29,7 @@ type follower struct {
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, told: map[string]bool{}, cached: map[string]bool{}}
 	for i := range r.Segment.Nodes {
-		if id := r.Segment.Nodes[i].ID; r.Story.Recorded(id) {
+		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
 			f.told[id] = true
 		}
 	}
@@ -81,7 +81,7 @@ func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ende
 				return nil, err
 			}
 		case <-look.C:
-			if err := f.r.Story.Settle(ctx); err != nil {
+			if err := f.r.Recorder.Settle(ctx); err != nil {
 				return nil, err
 			}
 			ask = !f.broken.IsZero() || f.sent > 0 && time.Since(looked) >= f.d.opts.Look
@@ -233,11 +233,11 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 			id = f.current
 		}
 		if id, ok := f.ours(id, e.Display); ok {
-			f.r.Story.Preview(id, e.MediaType, e.Image)
+			f.r.Recorder.Preview(id, e.MediaType, e.Image)
 		}
 	case comfyui.ProgressText:
 		if id, ok := f.ours(e.Node, ""); ok {
-			f.r.Story.Text(id, e.Text)
+			f.r.Recorder.Text(id, e.Text)
 		}
 	case comfyui.Executed:
 		return f.executed(ctx, e)
@@ -261,7 +261,7 @@ func (f *follower) answered(ctx context.Context, ids []string) error {
 	if len(cached) == 0 {
 		return nil
 	}
-	return f.r.Story.Cached(ctx, cached)
+	return f.r.Recorder.Cached(ctx, cached)
 }
 
 // scale is the most steps that progress is told in where the server counts in fractions.
@@ -275,7 +275,7 @@ func (f *follower) showProgress(node, display string, value, most float64) {
 	if most < 1 || most > 1<<30 || most != float64(int(most)) {
 		value, most = value/most*scale, scale
 	}
-	f.r.Story.Progress(id, int(value), int(most))
+	f.r.Recorder.Progress(id, int(value), int(most))
 }
 
 // executing ends the node that ran before, unless it has something to show, and begins the next.
@@ -297,7 +297,7 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 		return nil
 	}
 	f.since[id] = time.Now()
-	return f.r.Story.Started(ctx, id)
+	return f.r.Recorder.Started(ctx, id)
 }
 
 // ended records a node that shows nothing. One that may is recorded with what it shows.
@@ -314,7 +314,7 @@ func (f *follower) tell(ctx context.Context, e Executed) error {
 		e.Took = time.Since(began)
 	}
 	e.Cached = f.cached[e.Node]
-	return f.r.Story.Executed(ctx, e)
+	return f.r.Recorder.Executed(ctx, e)
 }
 
 // executed copies what a node shows while the server still runs the others.

@@ -104,8 +104,8 @@ func (p *Pool) Leave(ctx context.Context, k server.Key) error { return p.store.S
 
 // round gives servers to what waits, in any process.
 func (p *Pool) round(ctx context.Context) {
-	_, err := p.store.Place(ctx, func(all []*server.Server, waiting []*server.Wait) ([]server.Placement, []server.Held) {
-		pool := server.Pool{Servers: all, Lack: p.lack, Load: p.load, Now: time.Now()}
+	_, err := p.store.Place(ctx, func(all []*server.Server, waiting []*server.Wait) ([]server.Placement, []server.Unplaced) {
+		pool := server.Pool{Servers: all, Missing: p.lack, Load: p.load, Now: time.Now()}
 		return pool.Decide(waiting)
 	})
 	if err != nil && ctx.Err() == nil {
@@ -115,7 +115,7 @@ func (p *Pool) round(ctx context.Context) {
 
 // collect takes the leases that were made for what waits in this process, by this one or another.
 func (p *Pool) collect(ctx context.Context, keys []server.Key) {
-	held, err := p.store.Held(ctx, keys)
+	held, err := p.store.OfSegments(ctx, keys)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.opts.Log.Warn("leases could not be read", "error", err)
@@ -174,6 +174,6 @@ func (p *Pool) WhyWaiting(ctx context.Context, k server.Key) (string, error) {
 // so many bytes.
 func (p *Pool) MoreMemory(w server.Wait, bytes int64) bool {
 	w.Memory = max(bytes, 0)
-	pool := server.Pool{Servers: p.Servers(), Lack: p.lack, Load: p.load, Now: time.Now()}
-	return pool.Able(&w)
+	pool := server.Pool{Servers: p.Servers(), Missing: p.lack, Load: p.load, Now: time.Now()}
+	return pool.CanRun(&w)
 }

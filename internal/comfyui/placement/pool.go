@@ -43,8 +43,8 @@ type Leases interface {
 	KeepWaiting(ctx context.Context, keys []server.Key) error
 	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
 	StopWaiting(ctx context.Context, k server.Key) error
-	Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Held)) ([]server.Lease, error)
-	Held(ctx context.Context, keys []server.Key) ([]server.Lease, error)
+	Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Unplaced)) ([]server.Lease, error)
+	OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error)
 	Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error)
 	Renew(ctx context.Context, l server.Lease) (bool, error)
 	Release(ctx context.Context, l server.Lease, result json.RawMessage) (bool, error)
@@ -106,8 +106,8 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 // Store returns what the pool keeps its rows in.
 func (p *Pool) Store() Store { return p.store }
 
-// Kick says that something changed: a server was registered, a lease has ended.
-func (p *Pool) Kick() {
+// Notify says that something changed: a server was registered, a lease has ended.
+func (p *Pool) Notify() {
 	select {
 	case p.wake <- struct{}{}:
 	default:

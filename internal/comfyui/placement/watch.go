@@ -133,7 +133,7 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 		w.opts.Log.Warn("a look at a server was not recorded", "url", s.URL, "error", err)
 	}
 	if s.Health != row.Health || s.Digest != row.Digest {
-		w.Kick()
+		w.Notify()
 	}
 }
 

@@ -37,9 +37,9 @@ func OutputID(job string, run int, node string, index int) ID {
 	return ID(derive(job, run, node, index).String())
 }
 
-// FactID returns the id of an event that can happen to an asset only once, or once per key: a
+// EventID returns the id of an event that can happen to an asset only once, or once per key: a
 // repeated append is harmless.
-func FactID(id ID, eventType string, key ...any) uuid.UUID {
+func EventID(id ID, eventType string, key ...any) uuid.UUID {
 	return derive(append([]any{id, eventType}, key...)...)
 }
 

@@ -8,7 +8,7 @@ import (
 
 // backlog holds the ingestion of new assets back while other uploads are under way: hashing again what
 // just came in, and the engine's commits, would take disk and processor from those who wait for an
-// answer. It holds back for seconds at most: what is not kicked, the relay finds in the outbox.
+// answer. It holds back for seconds at most: an intent that is not passed on, the relay finds in the outbox.
 type backlog struct {
 	mu      sync.Mutex // guards both below
 	active  int        // uploads under way

@@ -14,19 +14,19 @@ import (
 // oneIntent records assets by leaving one intent for each.
 type oneIntent struct{ asset.Store }
 
-func (oneIntent) Create(_ context.Context, n asset.New) (asset.Made, error) {
-	return asset.Made{Intents: []outbox.Intent{{WorkflowID: n.Hash.String()}}}, nil
+func (oneIntent) Create(_ context.Context, n asset.New) (asset.Stored, error) {
+	return asset.Stored{Intents: []outbox.Intent{{WorkflowID: n.Hash.String()}}}, nil
 }
 
 // notified collects what is to be done at once.
 type notified []outbox.Intent
 
-func (k *notified) Kick(intents []outbox.Intent) { *k = append(*k, intents...) }
+func (k *notified) Notify(intents []outbox.Intent) { *k = append(*k, intents...) }
 
 func TestIngestionWaitsForTheUploadsUnderWay(t *testing.T) {
 	t.Parallel()
 	var now notified
-	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: now.Kick})
+	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: now.Notify})
 	receive := func(data string) *asset.Incoming {
 		in, err := s.Receive(t.Context(), "a", nil)
 		require.NoError(t, err)

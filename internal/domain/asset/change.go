@@ -25,27 +25,27 @@ type Change struct {
 	Remove      []string  // tags; what the asset does not have is passed over
 }
 
-// Fact is the data of an event with its type.
-type Fact struct {
+// Event is the data of an event with its type.
+type Event struct {
 	Type string
 	Data any
 }
 
-// Facts returns what a change comes to: nothing where the asset is that way already. Too many tags, and an
+// ChangeEvents returns what a change comes to: nothing where the asset is that way already. Too many tags, and an
 // asset that was changed too often, are Invalid.
-func (a Asset) Facts(c Change) ([]Fact, error) {
-	var events []Fact
+func (a Asset) ChangeEvents(c Change) ([]Event, error) {
+	var events []Event
 	if c.Name != nil && *c.Name != a.Title() {
-		events = append(events, Fact{TypeRenamed, RenamedV1{Name: *c.Name}})
+		events = append(events, Event{TypeRenamed, RenamedV1{Name: *c.Name}})
 	}
 	if c.ContentType != nil && *c.ContentType != a.ContentType {
-		events = append(events, Fact{TypeRetyped, RetypedV1{ContentType: *c.ContentType}})
+		events = append(events, Event{TypeRetyped, RetypedV1{ContentType: *c.ContentType}})
 	}
 	if c.Metadata != nil && !bytes.Equal(*c.Metadata, a.Metadata) {
-		events = append(events, Fact{TypeDescribed, DescribedV1{Metadata: []byte(*c.Metadata)}})
+		events = append(events, Event{TypeDescribed, DescribedV1{Metadata: []byte(*c.Metadata)}})
 	}
 	if c.Preview != nil && *c.Preview != a.Preview {
-		events = append(events, Fact{TypePreviewChosen, PreviewChosenV1{Preview: *c.Preview}})
+		events = append(events, Event{TypePreviewChosen, PreviewChosenV1{Preview: *c.Preview}})
 	}
 	tagged, err := a.tagEvents(c)
 	if err != nil {
@@ -58,7 +58,7 @@ func (a Asset) Facts(c Change) ([]Fact, error) {
 	return events, nil
 }
 
-func (a Asset) tagEvents(c Change) ([]Fact, error) {
+func (a Asset) tagEvents(c Change) ([]Event, error) {
 	want := without(with(a.Tags, c.Add), c.Remove)
 	if c.Tags != nil {
 		want = *c.Tags
@@ -66,12 +66,12 @@ func (a Asset) tagEvents(c Change) ([]Fact, error) {
 	if len(want) > MaxTags {
 		return nil, fault.New(fault.Invalid, "too_many_tags", "at most %d tags are allowed", MaxTags)
 	}
-	var events []Fact
+	var events []Event
 	if removed := without(a.Tags, want); len(removed) > 0 {
-		events = append(events, Fact{TypeTagsRemoved, TagsRemovedV1{Tags: removed}})
+		events = append(events, Event{TypeTagsRemoved, TagsRemovedV1{Tags: removed}})
 	}
 	if added := without(want, a.Tags); len(added) > 0 {
-		events = append(events, Fact{TypeTagsAdded, TagsAddedV1{Tags: added}})
+		events = append(events, Event{TypeTagsAdded, TagsAddedV1{Tags: added}})
 	}
 	return events, nil
 }

@@ -47,7 +47,7 @@ func TestAChangeIsTheFactsThatItComesTo(t *testing.T) {
 		"added and taken again": {asset.Change{Add: []string{"c"}, Remove: []string{"c"}}, nil},
 	} {
 		state := given(t, tagged("a", "b"))
-		events, err := state.Facts(c.change)
+		events, err := state.ChangeEvents(c.change)
 		require.NoError(t, err, name)
 		var got []any
 		recorder := []any{tagged("a", "b")}
@@ -57,7 +57,7 @@ func TestAChangeIsTheFactsThatItComesTo(t *testing.T) {
 			recorder = append(recorder, f.Data)
 		}
 		require.Equal(t, c.want, got, name)
-		again, err := given(t, recorder...).Facts(c.change)
+		again, err := given(t, recorder...).ChangeEvents(c.change)
 		require.NoError(t, err)
 		require.Empty(t, again, "%s, twice", name)
 	}
@@ -70,14 +70,14 @@ func TestChangesAreBounded(t *testing.T) {
 		many = append(many, fmt.Sprintf("t%02d", i))
 	}
 	state := given(t, tagged(many[:60]...))
-	_, err := state.Facts(asset.Change{Add: many})
+	_, err := state.ChangeEvents(asset.Change{Add: many})
 	require.Equal(t, "too_many_tags", fault.CodeOf(err))
-	_, err = state.Facts(asset.Change{Add: many[60:64]})
+	_, err = state.ChangeEvents(asset.Change{Add: many[60:64]})
 	require.NoError(t, err)
 	state.Version = 10_000
-	_, err = state.Facts(asset.Change{Name: at("x")})
+	_, err = state.ChangeEvents(asset.Change{Name: at("x")})
 	require.Equal(t, "too_many_changes", fault.CodeOf(err))
-	events, err := state.Facts(asset.Change{Name: at("photo.png")})
+	events, err := state.ChangeEvents(asset.Change{Name: at("photo.png")})
 	require.NoError(t, err)
 	require.Empty(t, events)
 }

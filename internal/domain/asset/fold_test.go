@@ -151,7 +151,7 @@ func TestDerivedIDsAreStable(t *testing.T) {
 	require.Equal(t, a, asset.OutputID("j", 1, "9", 0))
 	require.NotEqual(t, a, asset.OutputID("j", 1, "9", 1))
 	require.NotEqual(t, a, asset.OutputID("j", 2, "9", 0))
-	require.NotEqual(t, asset.FactID(a, asset.TypeCreated), asset.FactID(a, asset.TypeDeleted))
+	require.NotEqual(t, asset.EventID(a, asset.TypeCreated), asset.EventID(a, asset.TypeDeleted))
 	back, ok := asset.IDOfStream(a.Stream())
 	require.True(t, ok)
 	require.Equal(t, a, back)

@@ -41,11 +41,11 @@ type About struct {
 	Strict bool
 }
 
-// Made is the outcome of recording an asset.
-type Made struct {
-	Asset   Asset
-	Held    bool            // the account held these bytes before
-	Intents []outbox.Intent // to carry out now; also in the outbox
+// Stored is the outcome of recording an asset.
+type Stored struct {
+	Asset    Asset
+	HadBytes bool            // the account held these bytes before
+	Intents  []outbox.Intent // to carry out now; also in the outbox
 }
 
 // ErrUncertain says that it is not known whether an asset was recorded: the database was lost while it was told to,
@@ -58,19 +58,19 @@ var ErrUncertain = errors.New("the asset may have been recorded")
 type Store interface {
 	// Create records a new asset; an id that is in use, or was, is Conflict, asset_id_taken. Its deadline is the
 	// later of the one given and the latest in force for these bytes in the account.
-	Create(ctx context.Context, n New) (Made, error)
+	Create(ctx context.Context, n New) (Stored, error)
 	// Reference records an asset over bytes the account holds. An asset with the same bytes, path
 	// and tags is returned instead, with its deadline extended; then same is true. Bytes that the
 	// account does not hold are NotFound, blob_not_found.
-	Reference(ctx context.Context, n New) (made Made, same bool, err error)
+	Reference(ctx context.Context, n New) (made Stored, same bool, err error)
 	// Change records what the owner changes of an asset and returns it. NotFound when it is not there, or
 	// when the preview is not.
-	Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Fact, error)
+	Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Event, error)
 	// Delete ends an asset. NotFound when it is not there; Conflict, asset_in_use, while an
 	// unfinished job needs it.
 	Delete(ctx context.Context, account string, id ID, requestID string) error
-	// Holds reports whether a live asset of the account has these bytes.
-	Holds(ctx context.Context, account string, hash blob.Ref) (bool, error)
+	// HasBytes reports whether a live asset of the account has these bytes.
+	HasBytes(ctx context.Context, account string, hash blob.Ref) (bool, error)
 }
 
 // Options tune a Service.
@@ -158,7 +158,7 @@ func (s *Service) usable(ctx context.Context, account string, ref blob.Ref) (boo
 	if ref.IsZero() { // names no blob
 		return false, nil
 	}
-	held, err := s.store.Holds(ctx, account, ref)
+	held, err := s.store.HasBytes(ctx, account, ref)
 	if err != nil || !held {
 		return false, err
 	}
@@ -200,10 +200,10 @@ const hashMismatchRetry = time.Second
 
 // Create turns received bytes into an asset. Bytes that do not hash to expected (unless nil) are
 // Conflict, hash_mismatch, and leave nothing.
-func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, spec Spec) (Made, error) {
+func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, spec Spec) (Stored, error) {
 	ref, size := in.Sum()
 	if expected != nil && ref != *expected {
-		return Made{}, fault.New(fault.Conflict, "hash_mismatch", "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
+		return Stored{}, fault.New(fault.Conflict, "hash_mismatch", "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
 	}
 	n := s.newAsset(spec, Uploaded, ref)
 	n.Size = size
@@ -211,7 +211,7 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, 
 		n.Width, n.Height = Dimensions(in.w, size)
 	}
 	if err := s.settle(ctx, in, ref); err != nil {
-		return Made{}, err
+		return Stored{}, err
 	}
 	made, err := s.store.Create(ctx, n)
 	s.backlog.add(made.Intents)
@@ -245,13 +245,13 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 }
 
 // Reference makes an asset over bytes the account holds, or returns the identical one that exists.
-func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made Made, same bool, err error) {
+func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made Stored, same bool, err error) {
 	held, err := s.usable(ctx, spec.Account, ref)
 	if err != nil {
-		return Made{}, false, err
+		return Stored{}, false, err
 	}
 	if !held {
-		return Made{}, false, bytesNotOwned()
+		return Stored{}, false, bytesNotOwned()
 	}
 	made, same, err = s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
 	s.notify(made.Intents)
@@ -262,9 +262,9 @@ func bytesNotOwned() error {
 	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 }
 
-// Holds reports whether the account can reference these bytes.
-func (s *Service) Holds(ctx context.Context, account string, ref blob.Ref) (bool, error) {
-	held, err := s.store.Holds(ctx, account, ref)
+// HasBytes reports whether the account can reference these bytes.
+func (s *Service) HasBytes(ctx context.Context, account string, ref blob.Ref) (bool, error) {
+	held, err := s.store.HasBytes(ctx, account, ref)
 	if err != nil || !held {
 		return false, err
 	}
@@ -276,7 +276,7 @@ func (s *Service) Holds(ctx context.Context, account string, ref blob.Ref) (bool
 }
 
 // Change changes what the owner says about an asset; the events are what that came to.
-func (s *Service) Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Fact, error) {
+func (s *Service) Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Event, error) {
 	return s.store.Change(ctx, account, id, c, requestID)
 }
 

@@ -49,7 +49,7 @@ type State string
 
 // The states; docs/state_machine.md draws the transitions.
 const (
-	Parked      State = "parked"      // queued delivery: waits for admission
+	Waiting     State = "parked"      // queued delivery: waits for admission
 	Admitted    State = "admitted"    // admitted; nothing was sent
 	Dispatching State = "dispatching" // the request may have been sent
 	Running     State = "running"     // the provider accepted it and returned a handle
@@ -66,7 +66,7 @@ func (s State) Final() bool {
 	switch s {
 	case Succeeded, Failed, Canceled, Unknown:
 		return true
-	case Parked, Admitted, Dispatching, Running, Answered:
+	case Waiting, Admitted, Dispatching, Running, Answered:
 		return false
 	}
 	return false
@@ -147,7 +147,7 @@ type Call struct {
 	Failure    *Failure `json:"failure,omitempty"`
 	Hosted     int      `json:"hosted,omitempty"`    // assets copied to our storage
 	Canceling  bool     `json:"canceling,omitempty"` // the caller asked to stop
-	LetGo      bool     `json:"let_go,omitempty"`    // the deadline passed or the caller disconnected; a retry with the same key gets the answer
+	Detached   bool     `json:"let_go,omitempty"`    // the deadline passed or the caller disconnected; a retry with the same key gets the answer
 	Served
 	AcceptedAt time.Time  `json:"accepted_at"`
 	AdmittedAt *time.Time `json:"admitted_at,omitempty"`

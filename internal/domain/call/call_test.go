@@ -43,7 +43,7 @@ func TestStates(t *testing.T) {
 		events []any
 		want   call.State
 	}{
-		"accepted":                    {sent[:1:1], call.Parked},
+		"accepted":                    {sent[:1:1], call.Waiting},
 		"admitted":                    {sent[:2:2], call.Admitted},
 		"on the wire":                 {sent, call.Dispatching},
 		"taken":                       {running, call.Running},
@@ -97,11 +97,11 @@ func TestDeliveringTwiceChangesNothing(t *testing.T) {
 
 func TestFactIDsTellCallIndexAndFactApart(t *testing.T) {
 	t.Parallel()
-	base := call.FactID(id, 0, call.TypeSucceeded)
-	require.Equal(t, base, call.FactID(id, 0, call.TypeSucceeded))
-	require.NotEqual(t, base, call.FactID(call.NewID(), 0, call.TypeSucceeded))
-	require.NotEqual(t, base, call.FactID(id, 1, call.TypeSucceeded))
-	require.NotEqual(t, base, call.FactID(id, 0, call.TypeFailed))
+	base := call.EventID(id, 0, call.TypeSucceeded)
+	require.Equal(t, base, call.EventID(id, 0, call.TypeSucceeded))
+	require.NotEqual(t, base, call.EventID(call.NewID(), 0, call.TypeSucceeded))
+	require.NotEqual(t, base, call.EventID(id, 1, call.TypeSucceeded))
+	require.NotEqual(t, base, call.EventID(id, 0, call.TypeFailed))
 }
 
 func TestParseID(t *testing.T) {

@@ -180,9 +180,9 @@ func Register(r *eventlog.Registry) error {
 // namespace of event ids; fixed for ever, since ids must come out the same on every attempt.
 var namespace = uuid.MustParse("0d8e9a56-5b1e-5b0d-8f37-64c2f2a7c0ce")
 
-// FactID returns the id of an event, the same on every attempt: a version 5 UUID of the call, an
+// EventID returns the id of an event, the same on every attempt: a version 5 UUID of the call, an
 // index and the event type.
-func FactID(id ID, index int, eventType string) uuid.UUID {
+func EventID(id ID, index int, eventType string) uuid.UUID {
 	key, err := json.Marshal([]any{id, index, eventType})
 	if err != nil {
 		panic(err) // strings and ints always marshal

@@ -45,7 +45,7 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 	case CancelRequestedV1:
 		c.Canceling = true
 	case DeadlineExceededV1, ClientDisconnectedV1:
-		c.LetGo = true
+		c.Detached = true
 	default:
 		c.ended(data, at)
 	}
@@ -53,7 +53,7 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 
 func (c *Call) accepted(rec eventlog.Recorded, e AcceptedV1, at time.Time) {
 	id, _ := IDOfStream(rec.Stream)
-	c.ID, c.Account, c.State = id, rec.Account, Parked
+	c.ID, c.Account, c.State = id, rec.Account, Waiting
 	c.Mode, c.API, c.Model, c.Provider = e.Mode, e.API, e.Model, e.Provider
 	c.Keyed, c.Options, c.Request, c.Held = e.Keyed, e.Options, e.Request, e.Held
 	c.AcceptedAt, c.Base, c.Server = at, e.Base, e.Server

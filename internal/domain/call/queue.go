@@ -94,7 +94,7 @@ func (s *Service) Status(ctx context.Context, h Handle) (Progress, error) {
 func (s *Service) progress(ctx context.Context, c Call) (Progress, error) {
 	p := Progress{Call: c.ID, Status: InProgress, RetryAfter: 1}
 	switch c.State {
-	case Parked:
+	case Waiting:
 		ahead, err := s.Store.Ahead(ctx, c.Account, c.ID)
 		if err != nil {
 			return Progress{}, err

@@ -75,15 +75,15 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if err != nil {
 		return NewCall{}, nil, fmt.Errorf("keep a request: %w", err)
 	}
-	if inv.Kept != nil {
-		inv.Kept()
+	if inv.OnStored != nil {
+		inv.OnStored()
 	}
 	return NewCall{
-		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Hold >= CostlyFrom,
+		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Reserve >= CostlyFrom,
 		For: inv.For,
-		Fact: AcceptedV1{
+		Accepted: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
-			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Hold, Catalog: offer.Catalog, Base: inv.BaseURL,
+			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Reserve, Catalog: offer.Catalog, Base: inv.BaseURL,
 			Server: offer.Server, Fallback: offer.Fallback,
 		},
 	}, nil, nil
@@ -170,7 +170,7 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 // acceptAndSend is accept for a call whose caller waits. If this process dispatches calls, it sends the call at
 // once.
 func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
-	if s.Sender == nil || n.Fact.Mode != Sync {
+	if s.Sender == nil || n.Accepted.Mode != Sync {
 		return s.begin(ctx, n)
 	}
 	attempt, err := s.Sender.Prepare(ctx, n.Run(0))
@@ -180,7 +180,7 @@ func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *Key
 	if attempt == nil {
 		return s.begin(ctx, n)
 	}
-	event := attempt.Fact()
+	event := attempt.Dispatching()
 	n.Sending = &event
 	admission, rec, err := s.accept(ctx, n)
 	if err != nil || rec != nil {
@@ -233,7 +233,7 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 	switch {
 	case err != nil:
 		return nil, err
-	case !c.State.Final() && !c.LetGo:
+	case !c.State.Final() && !c.Detached:
 		return nil, stillRunning()
 	case !c.State.Final():
 		return s.await(ctx, waiter, c, true)
@@ -281,7 +281,7 @@ const noteWithin = 10 * time.Second
 func (s *Service) detach(ctx context.Context, c Call, eventType string, event any, replayed bool) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, noteWithin)
 	defer cancel()
-	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: FactID(c.ID, 0, eventType), Type: eventType, Data: event})
+	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: EventID(c.ID, 0, eventType), Type: eventType, Data: event})
 	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
 		s.Log.Warn("client disconnection not recorded", "call_id", c.ID, "error", err)
 	}

@@ -26,7 +26,7 @@ type Invocation struct {
 	BaseURL     string  // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
 	ContentType string
 	Body        []byte // bounded by the caller
-	Kept        func() // called once Body is stored and not needed any more; nil = nobody wants to know
+	OnStored    func() // called once Body is stored and not needed any more; nil = nobody wants to know
 }
 
 // Offer is a model as one call of it will run.
@@ -34,7 +34,7 @@ type Offer struct {
 	Model    string // canonical id
 	Provider string
 	Catalog  string // names the catalog's state
-	Hold     int64  // USD millionths to reserve: the most it may cost
+	Reserve  int64  // USD millionths to reserve: the most it may cost
 	Server   string // alternate that serves it; "" = the model's own
 	Fallback string // alternate that takes over when the model's own server certainly did not take the call; "" = none
 }
@@ -67,8 +67,8 @@ type Sender interface {
 
 // Attempt is a call that is ready to be sent. Exactly one of its methods Send and Discard is called.
 type Attempt interface {
-	// Fact is what is recorded before the call goes on the wire.
-	Fact() DispatchingV1
+	// Dispatching is what is recorded before the call goes on the wire.
+	Dispatching() DispatchingV1
 	// Send goes on the wire; the event is recorded.
 	Send()
 	// Discard sends nothing. Uncertain says that the event may be recorded all the same.

@@ -96,7 +96,7 @@ type NewCall struct {
 	Account     string
 	Key         string // "" = none
 	Fingerprint blob.Ref
-	Fact        AcceptedV1
+	Accepted    AcceptedV1
 	For         *JobRun // set: the call of a node
 	Costly      bool
 	Limits      Limits
@@ -109,9 +109,9 @@ const firstRun = 1
 // Run returns the call's first run. version is the version of its stream at the start of the run.
 func (n NewCall) Run(version int64) Run {
 	return Run{
-		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Fact.Model, Request: n.Fact.Request, Held: n.Fact.Held, Version: version,
-		For: n.For, Catalog: n.Fact.Catalog,
-		Route: Route{Server: n.Fact.Server, Strict: n.Fact.Options.Strict && n.Fact.Server != "", Fallback: n.Fact.Fallback},
+		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Accepted.Model, Request: n.Accepted.Request, Held: n.Accepted.Held, Version: version,
+		For: n.For, Catalog: n.Accepted.Catalog,
+		Route: Route{Server: n.Accepted.Server, Strict: n.Accepted.Options.Strict && n.Accepted.Server != "", Fallback: n.Accepted.Fallback},
 	}
 }
 
@@ -130,29 +130,29 @@ type KeyRecord struct {
 	Delivered   bool // the caller received all of an answer that cannot be replayed
 }
 
-// HoldEnd says what happens to the credit reserved for a call that ends.
-type HoldEnd uint8
+// ReservationEnd says what happens to the credit reserved for a call that ends.
+type ReservationEnd uint8
 
 // The ways to end a reservation.
 const (
-	Settle   HoldEnd = iota // the charged amount is spent, the rest is released
-	KeepHold                // the outcome is unknown: the reservation is kept for reconciliation
+	Settle       ReservationEnd = iota // the charged amount is spent, the rest is released
+	KeepReserved                       // the outcome is unknown: the reservation is kept for reconciliation
 )
 
 // Ending is the end of a call.
 type Ending struct {
 	Run
-	Before     []eventlog.Event // events to append with the end, such as the answer
-	Type       string
-	Fact       any
-	Charged    int64 // USD millionths
-	Hold       HoldEnd
-	ReleaseKey bool // the provider certainly did not process the call: the key may be used again
-	Keep       []Body
-	Limits     Limits
-	Actor      string
-	Reason     string
-	RequestID  string // of the API request, "" if there was none
+	Before      []eventlog.Event // events to append with the end, such as the answer
+	Type        string
+	Data        any
+	Charged     int64 // USD millionths
+	Reservation ReservationEnd
+	ReleaseKey  bool // the provider certainly did not process the call: the key may be used again
+	Keep        []Body
+	Limits      Limits
+	Actor       string
+	Reason      string
+	RequestID   string // of the API request, "" if there was none
 }
 
 // Ended is the result of End.

@@ -87,8 +87,8 @@ func TestFactIDsTellAccountHoldAndFactApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, key := range [][3]string{{"a", "b", "c"}, {"ab", "", "c"}, {"a", "bc", ""}, {"b", "a", "c"}} {
-		id := credit.FactID(key[0], key[1], key[2])
-		require.Equal(t, id, credit.FactID(key[0], key[1], key[2]))
+		id := credit.EventID(key[0], key[1], key[2])
+		require.Equal(t, id, credit.EventID(key[0], key[1], key[2]))
 		require.False(t, seen[id.String()])
 		seen[id.String()] = true
 	}

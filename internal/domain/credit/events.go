@@ -54,8 +54,8 @@ func Register(r *eventlog.Registry) error {
 // namespace of event ids. It must never change: an event must get the same id on every attempt.
 var namespace = uuid.MustParse("1f6f3c5a-6f0e-5d0a-9a53-3a1c5d7a2b90")
 
-// FactID returns the id of an event about a reservation, the same on every attempt.
-func FactID(account, hold, eventType string) uuid.UUID {
+// EventID returns the id of an event about a reservation, the same on every attempt.
+func EventID(account, hold, eventType string) uuid.UUID {
 	key, err := json.Marshal([]string{account, hold, eventType})
 	if err != nil {
 		panic(err) // strings always marshal

@@ -53,7 +53,7 @@ func (id ID) WorkflowID() string { return "export-" + string(id) }
 
 // eventID returns the id of an event that happens to an export once: a repeated append is harmless.
 func (id ID) eventID(eventType string) uuid.UUID {
-	return asset.FactID(asset.ID(id), eventType)
+	return asset.EventID(asset.ID(id), eventType)
 }
 
 // uuidLength is how many characters a UUID has.

@@ -12,7 +12,7 @@ import (
 type New struct {
 	ID          ID
 	Account     string
-	Fact        RequestedV1
+	Requested   RequestedV1
 	Fingerprint []byte // an unfinished export of the account with the same one is returned instead
 	RequestID   string
 }
@@ -26,8 +26,8 @@ type Store interface {
 	Get(ctx context.Context, account string, id ID) (Export, error)
 }
 
-// Room knows how much an account may keep.
-type Room interface {
+// Storage knows how much an account may keep.
+type Storage interface {
 	// Fits fails unless the account may keep that many bytes more.
 	Fits(ctx context.Context, account string, bytes int64) error
 }
@@ -36,7 +36,7 @@ type Room interface {
 type Service struct {
 	Store   Store
 	Chooser Chooser
-	Room    Room                  // nil = accounts keep as much as they like
+	Storage Storage               // nil = accounts keep as much as they like
 	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
 	Now     func() time.Time      // nil = time.Now
 }
@@ -52,8 +52,8 @@ func (s Service) Create(ctx context.Context, account string, r Request, requestI
 	if err != nil {
 		return Export{}, err
 	}
-	if s.Room != nil {
-		if err := s.Room.Fits(ctx, account, choice.Bytes); err != nil {
+	if s.Storage != nil {
+		if err := s.Storage.Fits(ctx, account, choice.Bytes); err != nil {
 			return Export{}, err
 		}
 	}
@@ -64,7 +64,7 @@ func (s Service) Create(ctx context.Context, account string, r Request, requestI
 	id := NewID()
 	made, intents, err := s.Store.Create(ctx, New{
 		ID: id, Account: account, Fingerprint: r.Fingerprint(), RequestID: requestID,
-		Fact: RequestedV1{Name: nameOf(id, now()), Request: r, Files: choice.Total(), Bytes: choice.Bytes},
+		Requested: RequestedV1{Name: nameOf(id, now()), Request: r, Files: choice.Total(), Bytes: choice.Bytes},
 	})
 	if err != nil {
 		return Export{}, err

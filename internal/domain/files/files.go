@@ -149,22 +149,22 @@ type accountFiles struct {
 	account string
 	job     string // "" outside a run
 
-	mu   sync.Mutex // guards held
-	held []string   // assets looked at, each once
+	mu     sync.Mutex // guards pinned
+	pinned []string   // assets looked at, each once
 }
 
-// Held returns the ids of the assets that were looked at.
-func (f *accountFiles) Held() []string {
+// Pinned returns the ids of the assets that were looked at.
+func (f *accountFiles) Pinned() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.held)
+	return slices.Clone(f.pinned)
 }
 
-func (f *accountFiles) hold(e Entry) {
+func (f *accountFiles) pin(e Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Contains(f.held, string(e.Asset)) {
-		f.held = append(f.held, string(e.Asset))
+	if !slices.Contains(f.pinned, string(e.Asset)) {
+		f.pinned = append(f.pinned, string(e.Asset))
 	}
 }
 
@@ -183,7 +183,7 @@ func (f *accountFiles) lookup(ctx context.Context, name string) (Entry, error) {
 	}
 	e, err := f.service.lookup(ctx, Viewer{Account: f.account, Job: f.job}, place)
 	if err == nil {
-		f.hold(e)
+		f.pin(e)
 	}
 	return e, err
 }

@@ -192,7 +192,7 @@ func TestAnAttemptThatOutlivedItsRunSavesNothing(t *testing.T) {
 	other.Run = 2
 	_, err = b.files.ForNode(other, "9").Save(t.Context(), png(1), content("two"))
 	require.Equal(t, "run_over", fault.CodeOf(err), "of a run that has no slot")
-	_, err = jobs.End(t.Context(), job.Ending{ID: run.Job, Account: "a1", Run: 1, Type: job.TypeCanceled, Fact: job.CanceledV1{Run: 1}})
+	_, err = jobs.End(t.Context(), job.Ending{ID: run.Job, Account: "a1", Run: 1, Type: job.TypeCanceled, Data: job.CanceledV1{Run: 1}})
 	require.NoError(t, err)
 	_, err = zombie.Save(t.Context(), png(1), content("two"))
 	require.Equal(t, "run_over", fault.CodeOf(err))

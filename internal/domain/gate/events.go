@@ -30,8 +30,8 @@ type (
 	}
 )
 
-// Fact returns the event type and data that record a change to mode.
-func Fact(mode, was Mode) (eventType string, data any) {
+// ChangeEvent returns the event type and data that record a change to mode.
+func ChangeEvent(mode, was Mode) (eventType string, data any) {
 	switch mode {
 	case Paused:
 		return TypePaused, PausedV1{was}

@@ -138,7 +138,7 @@ type RequeuedV1 struct {
 // RetiredV1 records that an ended job is past its retention. Views remove it. Its events move from the log to the
 // archive, or are erased if Archive is empty.
 type RetiredV1 struct {
-	Facts   int64  `json:"facts"`             // number of events before this one
+	Events  int64  `json:"facts"`             // number of events before this one
 	Archive string `json:"archive,omitempty"` // "blake3:<hex>"
 }
 
@@ -168,9 +168,9 @@ func Register(r *eventlog.Registry) error {
 // namespace of event ids. It must never change: an event must get the same id on every attempt.
 var namespace = uuid.MustParse("6a0d1c0e-3f0b-5b53-9f5e-7d2b1f6f9a41")
 
-// FactID returns the id of an event, the same on every attempt: a version 5 UUID of
+// EventID returns the id of an event, the same on every attempt: a version 5 UUID of
 // the job, our run number, the node ("" for events of the job), a call index and the event type.
-func FactID(id ID, run int, node string, index int, eventType string) uuid.UUID {
+func EventID(id ID, run int, node string, index int, eventType string) uuid.UUID {
 	key, err := json.Marshal([]any{id, run, node, index, eventType})
 	if err != nil {
 		panic(err) // strings and ints always marshal

@@ -134,12 +134,12 @@ func TestFactsOfAnotherRunOnlyMoveTheVersion(t *testing.T) {
 
 func TestFactIDsAreTheSameOnEveryAttemptAndDifferOtherwise(t *testing.T) {
 	t.Parallel()
-	base := job.FactID(id, 1, "n", 0, job.TypeNodeExecuted)
-	require.Equal(t, base, job.FactID(id, 1, "n", 0, job.TypeNodeExecuted))
+	base := job.EventID(id, 1, "n", 0, job.TypeNodeExecuted)
+	require.Equal(t, base, job.EventID(id, 1, "n", 0, job.TypeNodeExecuted))
 	for _, other := range []any{
-		job.FactID(job.NewID(), 1, "n", 0, job.TypeNodeExecuted), job.FactID(id, 2, "n", 0, job.TypeNodeExecuted),
-		job.FactID(id, 1, "m", 0, job.TypeNodeExecuted), job.FactID(id, 1, "n", 1, job.TypeNodeExecuted),
-		job.FactID(id, 1, "n", 0, job.TypeNodeStarted), job.FactID(id, 1, `n",0,"`, 0, job.TypeNodeExecuted),
+		job.EventID(job.NewID(), 1, "n", 0, job.TypeNodeExecuted), job.EventID(id, 2, "n", 0, job.TypeNodeExecuted),
+		job.EventID(id, 1, "m", 0, job.TypeNodeExecuted), job.EventID(id, 1, "n", 1, job.TypeNodeExecuted),
+		job.EventID(id, 1, "n", 0, job.TypeNodeStarted), job.EventID(id, 1, `n",0,"`, 0, job.TypeNodeExecuted),
 	} {
 		require.NotEqual(t, base, other)
 	}

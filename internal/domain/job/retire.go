@@ -43,7 +43,7 @@ const archiveFormat = "millrace-job-facts/1"
 type archiveHead struct {
 	Format string `json:"format"`
 	Stream string `json:"stream"`
-	Facts  int    `json:"facts"`
+	Events int    `json:"facts"`
 }
 
 // WriteArchive writes the events of one stream, versions 1 to the last, as JSON lines compressed with zstd.
@@ -57,7 +57,7 @@ func WriteArchive(w io.Writer, events []eventlog.Recorded) error {
 	}
 	out := json.NewEncoder(z)
 	out.SetEscapeHTML(false)
-	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: events[0].Stream, Facts: len(events)}); err != nil {
+	if err := out.Encode(archiveHead{Format: archiveFormat, Stream: events[0].Stream, Events: len(events)}); err != nil {
 		return fmt.Errorf("write the head of an archive: %w", err)
 	}
 	for _, event := range events {
@@ -103,8 +103,8 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 	if err := checkEvents(events); err != nil {
 		return nil, err
 	}
-	if len(events) != head.Facts || events[0].Stream != head.Stream {
-		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(events), head.Facts)
+	if len(events) != head.Events || events[0].Stream != head.Stream {
+		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(events), head.Events)
 	}
 	return events, nil
 }

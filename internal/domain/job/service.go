@@ -104,8 +104,8 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	if err != nil {
 		return Submitted{}, err
 	}
-	if h, ok := files.(holder); ok {
-		n.Holds = h.Held()
+	if p, ok := files.(pinner); ok {
+		n.Pins = p.Pinned()
 	}
 	admission, err := s.Store.Submit(ctx, n)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil
 }
 
-// holder is a node.Files that records which assets were read through it.
-type holder interface{ Held() []string }
+// pinner is a node.Files that records which assets were read through it.
+type pinner interface{ Pinned() []string }
 
 // accept validates a graph and its credential. It records nothing.
 func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
@@ -155,7 +155,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	n := NewJob{
 		ID: id, Account: sub.Account, Number: sub.Number, Front: sub.Front, Bounds: bounds,
 		IdempotencyKey: sub.IdempotencyKey, Operation: "jobs", RequestID: sub.RequestID, Actor: sub.Actor, Reason: sub.Reason,
-		Fact: SubmittedV1{
+		Submitted: SubmittedV1{
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
 			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(),
@@ -209,7 +209,7 @@ func (s *Service) ClearPending(ctx context.Context, account, requestID string) (
 
 // Interrupt cancels the account's running jobs, or only the given one.
 func (s *Service) Interrupt(ctx context.Context, account string, only ID, requestID string) ([]ID, error) {
-	running, err := s.Store.Holding(ctx, account)
+	running, err := s.Store.WithSlot(ctx, account)
 	if err != nil {
 		return nil, err
 	}

@@ -32,11 +32,11 @@ type Start struct {
 type NewJob struct {
 	ID             ID
 	Account        string
-	Fact           SubmittedV1 // the Store sets its Number unless Number is given
+	Submitted      SubmittedV1 // the Store sets its Number unless Number is given
 	Number         *float64    // the client's own, or nil for the account's counter
 	Front          bool        // without Number: before all waiting jobs
 	Sealed         []byte      // credential, or nil
-	Holds          []string    // ids of the assets it uses; they cannot be deleted until it ends
+	Pins           []string    // ids of the assets it uses; they cannot be deleted until it ends
 	IdempotencyKey string      // "" = none
 	Operation      string      // scope of the key
 	RequestID      string
@@ -58,7 +58,7 @@ type Ending struct {
 	Account string
 	Run     int
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
-	Fact    any
+	Data    any
 	Before  []eventlog.Event // events of the run to append before its end, in one transaction
 	Bounds  Bounds
 	Actor   string
@@ -100,7 +100,7 @@ type Store interface {
 	End(ctx context.Context, e Ending) (Ended, error)
 	// Cancel cancels waiting jobs at once and asks running ones to stop.
 	Cancel(ctx context.Context, r CancelRequest) (Cancellation, error)
-	// Waiting and Holding list an account's jobs without a slot and with one, in run order.
+	// Waiting and WithSlot list an account's jobs without a slot and with one, in run order.
 	Waiting(ctx context.Context, account string) ([]ID, error)
-	Holding(ctx context.Context, account string) ([]ID, error)
+	WithSlot(ctx context.Context, account string) ([]ID, error)
 }

@@ -1,7 +1,7 @@
 // Package outbox delivers intents to Temporal. An intent is a request, such as the
 // start of a workflow, that a transaction records in a table together with its events.
 // A Relay delivers it right after the commit, and retries until it succeeds. Every
-// recorded intent is delivered at least once, and in order per workflow. A Carrier must
+// recorded intent is delivered at least once, and in order per workflow. A Starter must
 // therefore accept an intent that was delivered before.
 package outbox
 
@@ -32,10 +32,10 @@ type Intent struct {
 	Attempts   int
 }
 
-// Carrier delivers intents to Temporal. Carry must be idempotent: starting a workflow that
+// Starter delivers intents to Temporal. Deliver must be idempotent: starting a workflow that
 // exists, and canceling one that does not, are successes.
-type Carrier interface {
-	Carry(ctx context.Context, in Intent) error
+type Starter interface {
+	Deliver(ctx context.Context, in Intent) error
 }
 
 // Store keeps intents until they are delivered.

@@ -30,18 +30,18 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Relay delivers intents: those passed to Kick at once, all others by polling the store.
+// Relay delivers intents: those passed to Notify at once, all others by polling the store.
 type Relay struct {
 	store   Store
-	starter Carrier
+	starter Starter
 	log     *slog.Logger
 	opts    Options
 	fresh   chan Intent
 	done    chan int64
 }
 
-// NewRelay returns a Relay; Run starts it. Kick may be called before Run.
-func NewRelay(store Store, starter Carrier, log *slog.Logger, opts Options) *Relay {
+// NewRelay returns a Relay; Run starts it. Notify may be called before Run.
+func NewRelay(store Store, starter Starter, log *slog.Logger, opts Options) *Relay {
 	opts.setDefaults()
 	return &Relay{
 		store: store, starter: starter, log: log, opts: opts,
@@ -49,9 +49,9 @@ func NewRelay(store Store, starter Carrier, log *slog.Logger, opts Options) *Rel
 	}
 }
 
-// Kick queues recorded intents for immediate delivery. It never blocks: when the queue is full,
+// Notify queues recorded intents for immediate delivery. It never blocks: when the queue is full,
 // the remaining intents are left to the next poll of the store.
-func (r *Relay) Kick(intents []Intent) {
+func (r *Relay) Notify(intents []Intent) {
 	for _, in := range intents {
 		select {
 		case r.fresh <- in:
@@ -89,7 +89,7 @@ func (r *Relay) work(ctx context.Context) {
 func (r *Relay) deliver(ctx context.Context, in Intent) {
 	call, cancel := context.WithTimeout(ctx, r.opts.CallLimit)
 	defer cancel()
-	err := r.starter.Carry(call, in)
+	err := r.starter.Deliver(call, in)
 	if err == nil {
 		r.done <- in.ID
 		return

@@ -56,7 +56,7 @@ type engine struct {
 	delivered map[int64]int
 }
 
-func (e *engine) Carry(_ context.Context, in outbox.Intent) error {
+func (e *engine) Deliver(_ context.Context, in outbox.Intent) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.failures[in.ID] > 0 {
@@ -99,7 +99,7 @@ func TestKickedIntentsAreCarriedOutAndForgotten(t *testing.T) {
 	t.Parallel()
 	store, starter := newTable(), &engine{}
 	r := start(t, store, starter)
-	r.Kick([]outbox.Intent{{ID: 1}, {ID: 2}, {ID: 3}})
+	r.Notify([]outbox.Intent{{ID: 1}, {ID: 2}, {ID: 3}})
 	require.ElementsMatch(t, []int64{1, 2, 3}, store.await(t, 3))
 }
 
@@ -121,7 +121,7 @@ func TestAFailedIntentIsTriedUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	store, starter := newTable(), &engine{failures: map[int64]int{7: 3}}
 	r := start(t, store, starter)
-	r.Kick([]outbox.Intent{{ID: 7}})
+	r.Notify([]outbox.Intent{{ID: 7}})
 	require.Equal(t, []int64{7}, store.await(t, 1))
 	store.mu.Lock()
 	defer store.mu.Unlock()
@@ -135,12 +135,12 @@ func TestKickNeverBlocks(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range 10_000 {
-			r.Kick([]outbox.Intent{{ID: 1}})
+			r.Notify([]outbox.Intent{{ID: 1}})
 		}
 	}()
 	select {
 	case <-done:
 	case <-time.After(2 * time.Minute):
-		t.Fatal("Kick waits for a relay that does not run")
+		t.Fatal("Notify waits for a relay that does not run")
 	}
 }

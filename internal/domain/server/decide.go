@@ -13,8 +13,8 @@ const firstLoad = 10 * time.Second
 // Pool is what placement decides on: the servers, with the leases that count.
 type Pool struct {
 	Servers []*Server
-	// Lack returns what a server lacks for a segment, "" for nothing. Servers whose classes are not known lack all.
-	Lack func(s *Server, needs []Need) string
+	// Missing returns what a server lacks for a segment, "" for nothing. Servers whose classes are not known lack all.
+	Missing func(s *Server, needs []Need) string
 	// Load returns how long loading a model took before; 0 = not measured.
 	Load func(model string) time.Duration
 	Now  time.Time
@@ -27,8 +27,8 @@ type Placement struct {
 	Reason string
 }
 
-// Held says why a segment waits on, and how many are before it.
-type Held struct {
+// Unplaced says why a segment waits on, and how many are before it.
+type Unplaced struct {
 	Wait   *Wait
 	Reason string
 	Ahead  int
@@ -36,7 +36,7 @@ type Held struct {
 
 // Decide gives servers to segments: to the account that has the fewest running first, within an account in the order of
 // its jobs. A server that has the models loaded goes before an idle one, for as long as loading takes.
-func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Held) {
+func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Unplaced) {
 	busy, running := map[ID]int{}, map[string]int{}
 	loaded := map[ID][]string{}
 	for _, s := range p.Servers {
@@ -56,7 +56,7 @@ func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Held) {
 		left = slices.Delete(left, at, at+1)
 		s, reason := p.choose(w, busy, loaded)
 		if s == nil {
-			held = append(held, Held{Wait: w, Reason: reason, Ahead: len(held)})
+			held = append(held, Unplaced{Wait: w, Reason: reason, Ahead: len(held)})
 			continue
 		}
 		busy[s.ID]++
@@ -181,8 +181,8 @@ func (p *Pool) able(w *Wait) (able []*Server, reason string) {
 	return able, reason
 }
 
-// Able reports whether some server that answers has what a segment needs.
-func (p *Pool) Able(w *Wait) bool {
+// CanRun reports whether some server that answers has what a segment needs.
+func (p *Pool) CanRun(w *Wait) bool {
 	able, _ := p.able(w)
 	return len(able) > 0
 }
@@ -202,7 +202,7 @@ func (p *Pool) unable(s *Server, w *Wait) string {
 	case w.Memory > 0 && total <= w.Memory:
 		return "server " + s.URL + " has no more memory than the one that had too little"
 	}
-	if lack := p.Lack(s, w.Needs); lack != "" {
+	if lack := p.Missing(s, w.Needs); lack != "" {
 		return "server " + s.URL + " does not have " + lack
 	}
 	return ""

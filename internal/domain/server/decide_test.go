@@ -43,7 +43,7 @@ func needs(models ...string) func(*server.Wait) { return func(w *server.Wait) { 
 func pool(servers ...*server.Server) *server.Pool {
 	return &server.Pool{
 		Servers: servers, Now: now, Load: func(string) time.Duration { return 0 },
-		Lack: func(s *server.Server, needs []server.Need) string {
+		Missing: func(s *server.Server, needs []server.Need) string {
 			for _, n := range needs {
 				if n.Class == "only on "+string(s.ID) || n.Class == "" {
 					continue

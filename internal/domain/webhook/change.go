@@ -12,10 +12,10 @@ import (
 
 // Change changes an endpoint and returns the result. A change to the current values records nothing. Enabling an
 // endpoint resets its count of failures.
-func (s *Service) Change(ctx context.Context, account string, id ID, w Wish, by By) (Shown, error) {
+func (s *Service) Change(ctx context.Context, account string, id ID, w Request, by By) (EndpointWithURL, error) {
 	w, host, err := w.check(s.Allow)
 	if err != nil {
-		return Shown{}, err
+		return EndpointWithURL{}, err
 	}
 	err = s.change(ctx, account, by, func(b Book) (Change, error) {
 		e, err := b.Endpoint(id)
@@ -28,13 +28,13 @@ func (s *Service) Change(ctx context.Context, account string, id ID, w Wish, by 
 		err = s.enable(ctx, account, id, *w.Enabled, by)
 	}
 	if err != nil {
-		return Shown{}, err
+		return EndpointWithURL{}, err
 	}
 	return s.Endpoint(ctx, account, id)
 }
 
 // changed returns the change to the fields of an endpoint. It has no events if no field differs.
-func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Wish, host string) (Change, error) {
+func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Request, host string) (Change, error) {
 	c, made := Change{Webhook: e.ID}, ChangedV1{Webhook: e.ID}
 	if w.Events != nil && !slices.Equal(w.Events, e.Events) {
 		made.Events = w.Events
@@ -168,5 +168,5 @@ func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.
 	if e.Disabled != "" {
 		return 0, errDisabled()
 	}
-	return s.Store.Replay(ctx, Replaying{Account: account, Webhook: id, Only: only, Most: MostReplayed, Meta: by.meta()})
+	return s.Store.Replay(ctx, ReplayRequest{Account: account, Webhook: id, Only: only, Most: MostReplayed, Meta: by.meta()})
 }

@@ -62,8 +62,8 @@ const (
 	Off         Problem = "disabled"            // the endpoint was disabled before the delivery was made
 )
 
-// MostTries bounds the attempts kept in a delivery.
-const MostTries = 10
+// MaxTries bounds the attempts kept in a delivery.
+const MaxTries = 10
 
 // Claimed is a delivery leased by this process.
 type Claimed struct {

@@ -54,8 +54,8 @@ type Change struct {
 	Delivery Delivery
 }
 
-// Replaying is a command to put ended deliveries of an endpoint back into the queue.
-type Replaying struct {
+// ReplayRequest is a command to put ended deliveries of an endpoint back into the queue.
+type ReplayRequest struct {
 	Account string
 	Webhook ID
 	Only    *uuid.UUID // nil: all dead letters, oldest first, up to Most
@@ -74,7 +74,7 @@ type Store interface {
 	Reseal(ctx context.Context, id ID, old, fresh []byte) error
 	// Replay returns how many deliveries will be attempted again. A named delivery that is absent or has not
 	// ended is NotFound.
-	Replay(ctx context.Context, r Replaying) (int, error)
+	Replay(ctx context.Context, r ReplayRequest) (int, error)
 }
 
 // Deps are the dependencies of a Service.
@@ -98,21 +98,21 @@ func (b By) meta() eventlog.Meta {
 	return eventlog.Meta{Actor: b.Actor, Reason: b.Reason, RequestID: b.RequestID}
 }
 
-// Shown is an endpoint with its URL, as its owner sees it.
-type Shown struct {
+// EndpointWithURL is an endpoint with its URL, as its owner sees it.
+type EndpointWithURL struct {
 	Endpoint
 	URL string
 }
 
-// Wish is a request to create or change an endpoint. A nil field keeps the current value, or takes the default.
-type Wish struct {
+// Request is a request to create or change an endpoint. A nil field keeps the current value, or takes the default.
+type Request struct {
 	URL         *string
 	Events      []string
 	Description *string
 	Enabled     *bool
 }
 
-func (w Wish) check(allow []string) (Wish, string, error) {
+func (w Request) check(allow []string) (Request, string, error) {
 	var host string
 	var err error
 	if w.URL != nil {
@@ -160,21 +160,21 @@ func oneEvent(eventType string, data any) []eventlog.Event {
 
 // Register adds an endpoint and returns it with its key, which is never shown again. A URL that the account has
 // registered already is Conflict, so that a repeated request adds nothing.
-func (s *Service) Register(ctx context.Context, account string, w Wish, by By) (Shown, string, error) {
+func (s *Service) Register(ctx context.Context, account string, w Request, by By) (EndpointWithURL, string, error) {
 	if w.URL == nil {
-		return Shown{}, "", badAddress("must be an absolute https address")
+		return EndpointWithURL{}, "", badAddress("must be an absolute https address")
 	}
 	if w.Events == nil {
 		w.Events = []string{}
 	}
 	w, host, err := w.check(s.Allow)
 	if err != nil {
-		return Shown{}, "", err
+		return EndpointWithURL{}, "", err
 	}
 	id, p := ID(uuid.NewString()), place{URL: *w.URL, Secret: newSecret()}
 	sealed, err := p.seal(s.Sealer, id)
 	if err != nil {
-		return Shown{}, "", err
+		return EndpointWithURL{}, "", err
 	}
 	made := RegisteredV1{Webhook: id, Host: host, Events: w.Events}
 	if w.Description != nil {
@@ -190,7 +190,7 @@ func (s *Service) Register(ctx context.Context, account string, w Wish, by By) (
 		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: oneEvent(TypeRegistered, made)}, nil
 	})
 	if err != nil {
-		return Shown{}, "", err
+		return EndpointWithURL{}, "", err
 	}
 	shown, err := s.Endpoint(ctx, account, id)
 	return shown, p.Secret, err
@@ -267,7 +267,7 @@ func (s *Service) place(ctx context.Context, account string, id ID) (place, erro
 }
 
 // Endpoints returns the endpoints of an account, oldest first.
-func (s *Service) Endpoints(ctx context.Context, account string) ([]Shown, error) {
+func (s *Service) Endpoints(ctx context.Context, account string) ([]EndpointWithURL, error) {
 	book, err := s.Books.Book(ctx, account)
 	if err != nil || len(book.Endpoints) == 0 {
 		return nil, err
@@ -276,23 +276,23 @@ func (s *Service) Endpoints(ctx context.Context, account string) ([]Shown, error
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]Shown, len(book.Endpoints))
+	shown := make([]EndpointWithURL, len(book.Endpoints))
 	for i, e := range book.Endpoints {
-		shown[i] = Shown{Endpoint: e, URL: places[e.ID].URL}
+		shown[i] = EndpointWithURL{Endpoint: e, URL: places[e.ID].URL}
 	}
 	return shown, nil
 }
 
 // Endpoint returns one endpoint of an account. An unknown endpoint, or another account's, is NotFound.
-func (s *Service) Endpoint(ctx context.Context, account string, id ID) (Shown, error) {
+func (s *Service) Endpoint(ctx context.Context, account string, id ID) (EndpointWithURL, error) {
 	all, err := s.Endpoints(ctx, account)
 	if err != nil {
-		return Shown{}, err
+		return EndpointWithURL{}, err
 	}
 	for _, e := range all {
 		if e.ID == id {
 			return e, nil
 		}
 	}
-	return Shown{}, ErrNoEndpoint()
+	return EndpointWithURL{}, ErrNoEndpoint()
 }

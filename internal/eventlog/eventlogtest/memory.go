@@ -184,8 +184,8 @@ type memoryGroup struct {
 	position int64
 }
 
-// Hold implements eventlog.Checkpoints.
-func (m *Memory) Hold(ctx context.Context, group string) (eventlog.Held, error) {
+// Lock implements eventlog.Checkpoints.
+func (m *Memory) Lock(ctx context.Context, group string) (eventlog.LockedGroup, error) {
 	m.mu.Lock()
 	g := m.groups[group]
 	if g == nil {

@@ -29,8 +29,8 @@ type Fetcher interface {
 
 // Assets records assets.
 type Assets interface {
-	Create(ctx context.Context, n asset.New) (asset.Made, error)
-	Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error)
+	Create(ctx context.Context, n asset.New) (asset.Stored, error)
+	Reference(ctx context.Context, n asset.New) (made asset.Stored, same bool, err error)
 }
 
 // Signer makes links to assets that live at most for ttl.

@@ -51,9 +51,9 @@ func (s shelf) Fetch(_ context.Context, address string, _ outbound.Bounds, _ []s
 }
 
 // register records one asset for each path.
-type register map[string]asset.Made
+type register map[string]asset.Stored
 
-func (r register) Reference(_ context.Context, n asset.New) (asset.Made, bool, error) {
+func (r register) Reference(_ context.Context, n asset.New) (asset.Stored, bool, error) {
 	made, ok := r[*n.FilePath]
 	if !ok {
 		return made, false, fault.New(fault.NotFound, "blob_not_found", "not held")
@@ -61,8 +61,8 @@ func (r register) Reference(_ context.Context, n asset.New) (asset.Made, bool, e
 	return made, true, nil
 }
 
-func (r register) Create(_ context.Context, n asset.New) (asset.Made, error) {
-	made := asset.Made{Asset: asset.Asset{ID: asset.NewID(), ContentType: n.ContentType, ExpiresAt: n.Deadline}}
+func (r register) Create(_ context.Context, n asset.New) (asset.Stored, error) {
+	made := asset.Stored{Asset: asset.Asset{ID: asset.NewID(), ContentType: n.ContentType, ExpiresAt: n.Deadline}}
 	r[*n.FilePath] = made
 	return made, nil
 }

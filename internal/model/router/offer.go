@@ -49,7 +49,7 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	if err := acceptable(m, inv); err != nil {
 		return call.Offer{}, err
 	}
-	if offer.Hold, err = highestPrice(m, inv.Body); err != nil {
+	if offer.Reserve, err = highestPrice(m, inv.Body); err != nil {
 		return call.Offer{}, err
 	}
 	return o.withFallback(offer, m, inv), nil

@@ -47,7 +47,7 @@ func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate
 	}
 	var err error
 	offer.Server = a.Server
-	offer.Hold, err = highestPrice(a.Model, body)
+	offer.Reserve, err = highestPrice(a.Model, body)
 	return offer, err
 }
 
@@ -69,7 +69,7 @@ func (o Offers) withFallback(offer call.Offer, m *catalog.Model, inv call.Invoca
 		if err != nil {
 			continue
 		}
-		offer.Fallback, offer.Hold = a.Server, max(offer.Hold, most)
+		offer.Fallback, offer.Reserve = a.Server, max(offer.Reserve, most)
 		break
 	}
 	return offer

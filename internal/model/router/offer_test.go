@@ -41,7 +41,7 @@ func TestABodyFromWhichNoPriceCanBeComputedIsRefused(t *testing.T) {
 				require.Contains(t, []int{400, 422}, call.RefusalOf(err).Status, "%s %s", m.ID, name)
 				continue
 			}
-			require.Equal(t, plain.Hold, offer.Hold, "%s %s", m.ID, name)
+			require.Equal(t, plain.Reserve, offer.Reserve, "%s %s", m.ID, name)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestALongTextIsPricedByItsWholeLength(t *testing.T) {
 		body := `{"inputs":[{"voice_id":"v","text":"` + strings.Repeat("x", length) + `"}]}`
 		offer, err := offers.Offer(t.Context(), call.Invocation{Model: "elevenlabs/text-to-dialogue", Body: []byte(body)})
 		require.NoError(t, err)
-		return offer.Hold
+		return offer.Reserve
 	}
 	require.EqualValues(t, 100*4_000, hold(4_000))
 	require.EqualValues(t, 100*100_000, hold(100_000))

@@ -13,7 +13,7 @@ import (
 type Entry struct {
 	Version   int64     `json:"version"`
 	At        time.Time `json:"at"`
-	Fact      string    `json:"fact"`
+	Event     string    `json:"fact"`
 	Hold      string    `json:"hold,omitempty"`
 	Micros    int64     `json:"micros"`
 	Available int64     `json:"available"`
@@ -38,17 +38,17 @@ func LedgerEntries(ctx context.Context, events *eventstore.Store, id string) ([]
 
 func newEntry(rec eventlog.Recorded, data any, available int64) Entry {
 	e := Entry{
-		Version: rec.Version, At: rec.RecordedAt, Fact: rec.Type, Available: available, Actor: rec.Meta.Actor, Reason: rec.Meta.Reason,
+		Version: rec.Version, At: rec.RecordedAt, Event: rec.Type, Available: available, Actor: rec.Meta.Actor, Reason: rec.Meta.Reason,
 	}
 	switch d := data.(type) {
 	case credit.GrantedV1:
-		e.Fact, e.Micros = "granted", d.Micros
+		e.Event, e.Micros = "granted", d.Micros
 	case credit.HeldV1:
-		e.Fact, e.Micros, e.Hold = "held", d.Micros, d.Hold
+		e.Event, e.Micros, e.Hold = "held", d.Micros, d.Hold
 	case credit.SettledV1:
-		e.Fact, e.Micros, e.Hold = "settled", d.Micros, d.Hold
+		e.Event, e.Micros, e.Hold = "settled", d.Micros, d.Hold
 	case credit.ReleasedV1:
-		e.Fact, e.Micros, e.Hold = "released", d.Micros, d.Hold
+		e.Event, e.Micros, e.Hold = "released", d.Micros, d.Hold
 	}
 	return e
 }

@@ -34,7 +34,7 @@ func callStates(names []string) ([]call.State, error) {
 	for i, name := range names {
 		states[i] = call.State(name)
 		switch states[i] {
-		case call.Parked, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
+		case call.Waiting, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
 		default:
 			return nil, fault.New(fault.Invalid, "invalid_request", "%q is not the state of a call", inspect.Clean(name))
 		}

@@ -80,7 +80,7 @@ func detailOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer within " + doctorTimeout.String()
 	}
-	return operate.OneLine(err)
+	return operate.ErrorLine(err)
 }
 
 // grade returns the status of a value by its two limits.

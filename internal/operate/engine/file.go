@@ -22,12 +22,12 @@ func ReplayFile(log sdklog.Logger, file string) ReplayedFile {
 	events, err := readHistory(file)
 	switch {
 	case err != nil:
-		out.Result, out.Detail = "unreadable", operate.OneLine(err)
+		out.Result, out.Detail = "unreadable", operate.ErrorLine(err)
 	case !slices.ContainsFunc(events.GetEvents(), taskCompleted):
 		out.Result = "empty"
 	default:
 		if err := replayHistory(log, events); err != nil {
-			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.OneLine(err)
+			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.ErrorLine(err)
 		}
 	}
 	return out

@@ -55,7 +55,7 @@ func ReplayChain(ctx context.Context, c client.Client, log sdklog.Logger, workfl
 			return out, fmt.Errorf("read the history of workflow %s: %w", workflow, err)
 		}
 		if err := replayHistory(log, events); err != nil {
-			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.OneLine(err)
+			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.ErrorLine(err)
 			return out, nil
 		}
 		if next == "" {
@@ -83,7 +83,7 @@ var (
 
 // divergence returns the step of a history at which a replay diverged.
 func divergence(err error) string {
-	text := operate.OneLine(err)
+	text := operate.ErrorLine(err)
 	if m := expectedAt.FindStringSubmatch(text); m != nil {
 		return "event " + m[2] + ", " + m[1]
 	}

@@ -90,7 +90,7 @@ func (l Service) Page(ctx context.Context, q eventstore.LogSearch) (Page, error)
 	if err != nil {
 		return Page{}, err
 	}
-	page := Page{Events: inspect.EntriesOf(l.Registry, found.Facts), Low: found.Low, High: found.High, More: found.More}
+	page := Page{Events: inspect.EntriesOf(l.Registry, found.Events), Low: found.Low, High: found.High, More: found.More}
 	switch {
 	case q.From > 0:
 		page.From = max(q.From, found.High+1)

@@ -55,7 +55,7 @@ func record(t testing.TB, id job.ID, events ...event) []eventlog.Recorded {
 			require.NoError(t, err)
 		}
 		out[i] = eventlog.Recorded{
-			Position: int64(100 + 3*i), Stream: id.Stream(), Version: int64(i + 1), ID: job.FactID(id, 1, "", i, f.name), Type: f.name,
+			Position: int64(100 + 3*i), Stream: id.Stream(), Version: int64(i + 1), ID: job.EventID(id, 1, "", i, f.name), Type: f.name,
 			Account: "acme", Data: data, Meta: eventlog.Meta{Actor: f.actor}, RecordedAt: start.Add(f.at),
 		}
 	}

@@ -44,7 +44,7 @@ func (o *Service) WouldRequeue(ctx context.Context, id job.ID) (Outcome, error) 
 	if _, _, err := o.Retrier.Sources.Read(ctx, id); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Job: id, Done: "would requeue"}, o.Jobs.HoldsSlot(ctx, id)
+	return Outcome{Job: id, Done: "would requeue"}, o.Jobs.HasSlot(ctx, id)
 }
 
 func errEnded(id job.ID) error {

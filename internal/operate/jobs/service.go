@@ -28,7 +28,7 @@ type Service struct {
 	Events  *eventstore.Store
 	Jobs    *jobstore.Store
 	Retrier job.Retrier
-	Kick    func([]outbox.Intent)
+	Notify  func([]outbox.Intent)
 }
 
 // Retry submits an ended job again as a new job.
@@ -71,7 +71,7 @@ func (o *Service) Cancel(ctx context.Context, id job.ID, by operate.Attribution)
 	if len(done.IDs) == 0 {
 		return Outcome{}, errEnded(id)
 	}
-	o.Kick(done.Intents)
+	o.Notify(done.Intents)
 	return Outcome{Job: id, Done: "canceled"}, nil
 }
 
@@ -84,7 +84,7 @@ func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution
 	if err != nil {
 		return Outcome{}, err
 	}
-	o.Kick(intents)
+	o.Notify(intents)
 	return Outcome{Job: id, Done: "requeued"}, nil
 }
 
@@ -105,7 +105,7 @@ func publicLine(err error) string {
 	if errors.As(err, &public) && public.Message != "" {
 		return inspect.Clean(public.Message)
 	}
-	return operate.OneLine(err)
+	return operate.ErrorLine(err)
 }
 
 // Each applies one step to many jobs. A refusal is the outcome of its job; any other error stops Each.

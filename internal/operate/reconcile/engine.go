@@ -35,7 +35,7 @@ func (r Reconciler) engine(ctx context.Context, workflow string) (string, error)
 		return "", err
 	case !at.Known:
 		return unknown, nil
-	case at.GoesOn():
+	case at.Open():
 		return running, nil
 	default:
 		return at.Status.String(), nil

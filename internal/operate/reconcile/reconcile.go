@@ -58,7 +58,7 @@ func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 
 // strays returns slots and queue entries of jobs that the log does not have or that have ended.
 func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
-	found, err := r.Ops.Jobs.Strays(ctx)
+	found, err := r.Ops.Jobs.Orphans(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
 		all = append(all, Repair{
 			Kind: "job", ID: string(ref.Job), Finding: "a slot or a place in the queue without an open stream", Action: "drop it",
 			Do: func(ctx context.Context) error {
-				return r.Ops.Jobs.Drop(ctx, jobstore.Strays{Slots: []job.RunRef{ref}}, r.By.Actor, r.By.Reason)
+				return r.Ops.Jobs.Drop(ctx, jobstore.Orphans{Slots: []job.RunRef{ref}}, r.By.Actor, r.By.Reason)
 			},
 		})
 	}
@@ -155,7 +155,7 @@ func (r Reconciler) fail(ctx context.Context, ref job.RunRef, status string) err
 	_, err = r.Ops.Jobs.End(ctx, job.Ending{
 		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: r.By.Actor,
 		Reason: r.By.Reason + ": its workflow was closed from outside: " + status,
-		Fact: job.FailedV1{Run: ref.Run, Failure: job.Failure{
+		Data: job.FailedV1{Run: ref.Run, Failure: job.Failure{
 			Code: "upstream_error", Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
 		}},
 	})

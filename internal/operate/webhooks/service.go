@@ -87,9 +87,9 @@ func (o *Service) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page
 }
 
 // Register implements admin.Webhooks.
-func (o *Service) Register(ctx context.Context, account string, w webhook.Wish, by operate.Attribution) (webhook.Shown, string, error) {
+func (o *Service) Register(ctx context.Context, account string, w webhook.Request, by operate.Attribution) (webhook.EndpointWithURL, string, error) {
 	if err := o.exists(ctx, account); err != nil {
-		return webhook.Shown{}, "", err
+		return webhook.EndpointWithURL{}, "", err
 	}
 	return o.Endpoints.Register(ctx, account, w, webhook.By(by))
 }
@@ -113,7 +113,7 @@ func (o *Service) Do(ctx context.Context, verb string, id webhook.ID, by operate
 	switch verb {
 	case "enable", "disable":
 		enabled := verb == "enable"
-		_, err = o.Endpoints.Change(ctx, account, id, webhook.Wish{Enabled: &enabled}, asked)
+		_, err = o.Endpoints.Change(ctx, account, id, webhook.Request{Enabled: &enabled}, asked)
 	case "test":
 		_, err = o.Endpoints.Test(ctx, account, id, asked)
 	case "remove":

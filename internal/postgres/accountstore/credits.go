@@ -196,7 +196,7 @@ func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account
 	a := eventlog.Append{Stream: credit.Stream(account), Account: account, Meta: eventlog.Meta{Actor: account}}
 	_, err = pgx.ForEachRow(rows, []any{&event.Hold, &event.Micros, &version}, func() error {
 		a.Events = append(a.Events, eventlog.Event{
-			ID: credit.FactID(account, event.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: event,
+			ID: credit.EventID(account, event.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: event,
 		})
 		return nil
 	})
@@ -255,7 +255,7 @@ func checkAmount(micros, least int64) error {
 func ledgerEvent(account, hold string, version int64, eventType string, data any) []eventlog.Append {
 	return []eventlog.Append{{
 		Stream: credit.Stream(account), Account: account, Expected: version - 1,
-		Events: []eventlog.Event{{ID: credit.FactID(account, hold, eventType), Type: eventType, Data: data}},
+		Events: []eventlog.Event{{ID: credit.EventID(account, hold, eventType), Type: eventType, Data: data}},
 		Meta:   eventlog.Meta{Actor: account},
 	}}
 }

@@ -54,7 +54,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 		if _, err := tx.Exec(ctx, `update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode)); err != nil {
 			return err
 		}
-		eventType, data := gate.Fact(c.Mode, was)
+		eventType, data := gate.ChangeEvent(c.Mode, was)
 		_, err = q.events.AppendTx(ctx, tx, eventlog.Append{
 			Stream: gate.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
 			Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},

@@ -76,7 +76,7 @@ func observation(id asset.ID, event any) eventlog.Event {
 	if _, scanned := event.(asset.ScannedV1); scanned {
 		eventType = asset.TypeScanned
 	}
-	return eventlog.Event{ID: asset.FactID(id, eventType), Type: eventType, Data: event}
+	return eventlog.Event{ID: asset.EventID(id, eventType), Type: eventType, Data: event}
 }
 
 // ingestion is the intent to look into an asset in the background.
@@ -126,13 +126,13 @@ func (s *Store) end(ctx context.Context, tx pgx.Tx, id asset.ID, account, eventT
 	}
 	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.FactID(id, eventType), Type: eventType, Data: event}},
+		Events: []eventlog.Event{{ID: asset.EventID(id, eventType), Type: eventType, Data: event}},
 	})
 	return err
 }
 
-// Holds implements asset.Store.
-func (s *Store) Holds(ctx context.Context, account string, hash blob.Ref) (bool, error) {
+// HasBytes implements asset.Store.
+func (s *Store) HasBytes(ctx context.Context, account string, hash blob.Ref) (bool, error) {
 	var held bool
 	err := s.pool.QueryRow(ctx, `select exists (select from files where hash = $1 and account = $2 and not rejected and `+alive+`)`,
 		hash[:], account).Scan(&held)

@@ -73,8 +73,8 @@ func (b *assetBundle) submit(t *testing.T, names ...string) (job.ID, error) {
 	}
 	id := job.NewID()
 	_, err := b.jobs.Submit(t.Context(), job.NewJob{
-		ID: id, Account: "acme", Fact: job.SubmittedV1{Targets: []string{"1"}}, Bounds: job.Bounds{Slots: 1, QueueDepth: 10},
-		Holds: seen.(interface{ Held() []string }).Held(),
+		ID: id, Account: "acme", Submitted: job.SubmittedV1{Targets: []string{"1"}}, Bounds: job.Bounds{Slots: 1, QueueDepth: 10},
+		Pins: seen.(interface{ Held() []string }).Held(),
 	})
 	return id, err
 }
@@ -97,7 +97,7 @@ func TestAnAssetThatAnUnfinishedJobNeedsIsNotDeleted(t *testing.T) {
 	_, err = b.jobs.Cancel(t.Context(), job.CancelRequest{Account: "acme", IDs: []job.ID{waiting}})
 	require.NoError(t, err)
 	inUse()
-	_, err = b.jobs.End(t.Context(), job.Ending{ID: running, Account: "acme", Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}})
+	_, err = b.jobs.End(t.Context(), job.Ending{ID: running, Account: "acme", Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}})
 	require.NoError(t, err)
 	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, "r"))
 	require.Equal(t, asset.Deleted, b.state(t, a.ID))
@@ -114,7 +114,7 @@ func TestAJobWhoseFileIsDeletedMeanwhileIsRefused(t *testing.T) {
 	a := b.create(t, "a.png", "x", nil)
 	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, "r"))
 	_, err := b.jobs.Submit(t.Context(), job.NewJob{
-		ID: job.NewID(), Account: "acme", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}, Holds: []string{string(a.ID)},
+		ID: job.NewID(), Account: "acme", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}, Pins: []string{string(a.ID)},
 	})
 	require.Equal(t, "missing_asset", fault.CodeOf(err))
 }
@@ -142,7 +142,7 @@ func TestExpiredAssetsEndUnlessAJobNeedsThem(t *testing.T) {
 	require.NoError(t, err, "its job does not")
 	_, err = b.jobs.Cancel(t.Context(), job.CancelRequest{Account: "acme", IDs: []job.ID{id}})
 	require.NoError(t, err)
-	_, err = b.jobs.End(t.Context(), job.Ending{ID: id, Account: "acme", Run: 1, Type: job.TypeCanceled, Fact: job.CanceledV1{}})
+	_, err = b.jobs.End(t.Context(), job.Ending{ID: id, Account: "acme", Run: 1, Type: job.TypeCanceled, Data: job.CanceledV1{}})
 	require.NoError(t, err)
 	n, _, err = b.store.Expire(t.Context(), 10, nil)
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestReferencesOfTheCollector(t *testing.T) {
 	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID, asset.Scan{Verdict: asset.Clean, Thumbnail: thumbnail}))
 	_, err := b.jobs.Submit(t.Context(), job.NewJob{
 		ID: job.NewID(), Account: "acme", Bounds: job.Bounds{Slots: 1, QueueDepth: 1},
-		Fact: job.SubmittedV1{Document: job.Document{Blob: document.String()}},
+		Submitted: job.SubmittedV1{Document: job.Document{Blob: document.String()}},
 	})
 	require.NoError(t, err)
 	needed, err := b.store.Referenced(t.Context(), []blob.Ref{a.Hash, thumbnail, document, nobody})
@@ -182,7 +182,7 @@ func TestARejectedAssetGivesNoBytesAndIsNotHeld(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 	_, err = b.files.Linked(t.Context(), a.ID, a.Hash)
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
-	held, err := b.store.Holds(t.Context(), "acme", a.Hash)
+	held, err := b.store.HasBytes(t.Context(), "acme", a.Hash)
 	require.NoError(t, err)
 	require.False(t, held)
 	names, err := b.files.ForAccount("acme").List(t.Context(), node.FolderInput, 10)
@@ -212,7 +212,7 @@ func TestAReferenceKnowsWhatIsKnownOfItsBytes(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	a := b.create(t, "a.png", "x", nil)
-	reference := func(path string) asset.Made {
+	reference := func(path string) asset.Stored {
 		made, same, err := b.store.Reference(t.Context(), asset.New{Account: "acme", Origin: asset.Referenced, Hash: a.Hash, FilePath: &path})
 		require.NoError(t, err)
 		require.False(t, same)

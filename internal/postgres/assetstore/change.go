@@ -16,9 +16,9 @@ import (
 
 // Change implements asset.Store. The row's lock makes changes of one asset follow each other, and its deletion
 // come before or after.
-func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Fact, error) {
+func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Event, error) {
 	var state asset.Asset
-	var changes []asset.Fact
+	var changes []asset.Event
 	err := s.transact(ctx, "change an asset", func(tx pgx.Tx) error {
 		if err := claim(ctx, tx, account, id, c); err != nil {
 			return err
@@ -27,7 +27,7 @@ func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset
 		if state, err = s.fold(ctx, tx, id); err != nil {
 			return err
 		}
-		if changes, err = state.Facts(c); err != nil || len(changes) == 0 {
+		if changes, err = state.ChangeEvents(c); err != nil || len(changes) == 0 {
 			return err
 		}
 		meta := eventlog.Meta{Actor: account, RequestID: requestID}
@@ -60,7 +60,7 @@ func hasPreview(ctx context.Context, db postgres.Tx, account string, preview ass
 }
 
 // changed records events and what commands know of them, and returns the state after.
-func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, changes []asset.Fact, meta eventlog.Meta) (asset.Asset, error) {
+func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, changes []asset.Event, meta eventlog.Meta) (asset.Asset, error) {
 	events := make([]eventlog.Event, len(changes))
 	for i, f := range changes {
 		events[i] = eventlog.Event{ID: uuid.New(), Type: f.Type, Data: f.Data}

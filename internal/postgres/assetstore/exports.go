@@ -65,15 +65,15 @@ func (s *Exports) Create(ctx context.Context, n export.New) (made export.Export,
 			return err
 		}
 		_, err = tx.Exec(ctx, `insert into exports (id, account, fingerprint, bytes) values ($1, $2, $3, $4)`,
-			string(n.ID), n.Account, n.Fingerprint, n.Fact.Bytes)
+			string(n.ID), n.Account, n.Fingerprint, n.Requested.Bytes)
 		if err != nil {
 			return err
 		}
-		ref := export.Ref{Export: n.ID, Account: n.Account, Bytes: n.Fact.Bytes}
+		ref := export.Ref{Export: n.ID, Account: n.Account, Bytes: n.Requested.Bytes}
 		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{packing(ref)}); err != nil {
 			return err
 		}
-		made, err = s.record(ctx, tx, ref, n.Fact, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+		made, err = s.record(ctx, tx, ref, n.Requested, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 		return err
 	})
 	return made, intents, err

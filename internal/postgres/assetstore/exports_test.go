@@ -42,7 +42,7 @@ func (b *exportBundle) ask(t *testing.T, of string) (export.Export, []outbox.Int
 	r := export.Request{Assets: []asset.ID{asset.ID(of)}, Naming: export.Preserve}
 	return b.exports.Create(t.Context(), export.New{
 		ID: export.NewID(), Account: "acme", Fingerprint: r.Fingerprint(), RequestID: "r",
-		Fact: export.RequestedV1{Name: of + ".zip", Request: r, Files: 1, Bytes: 7},
+		Requested: export.RequestedV1{Name: of + ".zip", Request: r, Files: 1, Bytes: 7},
 	})
 }
 

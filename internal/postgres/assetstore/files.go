@@ -156,7 +156,7 @@ func creation(e files.Entry, origin asset.Origin, producer *asset.Producer, meta
 func createdAppend(id asset.ID, account string, event asset.CreatedV1, meta eventlog.Meta) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: 0, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: event}},
+		Events: []eventlog.Event{{ID: asset.EventID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: event}},
 	}
 }
 

@@ -129,10 +129,10 @@ type naming struct {
 func nameFor(n asset.New) naming { return naming{cmp.Or(n.ID, asset.NewID()), uuid.New()} }
 
 // Create implements asset.Store.
-func (s *Store) Create(ctx context.Context, n asset.New) (asset.Made, error) {
+func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	limit, err := s.limit(ctx, n)
 	if err != nil {
-		return asset.Made{}, err
+		return asset.Stored{}, err
 	}
 	name := nameFor(n)
 	var tried []making
@@ -146,7 +146,7 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Made, error) {
 	})
 	switch {
 	case err != nil:
-		return asset.Made{}, unknown(postgres.Classify(taken(err, n.ID), "create an asset"))
+		return asset.Stored{}, unknown(postgres.Classify(taken(err, n.ID), "create an asset"))
 	case recorded:
 		return s.recorded(ctx, name.id, tried[0].held) // what a later attempt found may be what the first one made
 	}
@@ -155,10 +155,10 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Made, error) {
 }
 
 // Reference implements asset.Store.
-func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Made, same bool, err error) {
+func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, same bool, err error) {
 	limit, err := s.limit(ctx, n)
 	if err != nil {
-		return asset.Made{}, false, err
+		return asset.Stored{}, false, err
 	}
 	name := nameFor(n)
 	var m making
@@ -168,7 +168,7 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Made, sa
 	})
 	switch {
 	case err != nil:
-		return asset.Made{}, false, unknown(postgres.Classify(taken(err, n.ID), "reference bytes"))
+		return asset.Stored{}, false, unknown(postgres.Classify(taken(err, n.ID), "reference bytes"))
 	case recorded:
 		made, err = s.recorded(ctx, name.id, true)
 		return made, false, err
@@ -201,13 +201,13 @@ func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit i
 }
 
 // recorded is an asset that an attempt made whose answer was lost; the relay starts its ingestion.
-func (s *Store) recorded(ctx context.Context, id asset.ID, held bool) (asset.Made, error) {
+func (s *Store) recorded(ctx context.Context, id asset.ID, held bool) (asset.Stored, error) {
 	s.events.Wake()
 	state, err := s.fold(ctx, s.pool, id)
 	if err != nil {
-		return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+		return asset.Stored{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 	}
-	return asset.Made{Asset: state, Held: held}, nil
+	return asset.Stored{Asset: state, HadBytes: held}, nil
 }
 
 // unknown tells a failure behind which an asset may have been made.
@@ -236,15 +236,15 @@ type making struct {
 }
 
 // made folds the placed events on top.
-func (m making) made(s *Store) (asset.Made, error) {
+func (m making) made(s *Store) (asset.Stored, error) {
 	state := m.before
 	if m.events != nil {
 		var err error
 		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.events.Recorded()), state, asset.Fold); err != nil {
-			return asset.Made{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
+			return asset.Stored{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 		}
 	}
-	return asset.Made{Asset: state, Held: m.held, Intents: m.intents}, nil
+	return asset.Stored{Asset: state, HadBytes: m.held, Intents: m.intents}, nil
 }
 
 const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
@@ -325,7 +325,7 @@ func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.M
 	return eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: meta,
 		Events: []eventlog.Event{{
-			ID:   asset.FactID(id, asset.TypeRetentionExtended, deadline),
+			ID:   asset.EventID(id, asset.TypeRetentionExtended, deadline),
 			Type: asset.TypeRetentionExtended, Data: asset.RetentionExtendedV1{ExpiresAt: deadline},
 		}},
 	}

@@ -87,7 +87,7 @@ func assetIDs(in []asset.ID) []string {
 func expiry(id asset.ID, account string) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: asset.FactID(id, asset.TypeExpired), Type: asset.TypeExpired, Data: asset.ExpiredV1{}}},
+		Events: []eventlog.Event{{ID: asset.EventID(id, asset.TypeExpired), Type: asset.TypeExpired, Data: asset.ExpiredV1{}}},
 		Meta:   eventlog.Meta{Actor: "retention"},
 	}
 }

@@ -91,7 +91,7 @@ func (s *Store) Accept(ctx context.Context, n call.NewCall) (out call.Admission,
 // admission returns the result of an earlier attempt to accept the call.
 func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
 	s.events.Wake()
-	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Parked {
+	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Waiting {
 		out.Ahead, err = s.Ahead(ctx, n.Account, n.ID)
 	}
 	return out, err
@@ -115,8 +115,8 @@ func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (ca
 		queueWindows(q, n.Account, n.Limits.Windows)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		refused := l.gate(n.Limits, n.Fact.Held, n.Costly)
-		admit := refused == nil && (n.Fact.Mode != call.Queued || l.queued == 0)
+		refused := l.gate(n.Limits, n.Accepted.Held, n.Costly)
+		admit := refused == nil && (n.Accepted.Mode != call.Queued || l.queued == 0)
 		if err := queueable(l, n, refused); !admit && err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (ca
 		}
 		out.Intents, out.Ahead = s.settle(q, n, admit, l), int64(l.queued)
 		if admit {
-			l.committed += n.Fact.Held
+			l.committed += n.Accepted.Held
 		}
 		out.Spend = l.spend(n.Limits)
 		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{acceptance(n, first, admit)}, appends...))
@@ -152,7 +152,7 @@ func classifyAccept(err error) error {
 // queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can.
 func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	switch {
-	case n.Fact.Mode != call.Queued:
+	case n.Accepted.Mode != call.Queued:
 		if refused == nil {
 			return nil
 		}
@@ -202,7 +202,7 @@ func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n
 	if !l.metered {
 		return nil, nil
 	}
-	return s.credits.HoldTx(ctx, db, n.Account, holdID(n.ID), n.Fact.Held)
+	return s.credits.HoldTx(ctx, db, n.Account, holdID(n.ID), n.Accepted.Held)
 }
 
 func holdID(id call.ID) string { return id.Stream() }
@@ -210,15 +210,15 @@ func holdID(id call.ID) string { return id.Stream() }
 // settle queues the statements that write a call's rows: its blob reference, and its slot with the start intent or
 // its row in the queue. The ids of the intents are known when the batch is closed.
 func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l admissionState) []outbox.Intent {
-	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Fact.Request.Ref[:])
+	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Accepted.Request.Ref[:])
 	payload := payloadOf(n.Run(admittedVersion))
 	if !admit {
 		q.Queue(`insert into call_queue (call_id, account, held, costly, payload, expires_at) values ($1, $2, $3, $4, $5, now() + $6::interval)`,
-			n.ID, n.Account, n.Fact.Held, n.Costly, payload, n.Limits.QueueFor)
+			n.ID, n.Account, n.Accepted.Held, n.Costly, payload, n.Limits.QueueFor)
 		q.Queue(`update call_lanes set parked = parked + 1 where account = $1`, n.Account)
 		return nil
 	}
-	return queueCallSlot(q, n.ID, n.Account, firstRun, n.Fact.Held, n.Costly, payload)
+	return queueCallSlot(q, n.ID, n.Account, firstRun, n.Accepted.Held, n.Costly, payload)
 }
 
 // admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
@@ -253,12 +253,12 @@ func oneIf(yes bool) int {
 // acceptance is the append that begins a call. Its first event has an id of this one request: a second call
 // under the same request id must run into the stream's version.
 func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Fact}}
+	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Accepted}}
 	if admit {
 		events = append(events, callAdmission(n.ID))
 	}
 	if admit && n.Sending != nil {
-		events = append(events, eventlog.Event{ID: call.FactID(n.ID, 0, call.TypeDispatching), Type: call.TypeDispatching, Data: *n.Sending})
+		events = append(events, eventlog.Event{ID: call.EventID(n.ID, 0, call.TypeDispatching), Type: call.TypeDispatching, Data: *n.Sending})
 	}
 	return eventlog.Append{
 		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
@@ -267,7 +267,7 @@ func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
 }
 
 func callAdmission(id call.ID) eventlog.Event {
-	return eventlog.Event{ID: call.FactID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
+	return eventlog.Event{ID: call.EventID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
 }
 
 // queueWindows counts the call against each allowance and refuses it when one is used up: the refusal rolls the

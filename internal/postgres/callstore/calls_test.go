@@ -40,20 +40,20 @@ var wide = call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Back
 func newCall(key string, held int64) call.NewCall {
 	return call.NewCall{
 		ID: call.NewID(), Account: "a", Key: key, Fingerprint: blob.Sum([]byte(key)), Limits: wide,
-		Fact: call.AcceptedV1{Model: "m/n", Provider: "m", Mode: call.Sync, API: call.V2, Request: call.Body{Ref: blob.Sum([]byte("r"))}, Held: held},
+		Accepted: call.AcceptedV1{Model: "m/n", Provider: "m", Mode: call.Sync, API: call.V2, Request: call.Body{Ref: blob.Sum([]byte("r"))}, Held: held},
 	}
 }
 
 func succeeded(n call.NewCall, charged int64) call.Ending {
 	return call.Ending{
 		Run: call.Run{Call: n.ID, Account: n.Account, Run: 1}, Type: call.TypeSucceeded, Charged: charged, Limits: n.Limits,
-		Fact: call.SucceededV1{Model: "m/n", Charged: charged},
+		Data: call.SucceededV1{Model: "m/n", Charged: charged},
 	}
 }
 
 func unknown(n call.NewCall) call.Ending {
 	e := succeeded(n, 0)
-	e.Type, e.Fact, e.Hold = call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Model: "m/n"}, call.KeepHold
+	e.Type, e.Data, e.Reservation = call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Model: "m/n"}, call.KeepReserved
 	return e
 }
 
@@ -162,7 +162,7 @@ func TestBodiesAreNeededUntilADayAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newCallBooks(t)
 	n := newCall("", 0)
-	request, answer := n.Fact.Request.Ref, blob.Sum([]byte("answer"))
+	request, answer := n.Accepted.Request.Ref, blob.Sum([]byte("answer"))
 	_, err := b.calls.Accept(t.Context(), n)
 	require.NoError(t, err)
 	needed := func() map[blob.Ref]bool {
@@ -271,7 +271,7 @@ func TestCallsWhoseJobEndedAreStray(t *testing.T) {
 	require.Empty(t, stray(0), "a restart does not forget it")
 
 	e := succeeded(over, 0)
-	e.Type, e.Fact = call.TypeCanceled, call.CanceledV1{Model: "m/n"}
+	e.Type, e.Data = call.TypeCanceled, call.CanceledV1{Model: "m/n"}
 	_, err = b.calls.End(t.Context(), e)
 	require.NoError(t, err)
 	inFlight, _, committed, _ := b.lane(t)

@@ -95,7 +95,7 @@ func (l *admissionState) enter(held int64, costly bool) {
 // settleCredit settles or releases the credit reserved for the call, unless its outcome is unknown.
 func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionState, e call.Ending) ([]eventlog.Append, error) {
 	switch {
-	case !l.metered || e.Hold == call.KeepHold:
+	case !l.metered || e.Reservation == call.KeepReserved:
 		return nil, nil
 	case e.Charged == 0:
 		return s.credits.ReleaseTx(ctx, db, e.Account, holdID(e.Call))
@@ -123,7 +123,7 @@ func queueLeft(q *pgx.Batch, e call.Ending, freed slot) {
 }
 
 func callEnding(e call.Ending, late bool) eventlog.Append {
-	event := e.Fact
+	event := e.Data
 	switch f := event.(type) { // the slot was freed before: an unknown outcome is settled late
 	case call.SucceededV1:
 		f.Late, event = late, f
@@ -132,7 +132,7 @@ func callEnding(e call.Ending, late bool) eventlog.Append {
 	}
 	return eventlog.Append{
 		Stream: e.Call.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: e.Type != call.TypeOutcomeUnknown,
-		Events: append(slices.Clip(e.Before), eventlog.Event{ID: call.FactID(e.Call, 0, e.Type), Type: e.Type, Data: event}),
+		Events: append(slices.Clip(e.Before), eventlog.Event{ID: call.EventID(e.Call, 0, e.Type), Type: e.Type, Data: event}),
 		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason, RequestID: e.RequestID},
 	}
 }
@@ -227,7 +227,7 @@ func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestI
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
 			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: call.FactID(id, 0, call.TypeCancelRequested), Type: call.TypeCancelRequested, Data: call.CancelRequestedV1{}}},
+			Events: []eventlog.Event{{ID: call.EventID(id, 0, call.TypeCancelRequested), Type: call.TypeCancelRequested, Data: call.CancelRequestedV1{}}},
 			Meta:   eventlog.Meta{Actor: account, RequestID: requestID},
 		})
 		return err
@@ -264,7 +264,7 @@ func (s *Store) endQueued(ctx context.Context, account string, id call.ID, event
 		q.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
 		_, err = s.events.QueueAppend(q, append([]eventlog.Append{{
 			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-			Events: []eventlog.Event{{ID: call.FactID(id, 0, eventType), Type: eventType, Data: ofModel(event, *model)}},
+			Events: []eventlog.Event{{ID: call.EventID(id, 0, eventType), Type: eventType, Data: ofModel(event, *model)}},
 		}}, appends...))
 		return err
 	})
@@ -301,7 +301,7 @@ func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charg
 	var l admissionState
 	e := call.Ending{
 		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
-		Fact: call.ReconciledV1{Model: c.Model, Charged: charged},
+		Data: call.ReconciledV1{Model: c.Model, Charged: charged},
 	}
 	err = postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }, func(db postgres.Tx, q *pgx.Batch) error {
 		appends, err := s.settleCredit(ctx, db, l, e)

@@ -68,7 +68,7 @@ func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
 			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
-			Events: []eventlog.Event{{ID: call.FactID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued, Data: call.RequeuedV1{Run: next.Run}}},
+			Events: []eventlog.Event{{ID: call.EventID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued, Data: call.RequeuedV1{Run: next.Run}}},
 		})
 		return err
 	})

@@ -191,8 +191,8 @@ func (c *Checkpoints) dropAll() {
 	}
 }
 
-// Hold implements eventlog.Checkpoints.
-func (c *Checkpoints) Hold(ctx context.Context, group string) (eventlog.Held, error) {
+// Lock implements eventlog.Checkpoints.
+func (c *Checkpoints) Lock(ctx context.Context, group string) (eventlog.LockedGroup, error) {
 	w := &want{group: group, got: make(chan *lockedGroup, 1)}
 	c.mu.Lock()
 	c.wanted = append(c.wanted, w)

@@ -42,7 +42,7 @@ func TestACheckpointPastTheEndOfTheLogIsNotFollowed(t *testing.T) {
 	require.NoError(t, err)
 	checkpoints := eventstore.NewCheckpoints(pool, dsn, slog.New(slog.DiscardHandler))
 	background(t, checkpoints.Run)
-	held := within(t, func(ctx context.Context) (eventlog.Held, error) { return checkpoints.Hold(ctx, "g") })
+	held := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return checkpoints.Lock(ctx, "g") })
 	_, err = held.Position(t.Context())
 	require.ErrorContains(t, err, "the checkpoint of g is at 7, and the log ends at 0")
 }

@@ -49,10 +49,10 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 	gone, next := eventstore.NewCheckpoints(pool, proxy.URL(), quiet), eventstore.NewCheckpoints(pool, dsn, quiet)
 	gone.Patience(2 * hearing)
 	background(t, gone.Run)
-	held := within(t, func(ctx context.Context) (eventlog.Held, error) { return gone.Hold(ctx, "g") })
+	held := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return gone.Lock(ctx, "g") })
 	background(t, next.Run)
 	proxy.Outage(true)
-	taken := within(t, func(ctx context.Context) (eventlog.Held, error) { return next.Hold(ctx, "g") })
+	taken := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return next.Lock(ctx, "g") })
 	require.NoError(t, taken.Save(t.Context(), 0, 5, nil))
 	within(t, func(ctx context.Context) (struct{}, error) {
 		select {

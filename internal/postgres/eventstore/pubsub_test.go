@@ -74,7 +74,7 @@ func TestCheckpointsAreFenced(t *testing.T) {
 	log := process(t, storetest.NewDatabase(t), eventlogtest.Registry(t))
 	_, err := log.Store.Append(t.Context(), noted("s", 0, "1", "2", "3", "4", "5", "6"))
 	require.NoError(t, err)
-	held := within(t, func(ctx context.Context) (eventlog.Held, error) { return log.Checkpoints.Hold(ctx, "g") })
+	held := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return log.Checkpoints.Lock(ctx, "g") })
 	require.NoError(t, held.Save(t.Context(), 0, 5, nil))
 	require.Error(t, held.Save(t.Context(), 0, 6, nil), "from the beginning again")
 	require.Error(t, held.Save(t.Context(), 4, 6, nil))

@@ -41,9 +41,9 @@ func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	}
 }
 
-// LogFound is the result of a search, in the order of the log.
-type LogFound struct {
-	Facts []eventlog.Recorded
+// SearchResult is the result of a search, in the order of the log.
+type SearchResult struct {
+	Events []eventlog.Recorded
 	// Low and High are the first and last position searched; High is below Low if none was.
 	Low, High int64
 	// More says that matches may lie beyond: below Low or, with LogSearch.From, above High.
@@ -65,17 +65,17 @@ const fewStreams = 2_000
 //
 // A search for few streams reads those streams, through (stream, version); all others read the log by its
 // positions, the filters being applied by the database.
-func SearchLog(ctx context.Context, pool *pgxpool.Pool, q LogSearch) (LogFound, error) {
+func SearchLog(ctx context.Context, pool *pgxpool.Pool, q LogSearch) (SearchResult, error) {
 	s := search{LogSearch: q, pool: pool}
 	if err := s.bounds(ctx); err != nil {
-		return LogFound{}, err
+		return SearchResult{}, err
 	}
 	if s.low > s.high {
-		return LogFound{Low: s.low, High: s.high}, nil
+		return SearchResult{Low: s.low, High: s.high}, nil
 	}
 	streams, few, err := s.streams(ctx)
 	if err != nil {
-		return LogFound{}, err
+		return SearchResult{}, err
 	}
 	if few {
 		return s.byStream(ctx, streams)
@@ -187,7 +187,7 @@ const eventColumns = `e.position, e.stream, e.version, e.id, e.type, e.account, 
 
 // byStream reads the first matches of each stream and merges them. Within a stream, versions are in the
 // order of positions.
-func (s search) byStream(ctx context.Context, streams []string) (LogFound, error) {
+func (s search) byStream(ctx context.Context, streams []string) (SearchResult, error) {
 	where, args := s.where()
 	n := len(args) + 3
 	sql := fmt.Sprintf(`select e.* from unnest($%[1]d::text[]) s (id) cross join lateral (
@@ -196,13 +196,13 @@ func (s search) byStream(ctx context.Context, streams []string) (LogFound, error
 	args = append([]any{pgx.QueryExecModeExec, s.low, s.high}, args...)
 	events, err := s.read(ctx, sql, append(args, streams, s.Limit)...)
 	if err != nil {
-		return LogFound{}, err
+		return SearchResult{}, err
 	}
 	return s.found(events, s.low, s.high), nil
 }
 
 // byPosition reads page after page of the log from where the search begins, until it has what it wants.
-func (s search) byPosition(ctx context.Context) (LogFound, error) {
+func (s search) byPosition(ctx context.Context) (SearchResult, error) {
 	where, args := s.where()
 	if s.Stream != "" {
 		args = append(args, s.like())
@@ -215,7 +215,7 @@ func (s search) byPosition(ctx context.Context) (LogFound, error) {
 		from, to := s.page(looked)
 		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(events))...)
 		if err != nil {
-			return LogFound{}, err
+			return SearchResult{}, err
 		}
 		events = append(events, page...)
 		if s.forward() {
@@ -250,7 +250,7 @@ func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.R
 }
 
 // found returns the result of a search of low to high. If the limit cut it off, the range ends at the last match.
-func (s search) found(events []eventlog.Recorded, low, high int64) LogFound {
+func (s search) found(events []eventlog.Recorded, low, high int64) SearchResult {
 	if cut := len(events) >= s.Limit; cut && s.forward() {
 		high = events[len(events)-1].Position
 	} else if cut {
@@ -259,5 +259,5 @@ func (s search) found(events []eventlog.Recorded, low, high int64) LogFound {
 	if !s.forward() {
 		slices.Reverse(events)
 	}
-	return LogFound{Facts: events, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
+	return SearchResult{Events: events, Low: low, High: high, More: s.forward() && high < s.high || !s.forward() && low > s.low}
 }

@@ -89,7 +89,7 @@ func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellati
 func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: job.FactID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
+		Events: []eventlog.Event{{ID: job.EventID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
 		Meta:   eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
 	}
 }
@@ -99,7 +99,7 @@ func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
 	return eventlog.Append{
 		Stream: h.Job.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{{
-			ID:   job.FactID(h.Job, h.Run, "", 0, job.TypeCancelRequested),
+			ID:   job.EventID(h.Job, h.Run, "", 0, job.TypeCancelRequested),
 			Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: h.Run},
 		}},
 		Meta: eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
@@ -137,8 +137,8 @@ func (s *Store) Waiting(ctx context.Context, account string) ([]job.ID, error) {
 	return s.list(ctx, `select job_id::text from job_queue where account = $1 order by number, seq`, account)
 }
 
-// Holding implements job.Store.
-func (s *Store) Holding(ctx context.Context, account string) ([]job.ID, error) {
+// WithSlot implements job.Store.
+func (s *Store) WithSlot(ctx context.Context, account string) ([]job.ID, error) {
 	return s.list(ctx, `select job_id::text from job_slots where account = $1 order by admitted_at, job_id`, account)
 }
 

@@ -72,7 +72,7 @@ func (y *yard) must(t *testing.T, n job.NewJob) job.Job {
 func (y *yard) end(t *testing.T, j job.Job, slots int) {
 	t.Helper()
 	ended, err := y.jobs.End(t.Context(), job.Ending{
-		ID: j.ID, Account: j.Account, Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}, Bounds: job.Bounds{Slots: slots},
+		ID: j.ID, Account: j.Account, Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}, Bounds: job.Bounds{Slots: slots},
 	})
 	require.NoError(t, err)
 	require.True(t, ended.Applied)
@@ -80,7 +80,7 @@ func (y *yard) end(t *testing.T, j job.Job, slots int) {
 
 func (y *yard) holding(t *testing.T, scope string) []job.ID {
 	t.Helper()
-	ids, err := y.jobs.Holding(t.Context(), scope)
+	ids, err := y.jobs.WithSlot(t.Context(), scope)
 	require.NoError(t, err)
 	return ids
 }

@@ -143,7 +143,7 @@ func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.
 			return err
 		}
 		admit := l.admits(n.Bounds.Slots)
-		n.Fact.Number = settleNumber(n, l.number)
+		n.Submitted.Number = settleNumber(n, l.number)
 		out.Intents = place(q, n, admit)
 		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
 		return err
@@ -171,9 +171,9 @@ func settleNumber(n job.NewJob, counter int64) float64 {
 
 // queueClaims queues the statements that pin the files a job loads and claim its idempotency key.
 func queueClaims(q *pgx.Batch, n job.NewJob) {
-	if len(n.Holds) > 0 {
-		q.Queue(holdAssets, n.Account, n.ID, n.Holds).Exec(func(tag pgconn.CommandTag) error {
-			if tag.RowsAffected() == int64(len(n.Holds)) {
+	if len(n.Pins) > 0 {
+		q.Queue(holdAssets, n.Account, n.ID, n.Pins).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == int64(len(n.Pins)) {
 				return nil
 			}
 			return fault.New(fault.Invalid, "missing_asset", "a file that the workflow loads was deleted meanwhile")
@@ -190,11 +190,11 @@ func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
 	if n.Sealed != nil {
 		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
 	}
-	if o := n.Fact.Origin; o != nil {
+	if o := n.Submitted.Origin; o != nil {
 		q.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
 	}
 	if !admit {
-		q.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Fact.Number)
+		q.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Submitted.Number)
 		q.Queue(`update job_lanes set queued = queued + 1 where account = $1`, n.Account)
 		return nil
 	}
@@ -233,7 +233,7 @@ func intentOf(start job.Start) outbox.Intent {
 // submission under a client's chosen job id must run into the stream's version and be refused, not
 // be taken for a repetition of the first, which may be another account's.
 func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: first, Type: job.TypeSubmitted, Data: n.Fact}}
+	events := []eventlog.Event{{ID: first, Type: job.TypeSubmitted, Data: n.Submitted}}
 	if admit {
 		events = append(events, admission(n.ID, firstRun))
 	}
@@ -245,7 +245,7 @@ func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
 
 func admission(id job.ID, run int) eventlog.Event {
 	return eventlog.Event{
-		ID: job.FactID(id, run, "", 0, job.TypeAdmitted), Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: run},
+		ID: job.EventID(id, run, "", 0, job.TypeAdmitted), Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: run},
 	}
 }
 
@@ -309,10 +309,10 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 	}
 }
 
-func endingID(e job.Ending) uuid.UUID { return job.FactID(e.ID, e.Run, "", 0, e.Type) }
+func endingID(e job.Ending) uuid.UUID { return job.EventID(e.ID, e.Run, "", 0, e.Type) }
 
 func ending(e job.Ending) eventlog.Append {
-	end := eventlog.Event{ID: endingID(e), Type: e.Type, Data: e.Fact}
+	end := eventlog.Event{ID: endingID(e), Type: e.Type, Data: e.Data}
 	return eventlog.Append{
 		Stream: e.ID.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: true,
 		Events: append(slices.Clip(e.Before), end),

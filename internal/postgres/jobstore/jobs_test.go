@@ -35,7 +35,7 @@ func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
 			return err
 		},
 		"end": func(ctx context.Context) error {
-			_, err := jobs.End(ctx, job.Ending{ID: id, Account: "a", Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}})
+			_, err := jobs.End(ctx, job.Ending{ID: id, Account: "a", Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}})
 			return err
 		},
 		"cancel": func(ctx context.Context) error {
@@ -81,7 +81,7 @@ func TestJobsThatWaitAreAdmittedWhenTheirAccountGetsSlots(t *testing.T) {
 	intents, err = jobs.Admit(t.Context(), "a", job.Bounds{Slots: 2})
 	require.NoError(t, err)
 	require.Empty(t, intents, "the slots are taken")
-	holding, err := jobs.Holding(t.Context(), "a")
+	holding, err := jobs.WithSlot(t.Context(), "a")
 	require.NoError(t, err)
 	require.ElementsMatch(t, ids[:2], holding)
 	left, err := jobs.Waiting(t.Context(), "a")
@@ -110,12 +110,12 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 	}
 	eventsOf := func(id job.ID) []eventlog.Event {
 		return []eventlog.Event{
-			{ID: job.FactID(id, 1, "", 0, job.TypeStarted), Type: job.TypeStarted, Data: job.StartedV1{Run: 1}},
-			{ID: job.FactID(id, 1, "", 0, job.TypeNodesCached), Type: job.TypeNodesCached, Data: job.NodesCachedV1{Run: 1}},
+			{ID: job.EventID(id, 1, "", 0, job.TypeStarted), Type: job.TypeStarted, Data: job.StartedV1{Run: 1}},
+			{ID: job.EventID(id, 1, "", 0, job.TypeNodesCached), Type: job.TypeNodesCached, Data: job.NodesCachedV1{Run: 1}},
 		}
 	}
 	ending := func(id job.ID, account string) job.Ending {
-		return job.Ending{ID: id, Account: account, Run: 1, Type: job.TypeSucceeded, Fact: job.SucceededV1{Run: 1}, Before: eventsOf(id), Bounds: bounds}
+		return job.Ending{ID: id, Account: account, Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}, Before: eventsOf(id), Bounds: bounds}
 	}
 	recorded := func(t *testing.T, id job.ID) (out []string) {
 		t.Helper()
@@ -141,7 +141,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		require.True(t, ended.Applied)
 		require.Empty(t, ended.Intents)
 		require.Equal(t, whole, recorded(t, first))
-		holding, err := jobs.Holding(t.Context(), "once")
+		holding, err := jobs.WithSlot(t.Context(), "once")
 		require.NoError(t, err)
 		require.Equal(t, []job.ID{next}, holding)
 	})
@@ -154,7 +154,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		require.NoError(t, err)
 		_, err = jobs.End(t.Context(), ending(id, "part"))
 		require.ErrorIs(t, err, job.ErrRecordedInPart)
-		holding, err := jobs.Holding(t.Context(), "part")
+		holding, err := jobs.WithSlot(t.Context(), "part")
 		require.NoError(t, err)
 		require.Equal(t, []job.ID{id}, holding, "a refused end frees no slot")
 		_, err = events.Append(t.Context(), eventlog.Append{
@@ -171,7 +171,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 	t.Run("a job that ended otherwise stays as it ended", func(t *testing.T) {
 		t.Parallel()
 		id := submit(t, "otherwise")
-		_, err := jobs.End(t.Context(), job.Ending{ID: id, Account: "otherwise", Run: 1, Type: job.TypeCanceled, Fact: job.CanceledV1{Run: 1}, Bounds: bounds})
+		_, err := jobs.End(t.Context(), job.Ending{ID: id, Account: "otherwise", Run: 1, Type: job.TypeCanceled, Data: job.CanceledV1{Run: 1}, Bounds: bounds})
 		require.NoError(t, err)
 		ended, err := jobs.End(t.Context(), ending(id, "otherwise"))
 		require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		first, broken := submit(t, "broken"), submit(t, "broken")
 		_, err := events.Append(t.Context(), eventlog.Append{
 			Stream: broken.Stream(), Account: "broken", Expected: eventlog.AnyVersion, Close: true,
-			Events: []eventlog.Event{{ID: job.FactID(broken, 1, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
+			Events: []eventlog.Event{{ID: job.EventID(broken, 1, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
 		})
 		require.NoError(t, err)
 		ended, err := jobs.End(t.Context(), ending(first, "broken"))
@@ -210,7 +210,7 @@ func TestARefusedSubmissionLeavesNothing(t *testing.T) {
 		"the id is taken":            {job.NewJob{ID: one.ID, Account: "a", Bounds: one.Bounds}, "duplicate_job"},
 		"the id is another's":        {job.NewJob{ID: one.ID, Account: "b", Bounds: one.Bounds}, "duplicate_job"},
 		"the key was used":           {job.NewJob{ID: job.NewID(), Account: "a", Bounds: one.Bounds, IdempotencyKey: "k", Operation: "jobs"}, "idempotency_key_reuse"},
-		"a file was deleted":         {job.NewJob{ID: job.NewID(), Account: "a", Bounds: one.Bounds, Holds: []string{uuid.NewString()}}, "missing_asset"},
+		"a file was deleted":         {job.NewJob{ID: job.NewID(), Account: "a", Bounds: one.Bounds, Pins: []string{uuid.NewString()}}, "missing_asset"},
 		"no slot and no place":       {job.NewJob{ID: job.NewID(), Account: "c"}, "queue_full"},
 		"the id is taken, and waits": {job.NewJob{ID: one.ID, Account: "d", Bounds: job.Bounds{QueueDepth: 9}}, "duplicate_job"},
 	} {

@@ -40,8 +40,8 @@ func (s *Store) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, 
 	return ref, postgres.Classify(err, "read the slot of job "+string(id))
 }
 
-// HoldsSlot returns NotFound (not_running) unless a job has a slot.
-func (s *Store) HoldsSlot(ctx context.Context, id job.ID) error {
+// HasSlot returns NotFound (not_running) unless a job has a slot.
+func (s *Store) HasSlot(ctx context.Context, id job.ID) error {
 	var holds bool
 	if err := s.pool.QueryRow(ctx, `select exists (select from job_slots where job_id = $1)`, id).Scan(&holds); err != nil {
 		return postgres.Classify(err, "read the slot of job "+string(id))
@@ -112,25 +112,25 @@ func afterID(id job.ID) string {
 	return string(id)
 }
 
-// Strays are rows of the job store that the log does not bear out.
-type Strays struct {
+// Orphans are rows of the job store that the log does not bear out.
+type Orphans struct {
 	Slots  []job.RunRef // of jobs without a stream, or whose stream is closed
 	Queued []job.RunRef // waiting, though without a stream, or closed
 }
 
-// Strays finds them. None exist unless the database was restored in parts or changed by hand.
-func (s *Store) Strays(ctx context.Context) (Strays, error) {
-	var out Strays
-	slots, err := s.strays(ctx, `select j.job_id::text, j.account, j.run from job_slots j`)
+// Orphans finds them. None exist unless the database was restored in parts or changed by hand.
+func (s *Store) Orphans(ctx context.Context) (Orphans, error) {
+	var out Orphans
+	slots, err := s.orphans(ctx, `select j.job_id::text, j.account, j.run from job_slots j`)
 	if err != nil {
-		return Strays{}, err
+		return Orphans{}, err
 	}
-	queued, err := s.strays(ctx, `select j.job_id::text, j.account, 0 from job_queue j`)
+	queued, err := s.orphans(ctx, `select j.job_id::text, j.account, 0 from job_queue j`)
 	out.Slots, out.Queued = slots, queued
 	return out, err
 }
 
-func (s *Store) strays(ctx context.Context, from string) ([]job.RunRef, error) {
+func (s *Store) orphans(ctx context.Context, from string) ([]job.RunRef, error) {
 	rows, err := s.pool.Query(ctx, from+` left join streams t on t.id = 'job-' || j.job_id
 		where t.id is null or t.closed order by 1 limit 1000`)
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *Store) strays(ctx context.Context, from string) ([]job.RunRef, error) {
 
 // Drop deletes stray rows and recounts job_lanes. Jobs without a stream were never accepted; closed
 // ones have their end in the log. Each is recorded as dropped, by whom and why.
-func (s *Store) Drop(ctx context.Context, strays Strays, actor, reason string) error {
-	all := slices.Concat(strays.Slots, strays.Queued)
+func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string) error {
+	all := slices.Concat(orphans.Slots, orphans.Queued)
 	if len(all) == 0 {
 		return nil
 	}

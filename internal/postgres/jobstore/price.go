@@ -22,7 +22,7 @@ func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n
 	if l.credit == nil || n.Price.Free() {
 		return nil, nil
 	}
-	n.Fact.Price = &n.Price
+	n.Submitted.Price = &n.Price
 	return s.credits.HoldTx(ctx, db, n.Account, n.ID.HoldID(), n.Price.Hold())
 }
 

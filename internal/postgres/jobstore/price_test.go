@@ -25,7 +25,7 @@ var aPrice = job.Price{Run: 100, NodeSecond: 10, Reserve: 60, Partners: []string
 // executed is the event of a node that ran for so long.
 func executed(j job.Job, node string, took time.Duration) eventlog.Event {
 	return eventlog.Event{
-		ID: job.FactID(j.ID, 1, node, 0, job.TypeNodeExecuted), Type: job.TypeNodeExecuted,
+		ID: job.EventID(j.ID, 1, node, 0, job.TypeNodeExecuted), Type: job.TypeNodeExecuted,
 		Data: job.NodeExecutedV1{Run: 1, Node: node, Class: "C", Millis: took.Milliseconds(), Cached: node == "cached"},
 	}
 }
@@ -41,11 +41,11 @@ func endAs(j job.Job, eventType string, before ...eventlog.Event) job.Ending {
 	e := job.Ending{ID: j.ID, Account: j.Account, Run: 1, Type: eventType, Before: before, Bounds: job.Bounds{Slots: 2}}
 	switch eventType {
 	case job.TypeFailed:
-		e.Fact = job.FailedV1{Run: 1}
+		e.Data = job.FailedV1{Run: 1}
 	case job.TypeCanceled:
-		e.Fact = job.CanceledV1{Run: 1}
+		e.Data = job.CanceledV1{Run: 1}
 	default:
-		e.Fact = job.SucceededV1{Run: 1}
+		e.Data = job.SucceededV1{Run: 1}
 	}
 	return e
 }
@@ -185,7 +185,7 @@ func (c *chaos) step(ctx context.Context) {
 
 // end ends a job that has a slot, as its worker does.
 func (c *chaos) end(ctx context.Context, j job.Job) {
-	holding, err := c.yard.jobs.Holding(ctx, c.owner)
+	holding, err := c.yard.jobs.WithSlot(ctx, c.owner)
 	if err != nil || len(holding) == 0 {
 		return
 	}

@@ -70,7 +70,7 @@ func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID)
 func expired(id job.ID, account string) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: job.FactID(id, 0, "", 0, job.TypeExpired), Type: job.TypeExpired, Data: job.ExpiredV1{}}},
+		Events: []eventlog.Event{{ID: job.EventID(id, 0, "", 0, job.TypeExpired), Type: job.TypeExpired, Data: job.ExpiredV1{}}},
 		Meta:   eventlog.Meta{Actor: "retention"},
 	}
 }
@@ -126,13 +126,13 @@ func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 }
 
 func retirement(r job.Retirement) eventlog.Append {
-	event := job.RetiredV1{Facts: r.Version}
+	event := job.RetiredV1{Events: r.Version}
 	if !r.Archive.IsZero() {
 		event.Archive = r.Archive.String()
 	}
 	return eventlog.Append{
 		Stream: r.ID.Stream(), Account: r.Account, Expected: r.Version, Reopen: true, Close: true,
-		Events: []eventlog.Event{{ID: job.FactID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: event}},
+		Events: []eventlog.Event{{ID: job.EventID(r.ID, 0, "", 0, job.TypeRetired), Type: job.TypeRetired, Data: event}},
 		Meta:   eventlog.Meta{Actor: "retention"},
 	}
 }
@@ -199,7 +199,7 @@ func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.I
 	return append(archived, all...), nil
 }
 
-// Facts returns all events of a job that are in the log.
-func (s *Store) Facts(ctx context.Context, id job.ID) ([]eventlog.Recorded, error) {
+// Events returns all events of a job that are in the log.
+func (s *Store) Events(ctx context.Context, id job.ID) ([]eventlog.Recorded, error) {
 	return Events(ctx, s.pool, nil, id)
 }

@@ -139,7 +139,7 @@ func TestSecondOwnerIsRefused(t *testing.T) {
 	dir := tempDir(t)
 	start(t, dir)
 	_, err := localcluster.Start(t.Context(), dir, localcluster.Options{})
-	var held *child.HeldError
+	var held *child.LockedError
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, os.Getpid(), held.PID)
 }

@@ -91,7 +91,7 @@ const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_sch
 
 // Place gives servers to waiting segments as decide says, and returns the leases it made. Where another process does so
 // at this moment it returns nothing.
-func (st *Store) Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Held)) (made []server.Lease, err error) {
+func (st *Store) Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Unplaced)) (made []server.Lease, err error) {
 	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
 		var mine bool
 		if err := tx.QueryRow(ctx, roundLock).Scan(&mine); err != nil || !mine {
@@ -146,7 +146,7 @@ func orEmpty(list []string) []string {
 }
 
 // hold records why segments keep waiting.
-func hold(ctx context.Context, tx pgx.Tx, held []server.Held) error {
+func hold(ctx context.Context, tx pgx.Tx, held []server.Unplaced) error {
 	var keys []server.Key
 	var reasons []string
 	var ahead []int
@@ -202,8 +202,8 @@ func (st *Store) Drop(ctx context.Context, l server.Lease) error {
 	return postgres.Classify(err, "drop a lease")
 }
 
-// Held returns the leases of segments, as far as they have any.
-func (st *Store) Held(ctx context.Context, keys []server.Key) ([]server.Lease, error) {
+// OfSegments returns the leases of segments, as far as they have any.
+func (st *Store) OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error) {
 	jobs, runs, units := columnsOf(keys)
 	found, err := leases(ctx, st.pool, `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`, jobs, runs, units)
 	return found, postgres.Classify(err, "read leases")

@@ -85,7 +85,7 @@ func (s *Store) Finish(ctx context.Context, c webhook.Claimed, o webhook.Outcome
 		return 0, fmt.Errorf("encode an attempt: %w", err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MostTries)
+		done, err := tx.Exec(ctx, finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MaxTries)
 		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}

@@ -159,7 +159,7 @@ func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) e
 }
 
 // Replay implements webhook.Store.
-func (s *Store) Replay(ctx context.Context, r webhook.Replaying) (replayed int, err error) {
+func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `update webhook_deliveries set state = 'pending', attempts = 0, replays = replays + 1,
 				due_at = now(), queued_at = now(), ended_at = null, lease = null, leased_until = null

@@ -196,16 +196,16 @@ func TestADeliveryRemembersItsLatestAttempts(t *testing.T) {
 	t.Parallel()
 	h := newHooks(t)
 	id := h.enqueue("acme", h.endpoint("acme"), "job-1")[0]
-	for i := range webhook.MostTries + 3 {
+	for i := range webhook.MaxTries + 3 {
 		h.exec(`update webhook_deliveries set due_at = now()`)
 		c := h.claim(1, anyShare)[0]
 		_, err := h.Finish(t.Context(), c, webhook.Outcome{State: webhook.Pending, Try: webhook.Try{Error: webhook.Refused, Status: 500 + i}})
 		require.NoError(t, err)
 	}
 	tries := h.read(id).Tries
-	require.Len(t, tries, webhook.MostTries)
+	require.Len(t, tries, webhook.MaxTries)
 	require.Equal(t, 503, tries[0].Status, "oldest first")
-	require.Equal(t, 500+webhook.MostTries+2, tries[len(tries)-1].Status)
+	require.Equal(t, 500+webhook.MaxTries+2, tries[len(tries)-1].Status)
 }
 
 func TestDeliveriesAreForgottenAfterTheirRetentionAndWaitingOnesAreNot(t *testing.T) {
