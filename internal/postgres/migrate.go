@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/released/*.sql
 var migrationFiles embed.FS
 
 // migrationLock is the key of the advisory lock under which one process migrates ("mill" + 1).
@@ -146,14 +146,14 @@ func neededFor(a applied) string {
 
 // migrations reads NNNN_name.sql files in order of their numbers.
 func migrations(files fs.FS) ([]migration, error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
+	names, err := fs.Glob(files, "migrations/released/*.sql")
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)
 	all := make([]migration, 0, len(names))
 	for _, path := range names {
-		name := strings.TrimPrefix(path, "migrations/")
+		name := strings.TrimPrefix(path, "migrations/released/")
 		number, _, _ := strings.Cut(name, "_")
 		n, err := strconv.Atoi(number)
 		if err != nil || (len(all) > 0 && all[len(all)-1].version == n) {
