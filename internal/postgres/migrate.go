@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-//go:embed migrations/released/*.sql
+//go:embed migrations
 var migrationFiles embed.FS
 
 // migrationLock is the key of the advisory lock under which one process migrates ("mill" + 1).
@@ -31,12 +32,44 @@ type migration struct {
 	checksum string
 }
 
+// migrationSet is every migration that this program has, each list in order. A database gets its tables from schema or
+// from released, which end in the same schema; changes follow both.
+type migrationSet struct {
+	schema   []migration // one for each noun, for a new database
+	released []migration // what earlier releases applied one after the other, for a database that has one of them
+	changes  []migration
+}
+
+// readMigrations reads the migrations of this program.
+func readMigrations(files fs.FS) (s migrationSet, err error) {
+	known := map[int]bool{}
+	for _, list := range []struct {
+		dir  string
+		into *[]migration
+	}{{"migrations/released", &s.released}, {"migrations/schema", &s.schema}, {"migrations", &s.changes}} {
+		if *list.into, err = readDir(files, list.dir, known); err != nil {
+			return migrationSet{}, err
+		}
+	}
+	return s, nil
+}
+
+// missing returns what a database lacks that has the migrations in found, in order.
+func (s migrationSet) missing(found map[int]applied) []migration {
+	has := func(m migration) bool { _, ok := found[m.version]; return ok }
+	first := s.schema
+	if slices.ContainsFunc(s.released, has) {
+		first = s.released
+	}
+	return slices.DeleteFunc(slices.Concat(first, s.changes), has)
+}
+
 // Migrate migrates the schema that dsn's search_path names to this program's version.
 // It is safe to call from several processes at once. A database that a newer program
 // has migrated, or a migration edited after it was applied, is Conflict and changes nothing.
 // logf is called for each migration applied; it may be nil.
 func Migrate(ctx context.Context, dsn string, logf func(format string, args ...any)) error {
-	all, err := migrations(migrationFiles)
+	all, err := readMigrations(migrationFiles)
 	if err != nil {
 		return err
 	}
@@ -52,13 +85,10 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	if err := checkApplied(all, found); err != nil {
+	if err := all.check(found); err != nil {
 		return err
 	}
-	for _, m := range all {
-		if _, done := found[m.version]; done {
-			continue
-		}
+	for _, m := range all.missing(found) {
 		if err := m.apply(ctx, conn); err != nil {
 			return err
 		}
@@ -120,7 +150,9 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-func checkApplied(all []migration, found map[int]applied) error {
+// check refuses a database that has a migration which this program does not know, or knows with other contents.
+func (s migrationSet) check(found map[int]applied) error {
+	all := slices.Concat(s.released, s.schema, s.changes)
 	newest := slices.Max(append(slices.Collect(maps.Keys(found)), 0))
 	for number, a := range found {
 		i := slices.IndexFunc(all, func(m migration) bool { return m.version == number })
@@ -144,22 +176,22 @@ func neededFor(a applied) string {
 	return "millrace " + a.program + " or newer"
 }
 
-// migrations reads NNNN_name.sql files in order of their numbers.
-func migrations(files fs.FS) ([]migration, error) {
-	names, err := fs.Glob(files, "migrations/released/*.sql")
+// readDir reads the files NNNN_name.sql of a directory in order of their numbers, which it adds to known.
+func readDir(files fs.FS, dir string, known map[int]bool) ([]migration, error) {
+	paths, err := fs.Glob(files, dir+"/*.sql") // sorted
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(names)
-	all := make([]migration, 0, len(names))
-	for _, path := range names {
-		name := strings.TrimPrefix(path, "migrations/released/")
+	all := make([]migration, 0, len(paths))
+	for _, p := range paths {
+		name := path.Base(p)
 		number, _, _ := strings.Cut(name, "_")
 		n, err := strconv.Atoi(number)
-		if err != nil || (len(all) > 0 && all[len(all)-1].version == n) {
+		if err != nil || known[n] {
 			return nil, fmt.Errorf("migration %s has no number of its own", name)
 		}
-		sql, err := fs.ReadFile(files, path)
+		known[n] = true
+		sql, err := fs.ReadFile(files, p)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 // Pending returns the names of the migrations that the database lacks, in order, and changes nothing.
 // A database that Migrate would refuse is Conflict.
 func Pending(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
-	all, err := migrations(migrationFiles)
+	all, err := readMigrations(migrationFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -23,14 +23,12 @@ func Pending(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := checkApplied(all, found); err != nil {
+	if err := all.check(found); err != nil {
 		return nil, err
 	}
 	var pending []string
-	for _, m := range all {
-		if _, done := found[m.version]; !done {
-			pending = append(pending, m.name)
-		}
+	for _, m := range all.missing(found) {
+		pending = append(pending, m.name)
 	}
 	return pending, nil
 }

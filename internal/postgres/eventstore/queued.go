@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// eventsRefused is the SQLSTATE of append_events_or_fail, see 0025_append_or_fail.sql.
+// eventsRefused is the SQLSTATE of append_events_or_fail, see schema/0101_log.sql.
 const eventsRefused = "MR001"
 
 // IsRefused reports an append that was not placed whole.

@@ -96,7 +96,7 @@ func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []ev
 // The second half is the hash of the schema.
 const appendLockClass = 0x6d696c6c
 
-// appendStatement places events; the function, its order and its reasons are in 0001_log.sql.
+// appendStatement places events; the function, its order and its reasons are in schema/0101_log.sql.
 const appendStatement = `select * from append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // batch is one or more appends, encoded as the arrays of appendStatement.
