@@ -38,7 +38,7 @@ type BeginResult struct {
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.planned(ctx, p, n)
-	return res, attempt.Error(g.panics.judge(work{p.RunRef, planning}, err))
+	return res, attempt.Error(g.panics.finalIfRepeated(work{p.RunRef, planning}, err))
 }
 
 // planned calls begin and converts panics to errors.

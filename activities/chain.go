@@ -56,13 +56,13 @@ func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorde
 	for _, unit := range p.Keep {
 		c.keep[unit] = true
 	}
-	c.spent = spentBehind(plan, p.Units)
+	c.spent = lastReads(plan, p.Units)
 	return c
 }
 
-// spentBehind returns, by index in a batch, the units whose values no later node of the batch reads. A chain of large
+// lastReads returns, by index in a batch, the units whose values no later node of the batch reads. A chain of large
 // pictures would otherwise keep all of them in memory until its end.
-func spentBehind(plan *planned, units []int) map[int][]int {
+func lastReads(plan *planned, units []int) map[int][]int {
 	last := make(map[int]int, len(units))
 	for i, unit := range units {
 		last[unit] = i
@@ -218,9 +218,9 @@ func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Resu
 const (
 	// countedNode is the cost from which the beginnings of a node are counted: one read of the log is nothing beside it.
 	countedNode = time.Second
-	// mostRecordedBegins bounds the recorded starts of one node in one run: during a long outage it starts again
+	// maxRecordedBegins bounds the recorded starts of one node in one run: during a long outage it starts again
 	// every few seconds.
-	mostRecordedBegins = 100
+	maxRecordedBegins = 100
 )
 
 // begun returns the number of recorded starts of the node, 0 for a cheap node. It is less than mostRecordedBegins.
@@ -238,7 +238,7 @@ func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read job %s: %w", c.params.Job, err)
 	}
-	return min(count, mostRecordedBegins-1), nil
+	return min(count, maxRecordedBegins-1), nil
 }
 
 // saveTexts makes files of the texts that a node shows and does not save, where the job came in by

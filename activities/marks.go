@@ -27,9 +27,9 @@ const (
 	// markedNode is the cost from which a node is marked: two statements are nothing beside it, and what can exhaust a
 	// worker is not cheap.
 	markedNode = time.Second
-	// mostDeaths is how many worker processes may die while they run the same node of the same run. A node that needs
+	// maxDeaths is how many worker processes may die while they run the same node of the same run. A node that needs
 	// more memory than there is would otherwise take down every worker, in turn and for ever.
-	mostDeaths = 5
+	maxDeaths = 5
 	// deathWatch is how long processes are watched before they count as dead, and watchEvery how often they are
 	// looked at: longer than the store takes to believe in a silence.
 	deathWatch = 20 * time.Second
@@ -53,11 +53,11 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 		defer cancel()
 		c.g.Marks.Clear(ctx, c.params.RunRef, pn.ID)
 	}
-	if others < mostDeaths {
+	if others < maxDeaths {
 		return clear, nil
 	}
 	dead, err := c.deaths(ctx, pn)
-	if err == nil && dead >= mostDeaths {
+	if err == nil && dead >= maxDeaths {
 		err = fault.New(fault.Exhausted, CodeWorkerLost, "workers were lost %d times while they ran this node; it may need more memory than they have", dead)
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *chain) deaths(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	defer tick.Stop()
 	for until := time.Now().Add(deathWatch); ; {
 		dead, err := c.g.Marks.Dead(ctx, c.params.RunRef, pn.ID)
-		if err != nil || dead >= mostDeaths || time.Now().After(until) {
+		if err != nil || dead >= maxDeaths || time.Now().After(until) {
 			return dead, err
 		}
 		select {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// mostPanics is how often the same piece of work may panic in one process: a bug does not heal, and a job must end
+	// maxPanics is how often the same piece of work may panic in one process: a bug does not heal, and a job must end
 	// with a reason rather than be tried for ever.
-	mostPanics = 5
+	maxPanics = 5
 	// countedPanics bounds the pieces of work whose panics are counted.
 	countedPanics = 1024
 )
@@ -38,15 +38,15 @@ func newPanics() *panics {
 	return &panics{counts}
 }
 
-// judge makes err final if it is a panic that has repeated too often. Other errors do not change the count.
-func (p *panics) judge(w work, err error) error {
+// finalIfRepeated makes err final if it is a panic that has repeated too often. Other errors do not change the count.
+func (p *panics) finalIfRepeated(w work, err error) error {
 	var bug *attempt.Panic
 	if !errors.As(err, &bug) {
 		return err
 	}
 	count, _ := p.counts.Get(w)
 	p.counts.Add(w, count+1)
-	if count+1 < mostPanics {
+	if count+1 < maxPanics {
 		return err
 	}
 	return temporal.NewNonRetryableApplicationError(bug.Error(), attempt.ErrFinal, nil)

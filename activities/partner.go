@@ -102,9 +102,9 @@ func (r *partnerRun) Fetch(ctx context.Context, model, address string) (node.Mod
 }
 
 const (
-	// outages is how often a call is retried during an outage before the attempt ends. Temporal then starts
+	// maxOutages is how often a call is retried during an outage before the attempt ends. Temporal then starts
 	// another attempt.
-	outages = 20
+	maxOutages = 20
 	// longestWait bounds the wait between two tries.
 	longestWait = 15 * time.Second
 )
@@ -125,7 +125,7 @@ func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.R
 		if refusal.Status == 503 {
 			outage++
 		}
-		if !passing(refusal) || outage > outages {
+		if !passing(refusal) || outage > maxOutages {
 			return nil, partnerFailure(inv.Model, refusal)
 		}
 		if err := pause(ctx, time.Duration(max(1, refusal.RetryAfter))*time.Second); err != nil {
@@ -204,14 +204,14 @@ func partnerFailure(model string, r *call.Refusal) error {
 			kind = fault.Conflict
 		}
 	}
-	return fault.Wrap(r, kind, r.Type, "%s: %s", model, said(r))
+	return fault.Wrap(r, kind, r.Type, "%s: %s", model, refusalText(r))
 }
 
 // maxSaid bounds the text of a provider in a failure.
 const maxSaid = 1000
 
-// said returns the text of a refusal: its type, and the fields that the schema refuses.
-func said(r *call.Refusal) string {
+// refusalText returns the text of a refusal: its type, and the fields that the schema refuses.
+func refusalText(r *call.Refusal) string {
 	text := r.Type + ": " + r.Detail
 	if r.UpstreamDetail != "" && r.UpstreamDetail != r.Detail {
 		text += " (" + r.UpstreamDetail + ")"

@@ -67,7 +67,7 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.batch(ctx, p, n, until)
-	return res, attempt.Error(g.panics.judge(work{p.RunRef, p.Units[0]}, err))
+	return res, attempt.Error(g.panics.finalIfRepeated(work{p.RunRef, p.Units[0]}, err))
 }
 
 func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time) (res RunResult, err error) {

@@ -141,7 +141,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	if err == nil && l.Result != nil {
 		for _, ref := range kept(l.Result).Values {
 			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == nodevalue.CodeMissing {
-				s.wait.Why = "its values were lost"
+				s.wait.Cause = "its values were lost"
 				s.wait.Attempt = l.Attempt + 1
 				return s.place(ctx, nil)
 			}
@@ -277,7 +277,7 @@ func (s *segmentRun) renew(ctx context.Context, l server.Lease, lost context.Can
 func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *retry, error) {
 	srv, row, err := s.Pool.Server(l.Server)
 	if fault.Is(err, fault.NotFound) {
-		return nil, &retry{lease: l, change: func(w *server.Wait) { w.Why = "its server was removed" }}, nil
+		return nil, &retry{lease: l, change: func(w *server.Wait) { w.Cause = "its server was removed" }}, nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -25,10 +25,10 @@ type segmentFailure struct {
 func (f *segmentFailure) Error() string { return f.Message }
 
 const (
-	// mostInterrupted is how often a prompt is sent again after it was interrupted on its server.
-	mostInterrupted = 3
-	// mostRefused is how often a prompt is sent again after its server refused it.
-	mostRefused = 3
+	// maxInterrupted is how often a prompt is sent again after it was interrupted on its server.
+	maxInterrupted = 3
+	// maxRefused is how often a prompt is sent again after its server refused it.
+	maxRefused = 3
 )
 
 // failed decides what follows a failed attempt.
@@ -49,16 +49,16 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 	case driving.CodeGivenUp:
 		return s.givenUp(ctx, l, row, recorder, cause)
 	case driving.CodeInterrupted:
-		if s.interrupted++; s.interrupted <= mostInterrupted {
-			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Why = "somebody interrupted it" })
+		if s.interrupted++; s.interrupted <= maxInterrupted {
+			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "somebody interrupted it" })
 		}
 		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "somebody interrupted the prompt on its server, again and again", cause))
 	case comfyui.CodeNotFound: // a file that its cache names is gone
-		if s.refused++; s.refused <= mostRefused {
+		if s.refused++; s.refused <= maxRefused {
 			if err := srv.Free(ctx); err != nil {
 				return s.givenUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Why = "a file that the server named is gone" })
+			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "a file that the server named is gone" })
 		}
 	}
 	if attempt.IsOutage(cause) || fault.KindOf(cause) == fault.Internal {
@@ -107,7 +107,7 @@ func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Se
 	}
 	_, again, err := s.again(ctx, l, row, recorder, cause, func(w *server.Wait) {
 		w.Avoid, w.Only = append(w.Avoid, l.Server), ""
-		w.Why = "server " + row.URL + " was lost"
+		w.Cause = "server " + row.URL + " was lost"
 	})
 	again.lost = true
 	return nil, again, err
@@ -140,12 +140,12 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 			if err := srv.Free(ctx); err != nil {
 				return s.givenUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) { w.Only, w.Why = l.Server, "its memory was freed" })
+			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) { w.Only, w.Cause = l.Server, "its memory was freed" })
 		}
 		if _, total := row.Memory(); s.Pool.MoreMemory(s.wait, total) {
 			s.memory = 0
 			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) {
-				w.Only, w.Memory, w.Why = "", total, "server "+row.URL+" has too little memory"
+				w.Only, w.Memory, w.Cause = "", total, "server "+row.URL+" has too little memory"
 			})
 		}
 	case e.MissingFile():
@@ -163,11 +163,11 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, r *comfyui.Refusal) ([]string, *retry, error) {
 	s.Driver.Forget(string(row.ID))
 	if s.refused++; s.refused == 1 {
-		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Why = l.Server, "the server refused it" })
+		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = l.Server, "the server refused it" })
 	}
 	s.wait.Refused = append(s.wait.Refused, l.Server)
-	if s.refused <= mostRefused && s.Pool.MoreMemory(s.wait, -1) {
-		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Why = "", "server "+row.URL+" refused it" })
+	if s.refused <= maxRefused && s.Pool.MoreMemory(s.wait, -1) {
+		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = "", "server "+row.URL+" refused it" })
 	}
 	id, message := s.pn.Segment.Nodes[0].ID, r.Err.Message
 	for at, e := range r.Nodes {

@@ -25,7 +25,7 @@ func (s *sources) Fetch(ctx context.Context, address string, b outbound.Bounds, 
 	return s.Client.Fetch(ctx, address, b, s.allow)
 }
 
-func (s *sources) Stat(ctx context.Context, address string, _ []string) (outbound.About, error) {
+func (s *sources) Stat(ctx context.Context, address string, _ []string) (outbound.Resource, error) {
 	return s.Client.Stat(ctx, address, s.allow)
 }
 

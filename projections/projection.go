@@ -58,15 +58,15 @@ func systemic(err error) bool {
 	case fault.Unavailable, fault.Canceled, fault.Exhausted:
 		return true
 	default:
-		return errors.Is(err, errDeposed) || errors.Is(err, eventlog.ErrRewound)
+		return errors.Is(err, errCheckpointMoved) || errors.Is(err, eventlog.ErrRewound)
 	}
 }
 
 // dataClass reports an SQLSTATE about the values of a statement: data exception, constraint violation.
 func dataClass(code string) bool { return len(code) == 5 && (code[:2] == "22" || code[:2] == "23") }
 
-// errDeposed says that another runner has moved the checkpoint.
-var errDeposed = errors.New("another runner has moved the checkpoint")
+// errCheckpointMoved says that another runner has moved the checkpoint.
+var errCheckpointMoved = errors.New("another runner has moved the checkpoint")
 
 // advance moves the projection's checkpoint in tx past a batch and returns the streams that are halted, with
 // the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
@@ -74,7 +74,7 @@ var errDeposed = errors.New("another runner has moved the checkpoint")
 func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map[string]int64, error) {
 	err := eventstore.SaveCheckpoint(ctx, tx, name, b.After, b.UpTo, b.Read)
 	if fault.Is(err, fault.Conflict) {
-		return nil, fmt.Errorf("%s: %w: %w", name, errDeposed, err)
+		return nil, fmt.Errorf("%s: %w: %w", name, errCheckpointMoved, err)
 	}
 	if err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	cleanupTime  = 30 * time.Second // to drop a shadow of any size: it is a file deletion
-	nearEnough   = 2000             // events that the swap may fold while the runner waits: under a second
-	swapAttempts = 20               // the rebuild fails if a reader locks the live table through all of them
-	swapWait     = time.Second      // how long one attempt may make new readers queue behind it
+	cleanupTime   = 30 * time.Second // to drop a shadow of any size: it is a file deletion
+	maxSwapEvents = 2000             // events that the swap may fold while the runner waits: under a second
+	swapAttempts  = 20               // the rebuild fails if a reader locks the live table through all of them
+	swapWait      = time.Second      // how long one attempt may make new readers queue behind it
 )
 
 // RebuildOptions tune Rebuild and Check. The zero value works.
@@ -68,7 +68,7 @@ func (s *shadow) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if live-s.position <= nearEnough && indexed {
+		if live-s.position <= maxSwapEvents && indexed {
 			return nil
 		}
 		if err := s.foldTo(ctx, live); err != nil {

@@ -67,7 +67,7 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 		MaxRetries: opts.Retries, InitialInterval: opts.FirstRetry, Multiplier: 2, MaxInterval: time.Second,
 		Logger: logger,
 		ShouldRetry: func(p middleware.RetryParams) bool {
-			return !errors.Is(p.Err, errDeposed) && !errors.Is(p.Err, eventlog.ErrRewound)
+			return !errors.Is(p.Err, errCheckpointMoved) && !errors.Is(p.Err, eventlog.ErrRewound)
 		},
 	}
 	router.AddMiddleware(opts.Middleware...)
@@ -134,7 +134,7 @@ func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) erro
 	if err == nil || systemic(err) {
 		return wrapApply(p, b, err)
 	}
-	return wrapApply(p, b, r.applyCarefully(ctx, p, b))
+	return wrapApply(p, b, r.applyOneByOne(ctx, p, b))
 }
 
 func wrapApply(p Projection, b eventlog.Batch, err error) error {
@@ -144,7 +144,7 @@ func wrapApply(p Projection, b eventlog.Batch, err error) error {
 	return fmt.Errorf("apply events %d to %d to %s: %w", b.After+1, b.UpTo, p.Name(), err)
 }
 
-func (r *Runner) applyCarefully(ctx context.Context, p Projection, b eventlog.Batch) error {
+func (r *Runner) applyOneByOne(ctx context.Context, p Projection, b eventlog.Batch) error {
 	var stopped []Halted
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
 		halted, err := advance(ctx, tx, p.Name(), b)

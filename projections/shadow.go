@@ -200,7 +200,7 @@ func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded) error {
 	if err == nil || systemic(err) {
 		return err
 	}
-	return s.inTx(ctx, func(tx pgx.Tx) error { return s.foldCarefully(ctx, tx, events) })
+	return s.inTx(ctx, func(tx pgx.Tx) error { return s.foldOneByOne(ctx, tx, events) })
 }
 
 func (s *shadow) foldIn(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
@@ -210,7 +210,7 @@ func (s *shadow) foldIn(ctx context.Context, tx pgx.Tx, events []eventlog.Record
 	return applyChunks(ctx, tx, s.p, without(events, s.halted))
 }
 
-func (s *shadow) foldCarefully(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
+func (s *shadow) foldOneByOne(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
 	if err := s.within(ctx, tx); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *shadow) foldRest(ctx context.Context, tx pgx.Tx, upTo int64) error {
 		}
 		err = pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error { return s.foldIn(ctx, savepoint, events) })
 		if err != nil && !systemic(err) {
-			err = s.foldCarefully(ctx, tx, events)
+			err = s.foldOneByOne(ctx, tx, events)
 		}
 		if err != nil {
 			return err

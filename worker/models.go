@@ -92,7 +92,7 @@ const heartbeatEvery = 2 * time.Second
 
 // Run works until ctx ends. Then it gives running conversations until StopAfter to finish.
 func (w *ModelWorker) Run(ctx context.Context) error {
-	if err := untilAnswered(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
+	if err := retryWhileAway(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it began
 		}

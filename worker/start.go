@@ -17,7 +17,7 @@ import (
 // did not answer. stopping, unless nil, is called when ctx has ended, before the worker stops.
 func run(ctx context.Context, what string, build func() worker.Worker, stopping func()) error {
 	var inner worker.Worker
-	err := untilAnswered(ctx, func() error {
+	err := retryWhileAway(ctx, func() error {
 		inner = build()
 		return inner.Start()
 	})
@@ -35,9 +35,9 @@ func run(ctx context.Context, what string, build func() worker.Worker, stopping 
 	return nil
 }
 
-// untilAnswered asks Temporal or the database until it answers or ctx ends: a process that starts while one of them is
+// retryWhileAway asks Temporal or the database until it answers or ctx ends: a process that starts while one of them is
 // away waits for it. A refusal is returned.
-func untilAnswered(ctx context.Context, ask func() error) error {
+func retryWhileAway(ctx context.Context, ask func() error) error {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
 	for pause.Reset(); ; {
 		err := ask()

@@ -26,7 +26,7 @@ func packing(bytes int64) workflow.ActivityOptions {
 		StartToCloseTimeout:    5*time.Minute + time.Duration(bytes/readingRate)*time.Second,
 		ScheduleToCloseTimeout: exportWithin,
 		HeartbeatTimeout:       10 * time.Second,
-		RetryPolicy:            &untilItWorks,
+		RetryPolicy:            &retryForever,
 	}
 }
 

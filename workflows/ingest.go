@@ -22,7 +22,7 @@ const readingRate = 1 << 20
 // ingestBookkeeping is for a few database round trips by an ingest worker.
 var ingestBookkeeping = workflow.ActivityOptions{
 	StartToCloseTimeout: 15 * time.Second,
-	RetryPolicy:         &untilItWorks,
+	RetryPolicy:         &retryForever,
 }
 
 // scanning bounds a scanner: one that hangs costs its own place for two minutes, three times.
@@ -43,7 +43,7 @@ func verify(ctx workflow.Context, ref asset.IngestRef) error {
 	}
 	options := workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute + time.Duration(ref.Size/readingRate)*time.Second,
-		RetryPolicy:         &untilItWorks,
+		RetryPolicy:         &retryForever,
 	}
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.VerifyAsset, ref).Get(ctx, nil)
 }

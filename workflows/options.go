@@ -12,9 +12,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// untilItWorks never gives up: what fails for good says so itself (attempt.ErrFinal), and an
+// retryForever never gives up: what fails for good says so itself (attempt.ErrFinal), and an
 // accepted job must outlive any outage. Ten seconds is how long a healed part may stay unnoticed.
-var untilItWorks = temporal.RetryPolicy{
+var retryForever = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
 }
 
@@ -27,14 +27,14 @@ const noEnd = 10 * 365 * 24 * time.Hour
 var bookkeeping = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
 	ScheduleToCloseTimeout: noEnd,
-	RetryPolicy:            &untilItWorks,
+	RetryPolicy:            &retryForever,
 }
 
 // cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is room for a busy machine. What
 // does not come to its end within a minute, retries included, runs as longNodes do.
 var cheapNodes = workflow.LocalActivityOptions{
 	StartToCloseTimeout: 60 * time.Second,
-	RetryPolicy:         &untilItWorks,
+	RetryPolicy:         &retryForever,
 }
 
 // longNodes is for nodes that may take minutes. A worker that dies is noticed by its missing
@@ -43,7 +43,7 @@ var longNodes = workflow.ActivityOptions{
 	StartToCloseTimeout: 2 * time.Hour,
 	HeartbeatTimeout:    10 * time.Second,
 	WaitForCancellation: true,
-	RetryPolicy:         &untilItWorks,
+	RetryPolicy:         &retryForever,
 }
 
 // SegmentQueue is the end of the name of the task queue of segments: they wait for servers rather than work, so that many
@@ -56,5 +56,5 @@ var segments = workflow.ActivityOptions{
 	StartToCloseTimeout: 30 * 24 * time.Hour,
 	HeartbeatTimeout:    10 * time.Second,
 	WaitForCancellation: true,
-	RetryPolicy:         &untilItWorks,
+	RetryPolicy:         &retryForever,
 }

@@ -85,7 +85,7 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 		RunRef: r.ref, Replan: replan, Execution: workflow.GetInfo(ctx).FirstRunID,
 	}
 	var plan activities.BeginResult
-	err := keepBooks(ctx, a.Begin, params, &plan)
+	err := runBookkeeping(ctx, a.Begin, params, &plan)
 	switch {
 	case temporal.IsCanceledError(err) || err == nil && plan.Canceled:
 		r.stopped = true
@@ -149,14 +149,14 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	}
 }
 
-// mostReplanWait is how long a run waits at most before it is planned yet again.
-const mostReplanWait = 30 * time.Second
+// maxReplanWait is how long a run waits at most before it is planned yet again.
+const maxReplanWait = 30 * time.Second
 
 // replan plans the run again: at once the first time, then later and later. While two versions of the
 // program take each other's work, as in a slow deployment, a run would otherwise be planned without rest.
 func (r *graphRun) replan(ctx workflow.Context) {
 	if r.replans > 0 {
-		wait := min(time.Second<<min(r.replans-1, 10), mostReplanWait)
+		wait := min(time.Second<<min(r.replans-1, 10), maxReplanWait)
 		if workflow.Sleep(ctx, wait) != nil {
 			r.stopped = true // canceled meanwhile
 			return
@@ -239,8 +239,8 @@ func (r *graphRun) inputs(b graph.Batch) []activities.Input {
 	return in
 }
 
-// mostUnits bounds a run whose nodes expand: its state travels from one execution to the next.
-const mostUnits = 20_000
+// maxUnits bounds a run whose nodes expand: its state travels from one execution to the next.
+const maxUnits = 20_000
 
 // expansions names the nodes that expanded so far, for the activities to plan with.
 func (r *graphRun) expansions() []activities.Expansion {
@@ -293,7 +293,7 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	for _, unit := range res.Lost {
 		r.sched.Lost(unit)
 	}
-	if r.sched.Size() > mostUnits { // batches that ran beside each other did not see how far the others grew
+	if r.sched.Size() > maxUnits { // batches that ran beside each other did not see how far the others grew
 		r.fail(ctx, "the nodes of the graph expand to too many", nil)
 	}
 }
@@ -313,12 +313,12 @@ func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) erro
 	if r.failed != nil {
 		params.Node = *r.failed
 	}
-	return keepBooks(ctx, a.Finish, params, nil)
+	return runBookkeeping(ctx, a.Finish, params, nil)
 }
 
-// keepBooks runs a local activity of bookkeeping. A worker that shuts down ends it as canceled, though
+// runBookkeeping runs a local activity of bookkeeping. A worker that shuts down ends it as canceled, though
 // nobody canceled the workflow: then it runs again, on the worker that goes on.
-func keepBooks(ctx workflow.Context, activity, params, result any) error {
+func runBookkeeping(ctx workflow.Context, activity, params, result any) error {
 	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
 	for {
 		err := workflow.ExecuteLocalActivity(lctx, activity, params).Get(ctx, result)

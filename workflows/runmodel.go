@@ -30,14 +30,14 @@ var dispatching = workflow.LocalActivityOptions{
 var resolving = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    time.Hour,
 	ScheduleToCloseTimeout: noEnd,
-	RetryPolicy:            &untilItWorks,
+	RetryPolicy:            &retryForever,
 }
 
 // polling is for one status request, and the answer when it is there.
 var polling = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Minute,
 	ScheduleToCloseTimeout: noEnd,
-	RetryPolicy:            &untilItWorks,
+	RetryPolicy:            &retryForever,
 }
 
 // hosting bounds the copying of result assets: videos of hundreds of megabytes. After three attempts

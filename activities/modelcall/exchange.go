@@ -128,16 +128,16 @@ func (m *Activities) Drain(ctx context.Context) error {
 func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (Step, error) {
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
-	out, err := m.speak(ctx, conv, tee{sink, links})
+	out, err := m.dispatchRecovering(ctx, conv, tee{sink, links})
 	if cause := untouched(out, err); cause != "" && r.Fallback != "" {
-		return m.reroute(ctx, r, cause, m.concluding(ctx, r, out, err, sink, links))
+		return m.reroute(ctx, r, cause, m.outcomeRecorder(ctx, r, out, err, sink, links))
 	}
-	return m.untilRecorded(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
 }
 
-// speak sends a call. What its provider answers may be anything: a fault of ours in reading it ends this call, its
+// dispatchRecovering sends a call. What its provider answers may be anything: a fault of ours in reading it ends this call, its
 // outcome unknown, and not the process with every other call on the wire.
-func (m *Activities) speak(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
+func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = call.Exchange{}, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -146,8 +146,8 @@ func (m *Activities) speak(ctx context.Context, conv call.Conversation, sink io.
 	return m.Provider.Dispatch(ctx, conv, sink)
 }
 
-// concluding returns a function that records the outcome of an exchange: its end, or that the provider works on it.
-func (m *Activities) concluding(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
+// outcomeRecorder returns a function that records the outcome of an exchange: its end, or that the provider works on it.
+func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	if err != nil {
 		return func() (Step, error) { return m.unanswered(ctx, r, err) }
 	}

@@ -199,7 +199,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 			}},
 		})
 		if err == nil {
-			return m.isOurs(recorded, token)
+			return m.hasToken(recorded, token)
 		}
 		if fault.Is(err, fault.Unavailable) && ctx.Err() == nil {
 			continue // it may be recorded; with the same token we learn whether it is, and by whom
@@ -216,8 +216,8 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 	return false, fault.New(fault.Unavailable, "", "call %s changes all the time", r.Call)
 }
 
-// isOurs reports whether the recorded announcement has our token.
-func (m *Activities) isOurs(recorded []eventlog.Recorded, token string) (bool, error) {
+// hasToken reports whether the recorded announcement has our token.
+func (m *Activities) hasToken(recorded []eventlog.Recorded, token string) (bool, error) {
 	data, err := m.Types.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {
 		return false, err
@@ -247,7 +247,7 @@ func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 		}
 		return Step{Next: NextSend}, nil
 	case call.Dispatching:
-		return m.onTheWire(ctx, r, c)
+		return m.awaitSender(ctx, r, c)
 	case call.Running:
 		return Step{Next: NextPoll, Stop: c.Canceling}, nil
 	case call.Answered:
@@ -256,9 +256,9 @@ func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 	return Step{}, fmt.Errorf("call %s is in state %q", r.Call, c.State)
 }
 
-// onTheWire waits for the process that sends the call, this one or another. When that process has died, the call
+// awaitSender waits for the process that sends the call, this one or another. When that process has died, the call
 // ends with an unknown outcome.
-func (m *Activities) onTheWire(ctx context.Context, r call.Run, c call.Call) (Step, error) {
+func (m *Activities) awaitSender(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if x, here := m.exchanges.find(r.Call); here {
 		return x.wait(ctx)
 	}

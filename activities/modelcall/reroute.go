@@ -49,12 +49,12 @@ func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conc
 	}
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
-	out, err := m.speak(ctx, conv, tee{sink, links})
+	out, err := m.dispatchRecovering(ctx, conv, tee{sink, links})
 	if untouched(out, err) != "" {
 		return m.untilRecorded(ctx, r, conclude)
 	}
 	out.Fallback = r.Server
-	return m.untilRecorded(ctx, r, m.concluding(ctx, r, out, err, sink, links))
+	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
 }
 
 // rerouted records that another server takes over, unless the caller gave up.

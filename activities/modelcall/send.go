@@ -70,7 +70,7 @@ func (d *prepared) Discard(uncertain bool) {
 	}
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		d.settled(ctx)
-		return d.m.untilRecorded(ctx, d.run, func() (Step, error) { return d.recall(ctx) })
+		return d.m.untilRecorded(ctx, d.run, func() (Step, error) { return d.endUnsent(ctx) })
 	})
 }
 
@@ -78,15 +78,15 @@ const (
 	// lateCommit is how long a transaction may still commit whose connection its client has left: the database
 	// goes on with what it was sent, and waits for locks as long as the pool's sessions do.
 	lateCommit = 15 * time.Second
-	// lookAgain is the pace at which such a call is looked for.
-	lookAgain = 250 * time.Millisecond
+	// recheckEvery is the pace at which such a call is looked for.
+	recheckEvery = 250 * time.Millisecond
 )
 
 // settled waits until the call is recorded, or certainly will not be.
 func (d *prepared) settled(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lateCommit)
 	defer cancel()
-	tick := time.NewTicker(lookAgain)
+	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
 		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.alive.Load() {
@@ -100,9 +100,9 @@ func (d *prepared) settled(ctx context.Context) {
 	}
 }
 
-// recall ends a call that is recorded as this process's to send. The workflow of any other call asks the log again:
+// endUnsent ends a call that is recorded as this process's to send. The workflow of any other call asks the log again:
 // nothing is known of it here.
-func (d *prepared) recall(ctx context.Context) (Step, error) {
+func (d *prepared) endUnsent(ctx context.Context) (Step, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
 	switch {
 	case err != nil && !isNotFound(err):

@@ -108,7 +108,7 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 	}
 	defer w.Abort() // nothing is left to do about a draft
 	progress := x.reporter(ctx, ref.Account)
-	packed, err := export.Packer{Blobs: x.Blobs, Tell: progress.report}.Pack(ctx, w, items, without, export.Progress{
+	packed, err := export.Packer{Blobs: x.Blobs, Report: progress.report}.Pack(ctx, w, items, without, export.Progress{
 		Export: ref.Export, Files: choice.Total(), Attempted: len(choice.Missing), Failed: len(choice.Missing), Bytes: choice.Bytes,
 	})
 	if err != nil {

@@ -111,7 +111,7 @@ func (r *Retention) expireWaiting(ctx context.Context, before time.Time, done *J
 		for account, ids := range byAccount {
 			n, err := r.Jobs.ExpireWaiting(ctx, account, ids)
 			done.Expired += n
-			if err := r.passOver(ctx, err, done, "account", account); err != nil {
+			if err := r.reportFailure(ctx, err, done, "account", account); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (r *Retention) retireEnded(ctx context.Context, before time.Time, done *Job
 			if fresh {
 				done.Retired++
 			}
-			if err := r.passOver(ctx, err, done, "job", string(o.Job.ID)); err != nil {
+			if err := r.reportFailure(ctx, err, done, "job", string(o.Job.ID)); err != nil {
 				return err
 			}
 		}
@@ -137,8 +137,8 @@ func (r *Retention) retireEnded(ctx context.Context, before time.Time, done *Job
 	})
 }
 
-// passOver reports what went wrong with one job or account; only what would go wrong with all is returned.
-func (r *Retention) passOver(ctx context.Context, err error, done *JobSweep, kind, id string) error {
+// reportFailure reports what went wrong with one job or account; only what would go wrong with all is returned.
+func (r *Retention) reportFailure(ctx context.Context, err error, done *JobSweep, kind, id string) error {
 	switch {
 	case err == nil:
 		return nil

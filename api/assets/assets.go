@@ -118,8 +118,8 @@ func (d Deps) delete(c *gin.Context, id asset.ID) error {
 	return nil
 }
 
-// answerHeld answers whether the caller holds bytes; known is false for a hash by which nothing is stored.
-func (d Deps) answerHeld(c *gin.Context, ref blob.Ref, known bool) error {
+// answerKnown answers whether the caller holds bytes; known is false for a hash by which nothing is stored.
+func (d Deps) answerKnown(c *gin.Context, ref blob.Ref, known bool) error {
 	held := false
 	if known {
 		var err error
@@ -128,13 +128,13 @@ func (d Deps) answerHeld(c *gin.Context, ref blob.Ref, known bool) error {
 		}
 	}
 	if !held {
-		return notHeld()
+		return noSuchContent()
 	}
 	c.Status(http.StatusOK)
 	c.Writer.WriteHeaderNow()
 	return nil
 }
 
-func notHeld() error {
+func noSuchContent() error {
 	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
 }

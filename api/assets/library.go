@@ -129,7 +129,7 @@ func (s *library) headByHash(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answerHeld(c, ref, known)
+	return s.answerKnown(c, ref, known)
 }
 
 // libraryHash reads a hash as this surface writes it, blake3 or sha256; known is false for the latter, by which

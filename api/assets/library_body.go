@@ -120,7 +120,7 @@ func (s *library) previewURL(a asset.Asset, known map[asset.ID]files.Entry) stri
 	switch {
 	case !e.Thumbnail.IsZero():
 		hash, name, kind = e.Thumbnail, thumbnailName, "image/jpeg"
-	case !shown(kind):
+	case !showsInline(kind):
 		return ""
 	case name == "":
 		name = string(e.Asset)
@@ -129,8 +129,8 @@ func (s *library) previewURL(a asset.Asset, known map[asset.ID]files.Entry) stri
 	return "/api" + link
 }
 
-// shown reports a media type that editors show in place.
-func shown(contentType string) bool {
+// showsInline reports a media type that editors show in place.
+func showsInline(contentType string) bool {
 	family, _, _ := strings.Cut(contentType, "/")
 	return family == "image" || family == "video" || family == "audio" || family == "text"
 }

@@ -239,7 +239,7 @@ func (s *library) postFromHash(c *gin.Context) error {
 		return httperr.Invalidf("tags must name at least one tag")
 	}
 	if !known {
-		return notHeld()
+		return noSuchContent()
 	}
 	r := createRequest{name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: tags, metadata: req.UserMetadata}
 	return s.reference(c, ref, r)

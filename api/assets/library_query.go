@@ -73,7 +73,7 @@ func browseOf(c *gin.Context) (q assets.Browse, none bool, err error) {
 	if q.Offset, err = request.Number(c, "offset", 0, 0, maxBrowseOffset); err != nil {
 		return q, none, err
 	}
-	if q.Sort, err = sortOf(c.DefaultQuery("sort", string(assets.ByCreation))); err != nil {
+	if q.Sort, err = parseSort(c.DefaultQuery("sort", string(assets.ByCreation))); err != nil {
 		return q, none, err
 	}
 	switch strings.ToLower(c.DefaultQuery("order", "desc")) {
@@ -89,8 +89,8 @@ func browseOf(c *gin.Context) (q assets.Browse, none bool, err error) {
 	return q, none, err
 }
 
-// sortOf reads an order. When a file was last read is not kept, so that order is that of changes.
-func sortOf(text string) (assets.Sort, error) {
+// parseSort reads an order. When a file was last read is not kept, so that order is that of changes.
+func parseSort(text string) (assets.Sort, error) {
 	switch sort := assets.Sort(strings.ToLower(text)); sort {
 	case assets.ByCreation, assets.ByChange, assets.ByName, assets.BySize:
 		return sort, nil

@@ -24,7 +24,7 @@ type Internet interface {
 	// Fetch downloads the content of an address, within bounds.
 	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
 	// Stat describes the content of an address.
-	Stat(ctx context.Context, address string, allow []string) (outbound.About, error)
+	Stat(ctx context.Context, address string, allow []string) (outbound.Resource, error)
 }
 
 // Bounds of fetching a file that a client names, whose request waits for it.

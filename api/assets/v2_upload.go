@@ -69,7 +69,7 @@ func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, er
 		return asset.Stored{}, err
 	}
 	made, err := upload()
-	if leftNothing(err) {
+	if createdNothing(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), releaseTime)
 		defer cancel()
 		if failed := s.Keys.Release(ctx, account, assetOperation, key, holder); failed != nil {
@@ -83,9 +83,9 @@ func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, er
 // gone for long.
 const releaseTime = 10 * time.Second
 
-// leftNothing reports a failure of which it is known that it left no asset. After hash_mismatch the key stays used all
+// createdNothing reports a failure of which it is known that it left no asset. After hash_mismatch the key stays used all
 // the same.
-func leftNothing(err error) bool {
+func createdNothing(err error) bool {
 	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != "hash_mismatch"
 }
 

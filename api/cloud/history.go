@@ -57,7 +57,7 @@ func (s *Surface) historyEntry(ctx context.Context, j job.Job, b *budget) (histo
 	}
 	return historyEntry{
 		Prompt:  []any{j.Number, j.ID, src.Prompt, extraOf(src), append([]string{}, j.Targets...)},
-		Outputs: outputMap(j), Status: statusOf(s.worded(j)), Meta: metaOf(j),
+		Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)), Meta: metaOf(j),
 	}, nil
 }
 
@@ -161,7 +161,7 @@ func (s *Surface) historyV2(ctx context.Context, j job.Job, detail bool, b *budg
 		return historyV2{}, err
 	}
 	h := historyV2{
-		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.worded(j)), Meta: metaOf(j),
+		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)), Meta: metaOf(j),
 		Prompt: historyPrompt{Priority: j.Number, PromptID: j.ID, Extra: extraOf(src)},
 	}
 	if j.WorkflowID != "" {

@@ -64,8 +64,8 @@ type previewOutput struct {
 	MediaType string  `json:"mediaType"`
 }
 
-// worded returns a job with its failure in the words that this deployment has for exceptions.
-func (s *Surface) worded(j job.Job) job.Job {
+// withExceptionNames returns a job with its failure in the words that this deployment has for exceptions.
+func (s *Surface) withExceptionNames(j job.Job) job.Job {
 	if s.opts.RuntimeNames {
 		j.Error = j.Error.InRuntimeNames()
 	}
@@ -203,7 +203,7 @@ func (s *Surface) getJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	j = s.worded(j)
+	j = s.withExceptionNames(j)
 	detail := jobDetail{
 		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(), ExecutionMeta: metaOf(j),
 	}

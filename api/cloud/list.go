@@ -43,7 +43,7 @@ func (s *Surface) listJobs(c *gin.Context) error {
 		return err
 	}
 	for _, j := range found {
-		body.Jobs = append(body.Jobs, entryOf(s.worded(j)))
+		body.Jobs = append(body.Jobs, entryOf(s.withExceptionNames(j)))
 	}
 	body.Pagination.Total, body.Pagination.HasMore = total, int64(o.Offset+len(found)) < total
 	c.PureJSON(http.StatusOK, body)

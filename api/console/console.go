@@ -214,7 +214,7 @@ func (s *Surface) keptBy(c *gin.Context, of string) (string, error) {
 	if s.Edge.Storage == nil {
 		return "", nil
 	}
-	kept, err := s.Edge.Storage.Kept(c.Request.Context(), of)
+	kept, err := s.Edge.Storage.Usage(c.Request.Context(), of)
 	if err != nil {
 		return "", err
 	}
@@ -253,7 +253,7 @@ func (s *Surface) list(c *gin.Context, id account.Identity) error {
 	listed := make([]console.ListedJob, len(page.Jobs))
 	live := false
 	for i, j := range page.Jobs {
-		listed[i] = console.ListedJob{Job: j, Took: tookUntil(j, time.Now())}
+		listed[i] = console.ListedJob{Job: j, Took: elapsed(j, time.Now())}
 		if j.Error != nil {
 			listed[i].Cause = j.Error.Message
 		}
@@ -272,7 +272,7 @@ func (s *Surface) list(c *gin.Context, id account.Identity) error {
 	return nil
 }
 
-func tookUntil(j job.Job, now time.Time) inspect.Millis {
+func elapsed(j job.Job, now time.Time) inspect.Millis {
 	if j.EndedAt != nil {
 		now = *j.EndedAt
 	}

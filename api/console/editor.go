@@ -52,7 +52,7 @@ func (s *Editor) Routes() []edge.Route {
 	return []edge.Route{
 		{Method: http.MethodGet, Path: "/", Access: edge.Public, Handle: page(s.index)},
 		{Method: http.MethodHead, Path: "/", Access: edge.Public, Handle: page(s.index)},
-		{Method: http.MethodGet, Path: editorPath, Access: edge.Public, Handle: page(s.who)},
+		{Method: http.MethodGet, Path: editorPath, Access: edge.Public, Handle: page(s.editorPage)},
 		{Method: http.MethodPost, Path: editorPath + "/signin", Access: edge.Public, Limit: maxForm, Handle: page(s.signIn)},
 		{Method: http.MethodPost, Path: editorPath + "/signout", Access: edge.Public, Limit: maxForm, Handle: page(s.signOut)},
 	}
@@ -70,8 +70,8 @@ func (s *Editor) index(c *gin.Context) error {
 	return s.files.ServeIndex(c.Writer, c.Request)
 }
 
-// who asks for a key, or shows whose was given: GET /editor.
-func (s *Editor) who(c *gin.Context) error {
+// editorPage asks for a key, or shows whose was given: GET /editor.
+func (s *Editor) editorPage(c *gin.Context) error {
 	id, err := s.edge.SignedIn(c.Request)
 	if fault.Is(err, fault.Unauthenticated) {
 		s.pages.ask(c, http.StatusOK, false)

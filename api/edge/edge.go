@@ -65,8 +65,8 @@ type Space interface {
 type Storage interface {
 	// Fits fails, as Denied with account.CodeStorage, unless the account may store that many bytes more.
 	Fits(ctx context.Context, account string, bytes int64) error
-	// Kept returns what the account stores.
-	Kept(ctx context.Context, account string) (account.Storage, error)
+	// Usage returns what the account stores.
+	Usage(ctx context.Context, account string) (account.Storage, error)
 }
 
 // Deps are the dependencies of an Edge.

@@ -46,15 +46,15 @@ func (s *Surface) userdataRoutes() []edge.Route {
 	}
 	const file = "/userdata/*file"
 	return edge.Cloud(
-		edge.Route{Method: http.MethodGet, Path: "/userdata", Handle: plainly(s.listUserdata)},
-		edge.Route{Method: http.MethodGet, Path: file, Handle: plainly(s.getUserdata)},
-		edge.Route{Method: http.MethodPost, Path: file, Access: edge.Store, Limit: maxUserdata, Handle: plainly(s.postUserdata)},
-		edge.Route{Method: http.MethodDelete, Path: file, Access: edge.Write, Handle: plainly(s.deleteUserdata)},
+		edge.Route{Method: http.MethodGet, Path: "/userdata", Handle: plainTextErrors(s.listUserdata)},
+		edge.Route{Method: http.MethodGet, Path: file, Handle: plainTextErrors(s.getUserdata)},
+		edge.Route{Method: http.MethodPost, Path: file, Access: edge.Store, Limit: maxUserdata, Handle: plainTextErrors(s.postUserdata)},
+		edge.Route{Method: http.MethodDelete, Path: file, Access: edge.Write, Handle: plainTextErrors(s.deleteUserdata)},
 	)
 }
 
-// plainly answers what is wrong with a request in plain text, as these routes do.
-func plainly(handle func(*gin.Context) error) func(*gin.Context) error {
+// plainTextErrors answers what is wrong with a request in plain text, as these routes do.
+func plainTextErrors(handle func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		err := handle(c)
 		if fault.CodeOf(err) == httperr.CodeMethod {

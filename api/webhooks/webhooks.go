@@ -112,7 +112,7 @@ type webhookRequest struct {
 	Enabled     *bool    `json:"enabled"`
 }
 
-func (r webhookRequest) wish() webhook.Request {
+func (r webhookRequest) change() webhook.Request {
 	return webhook.Request{URL: r.URL, Events: r.Events, Description: r.Description, Enabled: r.Enabled}
 }
 
@@ -125,7 +125,7 @@ func (s *Surface) postWebhook(c *gin.Context) error {
 	if req.Enabled != nil {
 		return httperr.Invalidf("leave enabled out: a new webhook is always enabled")
 	}
-	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.wish(), by(c))
+	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.change(), by(c))
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Surface) patchWebhook(c *gin.Context) error {
 	if err := request.Strict(c, &req); err != nil {
 		return err
 	}
-	w, err := s.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.wish(), by(c))
+	w, err := s.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.change(), by(c))
 	if err != nil {
 		return err
 	}

@@ -188,8 +188,8 @@ type readiness struct{ in *Instance }
 
 const (
 	checkTimeout = 2 * time.Second
-	// roomRetry is what a client is told to wait for space: somebody, or the sweep, must make it first.
-	roomRetry = time.Minute
+	// spaceRetry is what a client is told to wait for space: somebody, or the sweep, must make it first.
+	spaceRetry = time.Minute
 )
 
 // Check implements about.Readiness.
@@ -229,7 +229,7 @@ func (r readiness) CheckSpace() error {
 	if err == nil {
 		return nil
 	}
-	return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(roomRetry)
+	return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(spaceRetry)
 }
 
 func (r readiness) temporal(ctx context.Context) error {

@@ -24,7 +24,7 @@ func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 		}
 		return float64(open)
 	})
-	in.tellWebhooks(m)
+	in.meterWebhooks(m)
 	if in.has(Projector) {
 		group.Go(func() error {
 			return in.follow(ctx, func(events []eventlog.Recorded) { m.See(events, in.events.Decode) })

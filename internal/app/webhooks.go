@@ -21,7 +21,7 @@ func (in *Instance) webhookService() (*webhook.Service, error) {
 		return nil, err
 	}
 	return webhook.NewService(webhook.Deps{
-		Books: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: sealer, Allow: in.cfg.Webhooks.Allow,
+		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: sealer, Allow: in.cfg.Webhooks.Allow,
 	}), nil
 }
 
@@ -102,8 +102,8 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 	})
 }
 
-// tellWebhooks adds the attempts of this process to its metrics.
-func (in *Instance) tellWebhooks(m *metrics.Metrics) {
+// meterWebhooks adds the attempts of this process to its metrics.
+func (in *Instance) meterWebhooks(m *metrics.Metrics) {
 	if !in.has(Worker) {
 		return
 	}

@@ -24,10 +24,10 @@ func finish(root *cobra.Command) {
 		}
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
-	polish(root)
+	refine(root)
 }
 
-func polish(cmd *cobra.Command) {
+func refine(cmd *cobra.Command) {
 	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		for _, name := range secretFlags {
 			if f := set.Lookup(name); f != nil {
@@ -43,7 +43,7 @@ func polish(cmd *cobra.Command) {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	for _, sub := range cmd.Commands() {
-		polish(sub)
+		refine(sub)
 	}
 }
 
@@ -63,16 +63,16 @@ func asUsed(cmd *cobra.Command, args []string, wrong error) error {
 	return fmt.Errorf("usage: %s (%s); see %s --help", use, given, cmd.CommandPath())
 }
 
-// narrowing are the flags that say less than everything. Given without a value, as by a script whose variable is
+// selectors are the flags that say less than everything. Given without a value, as by a script whose variable is
 // unset, they would say everything, and the command would act on what nobody meant.
-var narrowing = []string{
+var selectors = []string{
 	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env", "event", "allow", "deny",
 	"reason", "actor", // a blank one is no record of who asked and why
 }
 
 // refuseEmpty refuses narrowing flags that are given empty.
 func refuseEmpty(cmd *cobra.Command) error {
-	for _, name := range narrowing {
+	for _, name := range selectors {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.TrimSpace(strings.Trim(f.Value.String(), "[]")) == "" {
 			return fmt.Errorf("--%s is empty: give it a value, or leave it away; see %s --help", name, cmd.CommandPath())
 		}

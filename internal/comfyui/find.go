@@ -111,7 +111,7 @@ func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
 		state.Status = Failed
 	}
 	for _, message := range e.Messages {
-		if err := state.tell(message); err != nil {
+		if err := state.apply(message); err != nil {
 			return State{}, err
 		}
 	}
@@ -121,8 +121,8 @@ func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
 	return state, nil
 }
 
-// tell takes over one message of the history.
-func (s *State) tell(message []json.RawMessage) error {
+// apply takes over one message of the history.
+func (s *State) apply(message []json.RawMessage) error {
 	if len(message) != 2 {
 		return fault.New(fault.Unavailable, CodeGarbage, "the server's history cannot be read")
 	}

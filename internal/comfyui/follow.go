@@ -18,7 +18,7 @@ const (
 	maxFrame     = 64 << 20 // a picture or the text output of a node
 	pingsPer     = 6        // pings within the time of silence that a server is granted
 	writeTimeout = 5 * time.Second
-	farewell     = time.Second            // in which a server confirms the end of a socket
+	closeTimeout = time.Second            // in which a server confirms the end of a socket
 	firstPause   = 100 * time.Millisecond // before the first reconnection
 	longestPause = 2 * time.Second        // before later ones
 )
@@ -164,7 +164,7 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 // its sockets ends: it has to know of this end before the next socket of that name begins.
 func leave(conn *websocket.Conn) {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	until := time.Now().Add(farewell)
+	until := time.Now().Add(closeTimeout)
 	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) // a broken socket needs no farewell
 }
 
@@ -195,7 +195,7 @@ func (f *follower) extend(ctx context.Context, conn *websocket.Conn) error {
 func grant(ctx context.Context, conn *websocket.Conn, silence time.Duration) error {
 	err := conn.SetReadDeadline(time.Now().Add(silence))
 	if ctx.Err() != nil {
-		err = conn.SetReadDeadline(time.Now().Add(farewell))
+		err = conn.SetReadDeadline(time.Now().Add(closeTimeout))
 	}
 	return err
 }

@@ -298,11 +298,11 @@ var generalSettings = []setting{
 		c.TierSlots, err = account.ParseSlots(v)
 		return err
 	}},
-	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.trust(v) }},
+	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.parseTrustedProxies(v) }},
 	{"MILLRACE_ALLOWED_ORIGINS", func(c *Config, v string) error { return c.allow(v) }},
 }
 
-func (c *Config) trust(list string) error {
+func (c *Config) parseTrustedProxies(list string) error {
 	for part := range strings.SplitSeq(list, ",") {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
 		if err != nil {

@@ -195,7 +195,7 @@ func (s *subscription) member(ctx context.Context, retry *retry) error {
 			return err
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = whileHeld(ctx, held)
+		ctx, cancel = whileLocked(ctx, held)
 		defer cancel()
 	}
 	for {
@@ -205,8 +205,8 @@ func (s *subscription) member(ctx context.Context, retry *retry) error {
 	}
 }
 
-// whileHeld returns a context that ends with errLost when the group is lost.
-func whileHeld(ctx context.Context, held LockedGroup) (context.Context, context.CancelFunc) {
+// whileLocked returns a context that ends with errLost when the group is lost.
+func whileLocked(ctx context.Context, held LockedGroup) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
@@ -231,10 +231,10 @@ func (s *subscription) load(ctx context.Context, held LockedGroup) error {
 const saveEvery = 1000
 
 // When the handler saves the checkpoint, events that it does not want move the checkpoint only after a delay, at
-// most restAfter when no event follows and saveAfter otherwise. Operators see the delay as a lag.
+// most idleSaveAfter when no event follows and saveAfter otherwise. Operators see the delay as a lag.
 const (
-	restAfter = 200 * time.Millisecond
-	saveAfter = time.Second
+	idleSaveAfter = 200 * time.Millisecond
+	saveAfter     = time.Second
 )
 
 // next reads the next events. It returns none if none arrived within restAfter and the checkpoint is behind.
@@ -242,7 +242,7 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 	if !s.opts.HandlerSaves || s.position == s.saved {
 		return s.tail.Next(ctx, s.position, s.opts.Batch)
 	}
-	waiting, cancel := context.WithTimeout(ctx, restAfter)
+	waiting, cancel := context.WithTimeout(ctx, idleSaveAfter)
 	defer cancel()
 	events, err := s.tail.Next(waiting, s.position, s.opts.Batch)
 	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
@@ -337,12 +337,12 @@ func (s *subscription) deliver(ctx context.Context, b Batch) (acked bool, err er
 	case <-msg.Nacked():
 		return false, nil
 	case <-ctx.Done():
-		return s.abandoned(ctx, msg)
+		return s.waitForHandler(ctx, msg)
 	}
 }
 
-// abandoned waits for the handler to end after its group was lost, so that no two handlers run at once in this process.
-func (s *subscription) abandoned(ctx context.Context, msg *message.Message) (bool, error) {
+// waitForHandler waits for the handler to end after its group was lost, so that no two handlers run at once in this process.
+func (s *subscription) waitForHandler(ctx context.Context, msg *message.Message) (bool, error) {
 	if errors.Is(context.Cause(ctx), errLost) {
 		select {
 		case <-msg.Acked():

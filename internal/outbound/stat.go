@@ -25,8 +25,8 @@ func statusFault(status int) error {
 	return fault.Wrap(StatusError(status), fault.Unavailable, "fetch_status", "the server answered %d", status)
 }
 
-// About describes the content of an address, as its server reports it.
-type About struct {
+// Resource describes the content of an address, as its server reports it.
+type Resource struct {
 	URL         string // the final URL, after redirects
 	ContentType string // "" = not said
 	Size        int64  // bytes, -1 = not said
@@ -38,10 +38,10 @@ const statTime = 20 * time.Second
 
 // Stat asks what an address holds without reading it, under the rules of Fetch: by HEAD, and where that is not
 // answered by a GET whose body is left unread.
-func (c *Client) Stat(ctx context.Context, address string, allow []string) (About, error) {
+func (c *Client) Stat(ctx context.Context, address string, allow []string) (Resource, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return About{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+		return Resource{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
 	}
 	ctx, watch := Watch(ctx, statTime, statTime)
 	defer watch.Stop()
@@ -51,32 +51,32 @@ func (c *Client) Stat(ctx context.Context, address string, allow []string) (Abou
 		about, err = c.ask(ctx, http.MethodGet, address, allow)
 	}
 	if err != nil {
-		return About{}, classified(watch.Cause(without(err)))
+		return Resource{}, classified(watch.Cause(without(err)))
 	}
 	return about, nil
 }
 
-func (c *Client) ask(ctx context.Context, method, address string, allow []string) (About, error) {
+func (c *Client) ask(ctx context.Context, method, address string, allow []string) (Resource, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return About{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+		return Resource{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
 	}
 	if method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")
 	}
 	resp, err := c.follow(allow).Do(req)
 	if err != nil {
-		return About{}, err
+		return Resource{}, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
-		return About{}, statusFault(resp.StatusCode)
+		return Resource{}, statusFault(resp.StatusCode)
 	}
-	return aboutOf(resp), nil
+	return resourceOf(resp), nil
 }
 
-func aboutOf(resp *http.Response) About {
-	a := About{URL: resp.Request.URL.String(), ContentType: resp.Header.Get("Content-Type"), Size: resp.ContentLength}
+func resourceOf(resp *http.Response) Resource {
+	a := Resource{URL: resp.Request.URL.String(), ContentType: resp.Header.Get("Content-Type"), Size: resp.ContentLength}
 	if resp.StatusCode == http.StatusPartialContent {
 		a.Size = -1
 		if _, whole, ok := strings.Cut(resp.Header.Get("Content-Range"), "/"); ok {

@@ -33,7 +33,7 @@ func noticeDeadPeers(cfg *pgconn.Config, silence time.Duration) {
 		if err != nil || silence <= 0 {
 			return conn, err
 		}
-		return &impatient{Conn: conn, silence: silence}, nil
+		return &deadlineConn{Conn: conn, silence: silence}, nil
 	}
 }
 
@@ -42,8 +42,8 @@ var serverKeepsAlive = map[string]string{
 	"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "2", "tcp_user_timeout": "20000",
 }
 
-// impatient is a connection whose reads have a deadline even if the caller sets none.
-type impatient struct {
+// deadlineConn is a connection whose reads have a deadline even if the caller sets none.
+type deadlineConn struct {
 	net.Conn
 	silence time.Duration
 
@@ -52,14 +52,14 @@ type impatient struct {
 }
 
 // Read implements net.Conn.
-func (c *impatient) Read(p []byte) (int, error) {
+func (c *deadlineConn) Read(p []byte) (int, error) {
 	if err := c.arm(); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
 }
 
-func (c *impatient) arm() error {
+func (c *deadlineConn) arm() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.given {
@@ -70,7 +70,7 @@ func (c *impatient) arm() error {
 
 // SetDeadline implements net.Conn. It limits the deadline to the allowed silence: the driver sends a last message
 // on a connection that it drops, and a server that is gone does not answer it.
-func (c *impatient) SetDeadline(t time.Time) error {
+func (c *deadlineConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.given = !t.IsZero()
@@ -78,14 +78,14 @@ func (c *impatient) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline implements net.Conn, under the rule of SetDeadline.
-func (c *impatient) SetReadDeadline(t time.Time) error {
+func (c *deadlineConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.given = !t.IsZero()
 	return c.Conn.SetReadDeadline(c.atMost(t))
 }
 
-func (c *impatient) atMost(t time.Time) time.Time {
+func (c *deadlineConn) atMost(t time.Time) time.Time {
 	if latest := time.Now().Add(c.silence); t.After(latest) {
 		return latest
 	}

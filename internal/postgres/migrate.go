@@ -158,7 +158,7 @@ func (s migrationSet) check(found map[int]applied) error {
 		i := slices.IndexFunc(all, func(m migration) bool { return m.version == number })
 		if i < 0 {
 			return fault.New(fault.Conflict, "database_newer",
-				"the database has migration %04d, which this program (%s) does not know: run %s", newest, version.Version, neededFor(found[newest]))
+				"the database has migration %04d, which this program (%s) does not know: run %s", newest, version.Version, releaseFor(found[newest]))
 		}
 		if all[i].checksum != a.checksum {
 			return fault.New(fault.Conflict, "migration_changed",
@@ -168,8 +168,8 @@ func (s migrationSet) check(found map[int]applied) error {
 	return nil
 }
 
-// neededFor names the program that knows a migration.
-func neededFor(a applied) string {
+// releaseFor names the program that knows a migration.
+func releaseFor(a applied) string {
 	if a.program == "" {
 		return "a newer millrace"
 	}

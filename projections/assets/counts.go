@@ -108,7 +108,7 @@ func (s *snapshot) simplify() {
 func (s *snapshot) selected(q Browse) []row {
 	var rows []row
 	for _, r := range s.fresh {
-		if there(r.asset, s.now) && q.matches(r.asset) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
+		if readable(r.asset, s.now) && q.matches(r.asset) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
 			rows = append(rows, r)
 		}
 	}
@@ -261,7 +261,7 @@ func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
 		return 0, err
 	}
 	for _, r := range s.fresh {
-		if !r.asset.State.Gone() && !there(r.asset, s.now) && s.filter.matches(r.asset) {
+		if !r.asset.State.Gone() && !readable(r.asset, s.now) && s.filter.matches(r.asset) {
 			n++
 		}
 	}

@@ -61,7 +61,7 @@ func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.
 	if current, err = r.catchUp(ctx, r.pool, id, current, version); err != nil {
 		return asset.Asset{}, err
 	}
-	if !there(current.asset, r.now()) {
+	if !readable(current.asset, r.now()) {
 		return asset.Asset{}, notFound()
 	}
 	return current.asset, nil
@@ -82,8 +82,8 @@ func (r *Reader) Several(ctx context.Context, account string, ids []asset.ID) (m
 
 func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such asset") }
 
-// there reports whether an asset can be read at all.
-func there(a asset.Asset, now time.Time) bool {
+// readable reports whether an asset can be read at all.
+func readable(a asset.Asset, now time.Time) bool {
 	return !a.State.Gone() && (a.ExpiresAt == nil || a.ExpiresAt.After(now))
 }
 
@@ -142,7 +142,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 		return Page{}, err
 	}
 	for _, f := range fresh {
-		if q.matches(f) && there(f.asset, now) {
+		if q.matches(f) && readable(f.asset, now) {
 			found = append(found, f)
 		}
 	}

@@ -85,8 +85,8 @@ func (n *nodes) steps() map[string]stream.Step {
 	return steps
 }
 
-// shown returns the nodes that a progress_state message lists.
-func (n *nodes) shown() []*nodeState {
+// listed returns the nodes that a progress_state message lists.
+func (n *nodes) listed() []*nodeState {
 	if len(n.order) <= maxShownNodes {
 		return n.order
 	}
@@ -108,7 +108,7 @@ func (n *nodes) shown() []*nodeState {
 func (n *nodes) render(id job.ID) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for i, s := range n.shown() {
+	for i, s := range n.listed() {
 		if i > 0 {
 			b.WriteByte(',')
 		}

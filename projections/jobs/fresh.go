@@ -61,7 +61,7 @@ func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
 		known[string(found.job.ID)] = found
 	}
 	for _, id := range f.ids {
-		current, err := r.onTop(ctx, job.ID(id), known[id], byJob[id])
+		current, err := r.foldNewer(ctx, job.ID(id), known[id], byJob[id])
 		if err != nil {
 			return f, fmt.Errorf("fold job %s: %w", id, err)
 		}
@@ -72,9 +72,9 @@ func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
 	return f, nil
 }
 
-// onTop folds the last events of a stream on a row. If the row is further behind, since its stream is
-// halted in the view, onTop reads the missing events from the log.
-func (r *Reader) onTop(ctx context.Context, id job.ID, current row, events []eventlog.Recorded) (row, error) {
+// foldNewer folds the last events of a stream on a row. If the row is further behind, since its stream is
+// halted in the view, foldNewer reads the missing events from the log.
+func (r *Reader) foldNewer(ctx context.Context, id job.ID, current row, events []eventlog.Recorded) (row, error) {
 	if events[0].Version > current.job.Version+1 {
 		return r.catchUp(ctx, id, current, events[len(events)-1].Version)
 	}

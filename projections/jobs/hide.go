@@ -22,8 +22,8 @@ func (b *binder) bind(v any) string {
 	return fmt.Sprintf("$%d", len(b.args))
 }
 
-// shown is the condition that a row of the view, or its substitute, is not hidden. $1 is the account.
-func shown(h *view.Hiding, submitted, id string, b *binder) string {
+// notHidden is the condition that a row of the view, or its substitute, is not hidden. $1 is the account.
+func notHidden(h *view.Hiding, submitted, id string, b *binder) string {
 	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
 	if len(h.Hidden) > 0 {
 		cond += ` and ` + id + ` <> all(` + b.bind(h.Hidden) + `)`
@@ -42,7 +42,7 @@ func (r *Reader) Hides(ctx context.Context, account string, h *view.Hiding, id j
 		return false, nil
 	}
 	b := &binder{args: []any{account}}
-	sql := `select not (` + shown(h, "position", b.bind(string(id))+`::text`, b) + `) from events
+	sql := `select not (` + notHidden(h, "position", b.bind(string(id))+`::text`, b) + `) from events
 		where account = $1 and version = 1 and stream = ` + b.bind(id.Stream())
 	hides := false
 	err := r.pool.QueryRow(ctx, sql, b.args...).Scan(&hides)

@@ -65,7 +65,7 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []s
 		where += ` and state = any(` + b.bind(o.States) + `)`
 	}
 	if o.Hide != nil {
-		where += ` and (` + isActive + ` or ` + shown(o.Hide, "submitted", "id", b) + `)`
+		where += ` and (` + isActive + ` or ` + notHidden(o.Hide, "submitted", "id", b) + `)`
 	}
 	if o.Media != "" || o.Workflow != "" || o.ByDuration {
 		places, err = r.scan(ctx, o, where, b)

@@ -18,7 +18,7 @@ const (
 	pageBytes = 64 << 20  // of a page; a longer one ends early
 	scanBytes = 512 << 20 // looked through where no index serves
 	leastRead = 25        // rows that one query reads at least
-	mostRead  = 1000
+	maxRead   = 1000
 	readBytes = 16 << 20 // that one query should not read much more of
 )
 
@@ -77,7 +77,7 @@ func portion(size, rows int) int {
 	if rows == 0 {
 		return leastRead
 	}
-	return min(max(readBytes/max(size/rows, 1), leastRead), mostRead)
+	return min(max(readBytes/max(size/rows, 1), leastRead), maxRead)
 }
 
 // sizedRow is a row with the size of its stored state.

@@ -20,7 +20,7 @@ type Reader struct {
 	registry *eventlog.Registry
 }
 
-var _ webhook.Books = (*Reader)(nil)
+var _ webhook.EndpointReader = (*Reader)(nil)
 
 // NewReader returns a reader of the view in pool's database.
 func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {

@@ -26,8 +26,8 @@ type Dir struct {
 // lockName is the file in a directory that its process has locked.
 const lockName = "owner.lock"
 
-// young is the age below which a directory without a lock may be about to get one.
-const young = time.Minute
+// minAge is the age below which a directory without a lock may be about to get one.
+const minAge = time.Minute
 
 // New makes a directory in os.TempDir whose name begins with name and a hyphen. Other users may pass through it. Remove
 // removes it.
@@ -75,7 +75,7 @@ func sweep(parent, name string) error {
 // program made it.
 func removeIfAbandoned(path string) error {
 	info, err := os.Lstat(filepath.Join(path, lockName))
-	if err != nil || time.Since(info.ModTime()) < young {
+	if err != nil || time.Since(info.ModTime()) < minAge {
 		return nil //nolint:nilerr // not there counts as somebody else's
 	}
 	lock, err := child.Acquire(filepath.Join(path, lockName))

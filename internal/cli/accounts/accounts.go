@@ -80,7 +80,7 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tKEEPS\tLIMIT\tCREATED") //nolint:errcheck // Flush tells
 			for _, a := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, activeWord(a), //nolint:errcheck // Flush tells
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, activity(a), //nolint:errcheck // Flush tells
 					account.Size(kept[a.ID].Bytes), limitWord(s, a), a.CreatedAt.Format(time.RFC3339))
 			}
 			return w.Flush()
@@ -90,8 +90,8 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-// activeWord says whether an account may submit; suspended is what none of its keys opens.
-func activeWord(a account.Account) string {
+// activity says whether an account may submit; suspended is what none of its keys opens.
+func activity(a account.Account) string {
 	if a.Suspended {
 		return "suspended"
 	}
@@ -113,7 +113,7 @@ type listedAccount struct {
 func listedAccounts(s *shell.Shell, all []account.Account, kept map[string]account.Storage) []listedAccount {
 	shown := make([]listedAccount, len(all))
 	for i, a := range all {
-		shown[i] = listedAccount{a.ID, a.Name, a.Tier, a.Active, a.Suspended, kept[a.ID].Bytes, a.MayKeep(s.Config.AccountLimit), a.CreatedAt}
+		shown[i] = listedAccount{a.ID, a.Name, a.Tier, a.Active, a.Suspended, kept[a.ID].Bytes, a.StorageLimit(s.Config.AccountLimit), a.CreatedAt}
 	}
 	return shown
 }

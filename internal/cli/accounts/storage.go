@@ -19,7 +19,7 @@ import (
 
 // limitWord is how much an account may keep, in words.
 func limitWord(s *shell.Shell, a account.Account) string {
-	if limit := a.MayKeep(s.Config.AccountLimit); limit > 0 {
+	if limit := a.StorageLimit(s.Config.AccountLimit); limit > 0 {
 		return account.Size(limit)
 	}
 	return "none"
@@ -55,7 +55,7 @@ second, in every process; who did so and why is recorded.`,
 				return err
 			}
 		}
-		kept, err := storage.Kept(ctx, a.ID)
+		kept, err := storage.Usage(ctx, a.ID)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kept, err := accountstore.NewStorage(pool, s.Config.AccountLimit).Kept(ctx, a.ID)
+			kept, err := accountstore.NewStorage(pool, s.Config.AccountLimit).Usage(ctx, a.ID)
 			if err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			p.Field("account", a.ID, inspect.Bold)
 			p.Field("name", a.Name, inspect.Plain)
 			p.Field("tier", string(a.Tier), inspect.Plain)
-			p.Field("standing", standing(a), inspect.Plain)
+			p.Field("standing", statusLine(a), inspect.Plain)
 			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", inspect.Plain)
 			p.Field("storage", keptWords(kept), inspect.Plain)
 			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), inspect.Plain)
@@ -154,7 +154,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func standing(a account.Account) string {
+func statusLine(a account.Account) string {
 	switch {
 	case a.Suspended:
 		return "suspended: no key and no token is accepted"

@@ -32,7 +32,7 @@ credential is not in the environment is not enabled.`,
 			m, ok := snapshot.Find(args[0])
 			if !ok {
 				near := snapshot.Suggest(args[0], func(*catalog.Model) bool { return true })
-				return fmt.Errorf("there is no model %q%s", args[0], perhaps(near))
+				return fmt.Errorf("there is no model %q%s", args[0], suggestion(near))
 			}
 			return describeModel(s.Out, m, s.Lookup)
 		},
@@ -69,7 +69,7 @@ func load(s *shell.Shell, dirs []string) (*catalog.Snapshot, error) {
 	return c.Snapshot(), nil
 }
 
-func perhaps(near []string) string {
+func suggestion(near []string) string {
 	if len(near) == 0 {
 		return "; `millrace models` lists all"
 	}

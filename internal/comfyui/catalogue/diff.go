@@ -127,7 +127,7 @@ func (d *differences) addInput(what string, native, server *input) {
 	d.add(what+": section", native.section, server.section)
 	d.add(what+": type", native.kind, server.kind)
 	for _, option := range []string{"default", "min", "max"} {
-		d.add(what+": "+option, shown(native.options[option]), shown(server.options[option]))
+		d.add(what+": "+option, shorten(native.options[option]), shorten(server.options[option]))
 	}
 	if native.kind == "COMBO" && !native.ofFiles() && !server.ofFiles() {
 		d.add(what+": choices", only(native.choices, server.choices), only(server.choices, native.choices))
@@ -157,7 +157,7 @@ func only(one, other []string) string {
 	return strings.Join(rest, ", ")
 }
 
-func shown(value any) string {
+func shorten(value any) string {
 	if value == nil {
 		return ""
 	}

@@ -16,21 +16,21 @@ type follower struct {
 	r *Run
 	c *compiled
 
-	began   time.Time // of the prompt
-	since   map[string]time.Time
-	current string // the node that runs, by the server's word
-	told    map[string]bool
-	cached  map[string]bool
-	sent    int
-	misread int       // looks in a row that told nothing
-	broken  time.Time // since when the connection is; zero = it is not
+	began    time.Time // of the prompt
+	since    map[string]time.Time
+	current  string // the node that runs, by the server's word
+	recorded map[string]bool
+	cached   map[string]bool
+	sent     int
+	misread  int       // looks in a row that told nothing
+	broken   time.Time // since when the connection is; zero = it is not
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
-	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, told: map[string]bool{}, cached: map[string]bool{}}
+	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{}}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
-			f.told[id] = true
+			f.recorded[id] = true
 		}
 	}
 	return f
@@ -148,8 +148,8 @@ func (f *follower) send(ctx context.Context) error {
 	return err
 }
 
-// mostMisread bounds the looks in a row that a server answers with what cannot be read.
-const mostMisread = 5
+// maxUnreadable bounds the looks in a row that a server answers with what cannot be read.
+const maxUnreadable = 5
 
 // look asks the server for the prompt and acts on what it says.
 func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
@@ -163,7 +163,7 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 		if f.broken.IsZero() && fault.CodeOf(err) == comfyui.CodeUnreachable {
 			f.broken = time.Now()
 		}
-		if f.misread++; fault.CodeOf(err) != comfyui.CodeLost && f.misread > mostMisread {
+		if f.misread++; fault.CodeOf(err) != comfyui.CodeLost && f.misread > maxUnreadable {
 			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server does not tell where the prompt is: %s", err.Error())
 		}
 		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
@@ -192,15 +192,15 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server says that the prompt failed, and not why")
 	}
 	e := *outcome.Err
-	if id, ok := f.ours(e.Node, ""); ok {
+	if id, ok := f.segmentNode(e.Node, ""); ok {
 		e.Node = id
 		e.Class = f.c.node(id).Class
 	}
 	return &NodeError{e}
 }
 
-// ours returns the node of the segment that a node of the prompt stands for.
-func (f *follower) ours(id, display string) (string, bool) {
+// segmentNode returns the node of the segment that a node of the prompt stands for.
+func (f *follower) segmentNode(id, display string) (string, bool) {
 	root, _, _ := strings.Cut(id, ".")
 	for _, candidate := range []string{id, display, root} {
 		if f.c.node(candidate) != nil {
@@ -232,11 +232,11 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 		if id == "" {
 			id = f.current
 		}
-		if id, ok := f.ours(id, e.Display); ok {
+		if id, ok := f.segmentNode(id, e.Display); ok {
 			f.r.Recorder.Preview(id, e.MediaType, e.Image)
 		}
 	case comfyui.ProgressText:
-		if id, ok := f.ours(e.Node, ""); ok {
+		if id, ok := f.segmentNode(e.Node, ""); ok {
 			f.r.Recorder.Text(id, e.Text)
 		}
 	case comfyui.Executed:
@@ -249,13 +249,13 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 func (f *follower) answered(ctx context.Context, ids []string) error {
 	var cached []string
 	for _, id := range ids {
-		if f.c.node(id) == nil || f.cached[id] || f.told[id] {
+		if f.c.node(id) == nil || f.cached[id] || f.recorded[id] {
 			continue
 		}
 		f.cached[id] = true
 		cached = append(cached, id)
 		if !f.c.shows(f.r.Classes, id) {
-			f.told[id] = true
+			f.recorded[id] = true
 		}
 	}
 	if len(cached) == 0 {
@@ -268,7 +268,7 @@ func (f *follower) answered(ctx context.Context, ids []string) error {
 const scale = 1000
 
 func (f *follower) showProgress(node, display string, value, most float64) {
-	id, ok := f.ours(node, display)
+	id, ok := f.segmentNode(node, display)
 	if !ok || most <= 0 || value < 0 || value > most {
 		return
 	}
@@ -283,14 +283,14 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
 	}
-	id, ok := f.ours(e.Node, e.Display)
+	id, ok := f.segmentNode(e.Node, e.Display)
 	if f.current != "" && f.current != id {
 		if err := f.ended(ctx, f.current); err != nil {
 			return err
 		}
 	}
 	f.current = id
-	if !ok || f.told[id] {
+	if !ok || f.recorded[id] {
 		return nil
 	}
 	if _, running := f.since[id]; running {
@@ -302,14 +302,14 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 
 // ended records a node that shows nothing. One that may is recorded with what it shows.
 func (f *follower) ended(ctx context.Context, id string) error {
-	if f.told[id] || f.c.shows(f.r.Classes, id) {
+	if f.recorded[id] || f.c.shows(f.r.Classes, id) {
 		return nil
 	}
-	return f.tell(ctx, Executed{Node: id})
+	return f.recordExecuted(ctx, Executed{Node: id})
 }
 
-func (f *follower) tell(ctx context.Context, e Executed) error {
-	f.told[e.Node] = true
+func (f *follower) recordExecuted(ctx context.Context, e Executed) error {
+	f.recorded[e.Node] = true
 	if began, ok := f.since[e.Node]; ok {
 		e.Took = time.Since(began)
 	}
@@ -319,8 +319,8 @@ func (f *follower) tell(ctx context.Context, e Executed) error {
 
 // executed copies what a node shows while the server still runs the others.
 func (f *follower) executed(ctx context.Context, e comfyui.Executed) error {
-	id, ok := f.ours(e.Node, e.Display)
-	if e.Prompt != f.r.Prompt || !ok || f.told[id] {
+	id, ok := f.segmentNode(e.Node, e.Display)
+	if e.Prompt != f.r.Prompt || !ok || f.recorded[id] {
 		return nil
 	}
 	return f.collect(ctx, id, e.Output)
@@ -331,7 +331,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 	if err != nil {
 		return err
 	}
-	return f.tell(ctx, Executed{Node: id, UI: ui, Files: files})
+	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files})
 }
 
 // complete tells of the nodes that no message told of.
@@ -344,14 +344,14 @@ func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error
 	}
 	for i := range f.r.Segment.Nodes {
 		id := f.r.Segment.Nodes[i].ID
-		if f.told[id] {
+		if f.recorded[id] {
 			continue
 		}
 		var err error
 		if out, shows := outcome.Outputs[id]; shows {
 			err = f.collect(ctx, id, out)
 		} else if !f.cached[id] {
-			err = f.tell(ctx, Executed{Node: id})
+			err = f.recordExecuted(ctx, Executed{Node: id})
 		}
 		if err != nil {
 			return err

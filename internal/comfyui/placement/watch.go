@@ -125,7 +125,7 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 	if ctx.Err() != nil {
 		return
 	}
-	w.judge(&s, err)
+	w.setHealth(&s, err)
 	if s.Health != row.Health || s.Problem != row.Problem {
 		w.opts.Log.Info("server", "url", s.URL, "state", s.State(), "problem", s.Problem, "version", s.Version)
 	}
@@ -137,8 +137,8 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 	}
 }
 
-// judge turns the outcome of a look into the server's health.
-func (w *watcher) judge(s *server.Server, err error) {
+// setHealth turns the outcome of a look into the server's health.
+func (w *watcher) setHealth(s *server.Server, err error) {
 	if err == nil {
 		now := time.Now().UTC()
 		s.Health, s.Problem, s.SeenAt = server.Answers, "", &now
@@ -190,7 +190,7 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	if err := w.count(ctx, s, queue); err != nil {
 		return err
 	}
-	if err := w.seeClasses(ctx, c, s, returned); err != nil {
+	if err := w.updateClasses(ctx, c, s, returned); err != nil {
 		return err
 	}
 	return w.adopt(ctx, c, s)
@@ -215,8 +215,8 @@ func (w *watcher) count(ctx context.Context, s *server.Server, q comfyui.Queue) 
 	return nil
 }
 
-// seeClasses reads the classes at first, when the server returns, and when its files changed.
-func (w *watcher) seeClasses(ctx context.Context, c comfyui.Server, s *server.Server, returned bool) error {
+// updateClasses reads the classes at first, when the server returns, and when its files changed.
+func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server.Server, returned bool) error {
 	w.mu.Lock()
 	seen := w.files[s.ID]
 	w.mu.Unlock()

@@ -32,9 +32,9 @@ type StorageLimit struct {
 	Bytes *int64 // 0 = no limit; nil = the deployment's
 }
 
-// MayKeep returns how many bytes the account may keep where accounts without a limit of their own may keep
+// StorageLimit returns how many bytes the account may keep where accounts without a limit of their own may keep
 // standard; 0 = no limit.
-func (a Account) MayKeep(standard int64) int64 {
+func (a Account) StorageLimit(standard int64) int64 {
 	if a.Storage != nil {
 		return *a.Storage
 	}

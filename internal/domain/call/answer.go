@@ -49,7 +49,7 @@ func (s *Service) answer(c Call, replayed bool) (*Result, error) {
 	case Canceled:
 		return nil, Refuse(409, CancelledType, "the request was cancelled")
 	case Unknown:
-		return nil, c.Failure.refusal().because(ErrOutcomeUnknown)
+		return nil, c.Failure.refusal().withCause(ErrOutcomeUnknown)
 	case Waiting, Admitted, Dispatching, Running, Answered:
 	}
 	return nil, Refuse(500, InternalError, "the router failed; the operator's log has the details")

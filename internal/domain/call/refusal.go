@@ -95,8 +95,8 @@ func RefusalOf(err error) *Refusal {
 	return r
 }
 
-// because sets what is behind a refusal, which is not public.
-func (r *Refusal) because(cause error) *Refusal {
+// withCause sets what is behind a refusal, which is not public.
+func (r *Refusal) withCause(cause error) *Refusal {
 	r.cause = cause
 	return r
 }

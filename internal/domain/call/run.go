@@ -244,7 +244,7 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	switch {
 	case c.State == Unknown:
-		return nil, Refuse(409, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").because(ErrOutcomeUnknown)
+		return nil, Refuse(409, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").withCause(ErrOutcomeUnknown)
 	case c.State == Canceled:
 		return nil, Refuse(409, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
 	case c.State == Succeeded && !c.Replayable && rec.Delivered:

@@ -80,7 +80,7 @@ func (w *Watch) See(events []eventlog.Recorded) {
 		if !ok {
 			continue
 		}
-		w.tell(id, rec)
+		w.notify(id, rec)
 	}
 }
 
@@ -93,7 +93,7 @@ func endsCall(eventType string) bool {
 	}
 }
 
-func (w *Watch) tell(id ID, rec eventlog.Recorded) {
+func (w *Watch) notify(id ID, rec eventlog.Recorded) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.waiting[id]) == 0 {

@@ -20,8 +20,8 @@ type Opener interface {
 
 // Packer writes archives, a file at a time.
 type Packer struct {
-	Blobs Opener
-	Tell  func(Progress) // of each piece; nil = nobody is told
+	Blobs  Opener
+	Report func(Progress) // of each piece; nil = nobody is told
 }
 
 // Packed is what an archive holds.
@@ -66,7 +66,7 @@ func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map
 		} else {
 			packed.Files, packed.Bytes = packed.Files+1, packed.Bytes+item.Size
 		}
-		p.tell(at)
+		p.report(at)
 	}
 	if err := archive.Close(); err != nil {
 		return Packed{}, fmt.Errorf("finish an archive: %w", err)
@@ -74,9 +74,9 @@ func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map
 	return packed, nil
 }
 
-func (p Packer) tell(at Progress) {
-	if p.Tell != nil {
-		p.Tell(at)
+func (p Packer) report(at Progress) {
+	if p.Report != nil {
+		p.Report(at)
 	}
 }
 
@@ -96,7 +96,7 @@ func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *Pro
 	}
 	from := &source{ctx: ctx, r: r, read: func(n int) {
 		at.Packed += int64(n)
-		p.tell(*at)
+		p.report(*at)
 	}}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{entry}, from, make([]byte, pieceSize)); err != nil {
 		if errors.Is(err, blob.ErrCorrupt) {

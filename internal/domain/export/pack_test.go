@@ -57,7 +57,7 @@ func TestAnArchiveHoldsItsFiles(t *testing.T) {
 	items[0].ContentType = "text/plain"
 	var out bytes.Buffer
 	var told []export.Progress
-	p := export.Packer{Blobs: blobs, Tell: func(p export.Progress) { told = append(told, p) }}
+	p := export.Packer{Blobs: blobs, Report: func(p export.Progress) { told = append(told, p) }}
 	packed, err := p.Pack(t.Context(), &out, items, nil, export.Progress{Export: "e", Files: 3, Bytes: 3 + 5<<20})
 	require.NoError(t, err)
 	require.Equal(t, export.Packed{Files: 3, Bytes: 3 + 5<<20}, packed)
@@ -129,7 +129,7 @@ func TestPackingEndsWithItsContext(t *testing.T) {
 	blobs := mem.New()
 	ctx, cancel := context.WithCancel(t.Context())
 	items := shelf(t, blobs, strings.Repeat("x", 4<<20))
-	p := export.Packer{Blobs: blobs, Tell: func(export.Progress) { cancel() }}
+	p := export.Packer{Blobs: blobs, Report: func(export.Progress) { cancel() }}
 	_, err := p.Pack(ctx, io.Discard, items, nil, export.Progress{})
 	require.ErrorIs(t, err, context.Canceled)
 }

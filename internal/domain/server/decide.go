@@ -151,8 +151,8 @@ func (c candidate) reason(w *Wait, free []candidate, all int) string {
 	case all == 1:
 		text = "the only server"
 	}
-	if w.Why != "" {
-		text += "; " + w.Why
+	if w.Cause != "" {
+		text += "; " + w.Cause
 	}
 	return text
 }

@@ -65,6 +65,6 @@ type Wait struct {
 	Avoid   []ID      `json:"avoid,omitempty"`   // servers that failed it; taken again when no other is left
 	Refused []ID      `json:"refused,omitempty"` // servers that cannot run it
 	Memory  int64     `json:"memory,omitempty"`  // more than so many bytes of a device
-	Why     string    `json:"why,omitempty"`     // why it is placed again
+	Cause   string    `json:"why,omitempty"`     // why it is placed again
 	Holder  string    `json:"holder"`
 }

@@ -157,7 +157,7 @@ const MostReplayed = 1000
 // Replay puts one ended delivery of an endpoint back into the queue, or all its dead letters if only is nil, at most
 // MostReplayed. It returns the number of deliveries. Their ids do not change.
 func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.UUID, by By) (int, error) {
-	book, err := s.Books.Book(ctx, account)
+	book, err := s.Reader.Book(ctx, account)
 	if err != nil {
 		return 0, err
 	}

@@ -72,9 +72,9 @@ func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Ki
 	}
 	m := message{Type: kind, Timestamp: rec.RecordedAt.UTC()}
 	if id, isJob := job.IDOfStream(rec.Stream); isJob {
-		m.Data = aboutJob(id, rec, data, from, base)
+		m.Data = newJobData(id, rec, data, from, base)
 	} else if id, isCall := call.IDOfStream(rec.Stream); isCall {
-		m.Data = aboutCall(id, rec, data, from, base)
+		m.Data = newCallData(id, rec, data, from, base)
 	} else {
 		return kind, nil, false, fmt.Errorf("%s is a fact of stream %s, which is neither a job's nor a call's", rec.Type, rec.Stream)
 	}
@@ -92,7 +92,7 @@ func encode(m message) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-func aboutJob(id job.ID, rec eventlog.Recorded, data any, from Origin, base string) jobData {
+func newJobData(id job.ID, rec eventlog.Recorded, data any, from Origin, base string) jobData {
 	d := jobData{Object: "job", ID: id, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC(), URLs: urlData{Self: base + "/api/v2/jobs/" + string(id)}}
 	switch e := data.(type) {
 	case job.SucceededV1:
@@ -107,7 +107,7 @@ func aboutJob(id job.ID, rec eventlog.Recorded, data any, from Origin, base stri
 	return d
 }
 
-func aboutCall(id call.ID, rec eventlog.Recorded, data any, from Origin, base string) callData {
+func newCallData(id call.ID, rec eventlog.Recorded, data any, from Origin, base string) callData {
 	d := callData{Object: "call", ID: id, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC()}
 	if from.Call != nil {
 		d.Model, d.Mode = from.Call.Model, from.Call.Mode

@@ -67,15 +67,15 @@ func TestEndpointsOutliveTheSecretKey(t *testing.T) {
 	former, present := newSealer(t), newSealer(t)
 	one := &oneEndpoint{}
 	url := "https://example.com/x"
-	_, _, err := webhook.NewService(webhook.Deps{Store: one, Books: one, Sealer: former}).Register(t.Context(), "acme", webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
+	_, _, err := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: former}).Register(t.Context(), "acme", webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
 	require.True(t, fault.Is(err, fault.NotFound), "the book is empty: %v", err)
-	both := webhook.NewService(webhook.Deps{Store: one, Books: one, Sealer: either{present, former}})
+	both := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: either{present, former}})
 	for _, want := range []int{1, 0} {
 		n, err := both.Reseal(t.Context(), "acme", present)
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
-	alone := webhook.NewService(webhook.Deps{Store: one, Books: one, Sealer: present})
+	alone := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: present})
 	_, _, err = alone.Register(t.Context(), "acme", webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
 	require.Equal(t, "webhook_exists", fault.CodeOf(err), "its address is read with the present key alone")
 }

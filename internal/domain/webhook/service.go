@@ -24,8 +24,8 @@ const DefaultOverlap = 24 * time.Hour
 // MaxOverlap is the longest overlap that a rotation may request.
 const MaxOverlap = 7 * 24 * time.Hour
 
-// Books reads the endpoints of accounts. A read is never behind the log.
-type Books interface {
+// EndpointReader reads the endpoints of accounts. A read is never behind the log.
+type EndpointReader interface {
 	Book(ctx context.Context, account string) (Book, error)
 }
 
@@ -79,7 +79,7 @@ type Store interface {
 
 // Deps are the dependencies of a Service.
 type Deps struct {
-	Books  Books
+	Reader EndpointReader
 	Store  Store
 	Sealer Sealer
 	Allow  []string // host:port pairs allowed although they are not public or not https
@@ -139,7 +139,7 @@ func (s *Service) change(ctx context.Context, account string, by By, decide func
 	var err error
 	for range attempts {
 		var book Book
-		if book, err = s.Books.Book(ctx, account); err != nil {
+		if book, err = s.Reader.Book(ctx, account); err != nil {
 			return err
 		}
 		c, decideErr := decide(book)
@@ -268,7 +268,7 @@ func (s *Service) place(ctx context.Context, account string, id ID) (place, erro
 
 // Endpoints returns the endpoints of an account, oldest first.
 func (s *Service) Endpoints(ctx context.Context, account string) ([]EndpointWithURL, error) {
-	book, err := s.Books.Book(ctx, account)
+	book, err := s.Reader.Book(ctx, account)
 	if err != nil || len(book.Endpoints) == 0 {
 		return nil, err
 	}

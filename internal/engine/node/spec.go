@@ -44,7 +44,7 @@ func (in Input) options() map[string]any {
 		"control_after_generate": in.Control,
 	} {
 		if value != nil {
-			opts[key] = shown(value)
+			opts[key] = formatValue(value)
 		}
 	}
 	for key, set := range map[string]bool{
@@ -67,7 +67,7 @@ func (in Input) options() map[string]any {
 	return opts
 }
 
-func shown(value any) any {
+func formatValue(value any) any {
 	if f, ok := value.(float64); ok {
 		return Number(f)
 	}

@@ -124,7 +124,7 @@ func (c *cutter) refuse(e edge) error {
 // mark decides where each unit runs. What cannot be parted from a class that is only here stays here; of the rest,
 // whatever is tied to a class that only servers have goes with it.
 func (c *cutter) mark() error {
-	if err := c.stayHere(); err != nil {
+	if err := c.keepLocal(); err != nil {
 		return err
 	}
 	var pending []int
@@ -151,8 +151,8 @@ func (c *cutter) mark() error {
 	return nil
 }
 
-// stayHere keeps here what exchanges values that cannot cross with a class that is only here.
-func (c *cutter) stayHere() error {
+// keepLocal keeps here what exchanges values that cannot cross with a class that is only here.
+func (c *cutter) keepLocal() error {
 	var pending []int
 	for u, s := range c.side {
 		if s == Here {

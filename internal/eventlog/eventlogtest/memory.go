@@ -17,12 +17,12 @@ import (
 type Memory struct {
 	registry *eventlog.Registry
 
-	mu      sync.Mutex // guards all below
-	events  []eventlog.Recorded
-	byID    map[uuid.UUID]int
-	streams map[string]*memoryStream
-	grown   chan struct{} // closed and replaced at every append
-	groups  map[string]*memoryGroup
+	mu       sync.Mutex // guards all below
+	events   []eventlog.Recorded
+	byID     map[uuid.UUID]int
+	streams  map[string]*memoryStream
+	appended chan struct{} // closed and replaced at every append
+	groups   map[string]*memoryGroup
 }
 
 type memoryStream struct {
@@ -41,7 +41,7 @@ var (
 func NewMemory(registry *eventlog.Registry) *Memory {
 	return &Memory{
 		registry: registry, byID: map[uuid.UUID]int{}, streams: map[string]*memoryStream{},
-		grown: make(chan struct{}), groups: map[string]*memoryGroup{},
+		appended: make(chan struct{}), groups: map[string]*memoryGroup{},
 	}
 }
 
@@ -121,8 +121,8 @@ func (m *Memory) record(s *memoryStream, a eventlog.Append, data []json.RawMessa
 		m.events = append(m.events, out[i])
 	}
 	s.closed = s.closed || a.Close
-	close(m.grown)
-	m.grown = make(chan struct{})
+	close(m.appended)
+	m.appended = make(chan struct{})
 	return out
 }
 
@@ -153,7 +153,7 @@ func (m *Memory) Decode(rec eventlog.Recorded) (any, error) {
 func (m *Memory) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
 	for {
 		m.mu.Lock()
-		grown := m.grown
+		grown := m.appended
 		rest := m.events[min(int(after), len(m.events)):]
 		m.mu.Unlock()
 		if len(rest) > 0 {
@@ -196,25 +196,25 @@ func (m *Memory) Lock(ctx context.Context, group string) (eventlog.LockedGroup, 
 	m.mu.Unlock()
 	select {
 	case <-g.token:
-		return &memoryHeld{group: g, lost: make(chan struct{})}, nil
+		return &memoryLock{group: g, lost: make(chan struct{})}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-type memoryHeld struct {
+type memoryLock struct {
 	group *memoryGroup
 	lost  chan struct{}
 	once  sync.Once
 }
 
-func (h *memoryHeld) Position(context.Context) (int64, error) {
+func (h *memoryLock) Position(context.Context) (int64, error) {
 	h.group.mu.Lock()
 	defer h.group.mu.Unlock()
 	return h.group.position, nil
 }
 
-func (h *memoryHeld) Save(_ context.Context, from, to int64, _ []eventlog.Mark) error {
+func (h *memoryLock) Save(_ context.Context, from, to int64, _ []eventlog.Mark) error {
 	h.group.mu.Lock()
 	defer h.group.mu.Unlock()
 	if h.group.position != from {
@@ -224,9 +224,9 @@ func (h *memoryHeld) Save(_ context.Context, from, to int64, _ []eventlog.Mark) 
 	return nil
 }
 
-func (h *memoryHeld) Lost() <-chan struct{} { return h.lost }
+func (h *memoryLock) Lost() <-chan struct{} { return h.lost }
 
-func (h *memoryHeld) Release() {
+func (h *memoryLock) Release() {
 	h.once.Do(func() {
 		close(h.lost)
 		h.group.token <- struct{}{}

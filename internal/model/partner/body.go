@@ -66,7 +66,7 @@ func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, 
 	if f.wire == asPicture {
 		return f.picture(ctx, value)
 	}
-	if text, ok := value.(string); ok && text == "" && f.input.Section == node.Optional && f.leavesOut() {
+	if text, ok := value.(string); ok && text == "" && f.input.Section == node.Optional && f.omitsEmpty() {
 		return nil, nil
 	}
 	if f.values != nil {
@@ -82,8 +82,8 @@ func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, 
 	return raw, nil
 }
 
-// leavesOut reports whether an empty text means "not given": it does where the widget is empty at first.
-func (f *field) leavesOut() bool {
+// omitsEmpty reports whether an empty text means "not given": it does where the widget is empty at first.
+func (f *field) omitsEmpty() bool {
 	_, offered := f.values[""]
 	return !offered && (f.input.Default == nil || f.input.Default == "" || f.wire == asJSON)
 }

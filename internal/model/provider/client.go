@@ -161,7 +161,7 @@ func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *s
 
 // refused classifies an answer with a successful status that is not a result.
 func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
 }
 
 // ErrCannotCancel reports a provider that cannot cancel, or refuses to.

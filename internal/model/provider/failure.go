@@ -53,12 +53,12 @@ func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
 		document = nil
 	}
 	scope := a.scope(catalog.Scope{Settings: c.settings(m)}, document)
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.sort(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
 }
 
-// sort classifies an answer that is not a result by the error types of the router contract: by the entry's rules, then
+// classify classifies an answer that is not a result by the error types of the router contract: by the entry's rules, then
 // by the rules that all providers share, and else as provider_error.
-func (c *Client) sort(m *catalog.Model, s catalog.Scope, raw []byte, after time.Duration) *Failure {
+func (c *Client) classify(m *catalog.Model, s catalog.Scope, raw []byte, after time.Duration) *Failure {
 	for _, rule := range m.Errors {
 		if !rule.When.Holds(s) {
 			continue

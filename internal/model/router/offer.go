@@ -44,7 +44,7 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 		return offer, err
 	}
 	if other != nil {
-		return o.through(offer, m, other, inv)
+		return o.viaAlternate(offer, m, other, inv)
 	}
 	if err := acceptable(m, inv); err != nil {
 		return call.Offer{}, err

@@ -25,8 +25,8 @@ func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 	return nil, call.Refuse(400, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
 }
 
-// through completes the offer of a call that is sent to an alternate.
-func (o Offers) through(offer call.Offer, m *catalog.Model, a *catalog.Alternate, inv call.Invocation) (call.Offer, error) {
+// viaAlternate completes the offer of a call that is sent to an alternate.
+func (o Offers) viaAlternate(offer call.Offer, m *catalog.Model, a *catalog.Alternate, inv call.Invocation) (call.Offer, error) {
 	body := inv.Body
 	if inv.Options.Strict {
 		if err := object(body); err != nil {

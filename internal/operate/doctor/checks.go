@@ -58,7 +58,7 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	details := make([]string, len(all))
 	for i, p := range all {
 		if ahead, err := projections.Ahead(ctx, d.pool, p.Name()); err != nil || ahead > 0 {
-			return pastTheLog(p, ahead), err
+			return checkpointAhead(p, ahead), err
 		}
 		position, err := projections.Position(ctx, d.pool, p.Name())
 		if err != nil {
@@ -71,8 +71,8 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	return f.with("is a projector running? millrace serve --roles projector; then watch: millrace views list"), nil
 }
 
-// pastTheLog returns the finding for a reader whose checkpoint is ahead of the log.
-func pastTheLog(p projections.Projection, ahead int64) Finding {
+// checkpointAhead returns the finding for a reader whose checkpoint is ahead of the log.
+func checkpointAhead(p projections.Projection, ahead int64) Finding {
 	f := Finding{
 		Status: Failing, Remedy: "millrace views rebuild " + p.Name(),
 		Detail: fmt.Sprintf("%s is %d positions past the end of the log: the database lost events that it has applied", p.Name(), ahead),

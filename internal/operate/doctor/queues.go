@@ -108,8 +108,8 @@ func (d databaseDoctor) stuck(ctx context.Context) (Finding, error) {
 }
 
 const (
-	// mostWalked bounds how many blobs the doctor looks at: the sweep of the workers looks at all.
-	mostWalked = 20_000
+	// maxWalked bounds how many blobs the doctor looks at: the sweep of the workers looks at all.
+	maxWalked = 20_000
 	// orphanAge is the age from which a blob without a reference is one that the sweep has passed by: twice
 	// its grace period and its interval.
 	orphanAge = 4 * time.Hour
@@ -119,8 +119,8 @@ const (
 	orphanWarn = 1
 )
 
-// errEnough ends a walk.
-var errEnough = errors.New("enough")
+// errStopWalk ends a walk.
+var errStopWalk = errors.New("enough")
 
 // orphans counts blobs that nothing refers to.
 type orphans struct {
@@ -133,8 +133,8 @@ type orphans struct {
 }
 
 func (o *orphans) take(ctx context.Context, e blob.Entry) error {
-	if o.seen == mostWalked || ctx.Err() != nil {
-		return errEnough
+	if o.seen == maxWalked || ctx.Err() != nil {
+		return errStopWalk
 	}
 	o.seen++
 	if e.Touched.After(o.cutoff) {
@@ -181,7 +181,7 @@ func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
 	walk, stop := context.WithTimeout(ctx, doctorTimeout/2)
 	defer stop()
 	err = store.Walk(walk, func(e blob.Entry) error { return o.take(ctx, e) })
-	if err != nil && !errors.Is(err, errEnough) && walk.Err() == nil {
+	if err != nil && !errors.Is(err, errStopWalk) && walk.Err() == nil {
 		return Finding{}, err
 	}
 	if len(o.batch) > 0 {
@@ -198,7 +198,7 @@ func (o *orphans) found(cut bool) Finding {
 		looked = fmt.Sprintf("the first %d blobs", o.seen)
 	}
 	f := Finding{
-		Status: grade(o.orphaned, orphanWarn, mostWalked+1),
+		Status: grade(o.orphaned, orphanWarn, maxWalked+1),
 		Detail: fmt.Sprintf("%d of %s, %.1f MiB, are referred to by nothing for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), inspect.Span(orphanAge)),
 	}
 	return f.with("workers collect them every hour: is one running, and what does its log say of the sweep?")

@@ -118,7 +118,7 @@ func (l *LogPrinter) rows(e Entry) [][]Cell {
 		{Text: clip(Clean(shortType(e.Type)), maxColumn), Style: Bold},
 		{Text: e.Words()},
 	})
-	if said := "account " + nameOf(e.Account, l.Names) + ", " + e.because(); said != l.said {
+	if said := "account " + nameOf(e.Account, l.Names) + ", " + e.provenance(); said != l.said {
 		l.said = said
 		rows = append(rows, []Cell{{Text: strings.Repeat(" ", 8) + "└ " + said, Style: Faint}})
 	}
@@ -160,11 +160,11 @@ func (e Entry) Words() string {
 	case credit.ReleasedV1:
 		return fmt.Sprintf("$%s, hold %s", credit.Dollars(f.Micros), f.Hold)
 	}
-	return words(e.Data)
+	return compactJSON(e.Data)
 }
 
-// words writes the members of a JSON object on one line.
-func words(raw json.RawMessage) string {
+// compactJSON writes the members of a JSON object on one line.
+func compactJSON(raw json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return string(raw)

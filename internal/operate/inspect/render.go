@@ -150,7 +150,7 @@ func (p *Printer) events(whose, account string, events []Event) {
 			{Text: shortType(f.Type), Style: Bold},
 			{Text: f.summary()},
 		})
-		if cause := f.because(); cause != said {
+		if cause := f.provenance(); cause != said {
 			said = cause
 			rows = append(rows, []Cell{{Text: strings.Repeat(" ", 6) + "└ " + cause, Style: Faint}})
 		}
@@ -158,8 +158,8 @@ func (p *Printer) events(whose, account string, events []Event) {
 	p.Table([]string{"VER", "POSITION", "TIME", "STATE", "FACT", "WHAT"}, rows)
 }
 
-// because returns the actor, request, cause and reason of an event.
-func (f Event) because() string {
+// provenance returns the actor, request, cause and reason of an event.
+func (f Event) provenance() string {
 	parts := []string{"by " + f.Actor}
 	if f.Actor == "" {
 		parts[0] = "by nobody named"

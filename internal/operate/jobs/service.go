@@ -88,8 +88,8 @@ func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution
 	return Outcome{Job: id, Done: "requeued"}, nil
 }
 
-// whyInvalid returns the first problem of an invalid graph.
-func whyInvalid(err *graph.PromptError) string {
+// firstProblem returns the first problem of an invalid graph.
+func firstProblem(err *graph.PromptError) string {
 	for _, node := range err.NodeErrors {
 		if len(node.Errors) > 0 {
 			e := node.Errors[0]
@@ -117,7 +117,7 @@ func Each(ctx context.Context, ids []job.ID, step func(done, total int64), do fu
 		switch kind := fault.KindOf(err); {
 		case err == nil:
 		case errors.As(err, &invalid):
-			out = Outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: whyInvalid(invalid)}
+			out = Outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: firstProblem(invalid)}
 		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
 			return all, err
 		default:

@@ -54,12 +54,12 @@ type Source interface {
 // servedFor is how long a snapshot is reused, so that many scrapers do not load the one database.
 const servedFor = 5 * time.Second
 
-// mostAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
+// maxAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
 // series while it has jobs and for an hour after. So the number of series does not grow with the number of accounts,
 // even if the deepest queues differ at every scrape.
 const (
-	mostAccounts = 50
-	keepsPlace   = time.Hour
+	maxAccounts   = 50
+	labelLifetime = time.Hour
 )
 
 // collector reads a source at a scrape.
@@ -196,9 +196,9 @@ func (c *collector) keep(all []Depth, now time.Time) {
 			c.named[d.Account] = now
 		}
 	}
-	maps.DeleteFunc(c.named, func(_ string, last time.Time) bool { return now.Sub(last) > keepsPlace })
+	maps.DeleteFunc(c.named, func(_ string, last time.Time) bool { return now.Sub(last) > labelLifetime })
 	for _, d := range all {
-		if len(c.named) == mostAccounts {
+		if len(c.named) == maxAccounts {
 			return
 		}
 		c.named[d.Account] = now

@@ -27,17 +27,17 @@ type Metrics struct {
 	begun   map[string]time.Time // job or call stream → when its run, or its dispatch, began
 	offered map[string]offer     // call stream → what was asked for
 
-	events   *prometheus.CounterVec
-	jobs     *prometheus.HistogramVec
-	waits    prometheus.Histogram
-	nodes    *prometheus.HistogramVec
-	cached   *prometheus.CounterVec
-	provider *prometheus.HistogramVec
-	cost     *prometheus.CounterVec
-	failures *prometheus.CounterVec
-	segments *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
-	taken    *prometheus.CounterVec // seconds that those servers took
-	known    map[string]bool        // values of labels that have series
+	events        *prometheus.CounterVec
+	jobs          *prometheus.HistogramVec
+	waits         prometheus.Histogram
+	nodes         *prometheus.HistogramVec
+	cached        *prometheus.CounterVec
+	provider      *prometheus.HistogramVec
+	cost          *prometheus.CounterVec
+	failures      *prometheus.CounterVec
+	segments      *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
+	serverSeconds *prometheus.CounterVec // seconds that those servers took
+	known         map[string]bool        // values of labels that have series
 }
 
 // offer is the provider and model of a call.
@@ -46,8 +46,8 @@ type offer struct{ provider, model string }
 // most bounds the unfinished jobs and calls that are tracked, and the classes, providers and models that
 // get series of their own: later ones count as "other".
 const (
-	mostOpen   = 100_000
-	mostLabels = 500
+	maxOpen   = 100_000
+	maxLabels = 500
 )
 
 // New returns empty metrics, with those of the Go runtime and the process.
@@ -76,7 +76,7 @@ func New() *Metrics {
 		segments: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_server_segments_total", Help: "Parts of graphs that ComfyUI servers were given, by outcome of the attempt.",
 		}, []string{"outcome"}),
-		taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+		serverSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_server_seconds_total", Help: "Seconds that ComfyUI servers were taken by parts of graphs, by outcome of the attempt.",
 		}, []string{"outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -84,7 +84,7 @@ func New() *Metrics {
 		}, []string{"code"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.segments, m.taken)
+		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.segments, m.serverSeconds)
 	return m
 }
 
@@ -145,7 +145,7 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 		m.node(e)
 	case job.SegmentEndedV1:
 		m.segments.WithLabelValues(m.label(e.Outcome)).Inc()
-		m.taken.WithLabelValues(m.label(e.Outcome)).Add(float64(e.Millis) / 1000)
+		m.serverSeconds.WithLabelValues(m.label(e.Outcome)).Add(float64(e.Millis) / 1000)
 	case job.SucceededV1:
 		m.end(rec, "succeeded")
 	case job.FailedV1:
@@ -172,7 +172,7 @@ func (m *Metrics) node(e job.NodeExecutedV1) {
 func (m *Metrics) call(rec eventlog.Recorded, data any) {
 	switch e := data.(type) {
 	case call.AcceptedV1:
-		if len(m.offered) < mostOpen {
+		if len(m.offered) < maxOpen {
 			m.offered[rec.Stream] = offer{m.label(e.Provider), m.label(e.Model)}
 		}
 	case call.DispatchingV1:
@@ -203,7 +203,7 @@ func (m *Metrics) settle(rec eventlog.Recorded, outcome string, micros int64) {
 }
 
 func (m *Metrics) begin(stream string, at time.Time) {
-	if _, ok := m.begun[stream]; ok || len(m.begun) < mostOpen {
+	if _, ok := m.begun[stream]; ok || len(m.begun) < maxOpen {
 		m.begun[stream] = at
 	}
 }
@@ -226,7 +226,7 @@ func (m *Metrics) label(value string) string {
 		return "none"
 	}
 	if !m.known[value] {
-		if len(m.known) >= mostLabels {
+		if len(m.known) >= maxLabels {
 			return "other"
 		}
 		m.known[value] = true

@@ -43,7 +43,7 @@ type Reconciler struct {
 func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
-	for _, look := range []func(context.Context) ([]Repair, error){r.strays, r.forgotten, r.unstarted, r.lostCalls, r.lostIngestions, r.orphans} {
+	for _, look := range []func(context.Context) ([]Repair, error){r.orphanedRows, r.forgotten, r.unstarted, r.lostCalls, r.lostIngestions, r.orphans} {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
@@ -56,8 +56,8 @@ func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	return all, nil
 }
 
-// strays returns slots and queue entries of jobs that the log does not have or that have ended.
-func (r Reconciler) strays(ctx context.Context) ([]Repair, error) {
+// orphanedRows returns slots and queue entries of jobs that the log does not have or that have ended.
+func (r Reconciler) orphanedRows(ctx context.Context) ([]Repair, error) {
 	found, err := r.Ops.Jobs.Orphans(ctx)
 	if err != nil {
 		return nil, err

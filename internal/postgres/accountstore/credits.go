@@ -58,8 +58,8 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 	return nil
 }
 
-// errGranted ends an attempt behind one that was committed.
-var errGranted = errors.New("the grant is recorded")
+// errAlreadyGranted ends an attempt behind one that was committed.
+var errAlreadyGranted = errors.New("the grant is recorded")
 
 // grant is one attempt at a grant, whose event is first.
 func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
@@ -77,7 +77,7 @@ func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account
 		Meta:   eventlog.Meta{Actor: actor, Reason: reason},
 	})
 	if err == nil && recorded[0].Version != version {
-		return errGranted
+		return errAlreadyGranted
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func (c *Credits) Rebuild(ctx context.Context, account string) (before, after cr
 		if before, err = readBalance(ctx, tx, lock, account); err != nil {
 			return err
 		}
-		if err := c.knowsLedger(ctx, tx, account); err != nil {
+		if err := c.checkLedgerTypes(ctx, tx, account); err != nil {
 			return err
 		}
 		l, err := c.fold(ctx, tx, account)
@@ -69,9 +69,9 @@ func (c *Credits) Rebuild(ctx context.Context, account string) (before, after cr
 	return before, after, postgres.Classify(err, "rebuild the ledger of account "+account)
 }
 
-// knowsLedger refuses a ledger that holds events of types this binary does not know: a balance that is
+// checkLedgerTypes refuses a ledger that holds events of types this binary does not know: a balance that is
 // written without them would be wrong, and stay so.
-func (c *Credits) knowsLedger(ctx context.Context, db postgres.Queryer, account string) error {
+func (c *Credits) checkLedgerTypes(ctx context.Context, db postgres.Queryer, account string) error {
 	for rec, err := range eventlog.Read(ctx, eventstore.StreamsOf(db), credit.Stream(account), 0) {
 		if err != nil {
 			return err

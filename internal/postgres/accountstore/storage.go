@@ -36,8 +36,8 @@ func NewStorage(pool *pgxpool.Pool, standard int64) *Storage {
 // A limit that was changed counts within limitAge, in every process; most accounts have none, and an upload must
 // not ask for it each time.
 const (
-	limitAge   = time.Second
-	mostLimits = 10_000 // known at once; beyond, all are asked for anew
+	limitAge  = time.Second
+	maxLimits = 10_000 // known at once; beyond, all are asked for anew
 )
 
 // Limit returns how many bytes the account may keep, 0 = no limit.
@@ -56,10 +56,10 @@ func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, postgres.Classify(err, "look up how much an account may keep")
 	}
-	limit := a.MayKeep(s.standard)
+	limit := a.StorageLimit(s.standard)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.limits) >= mostLimits {
+	if len(s.limits) >= maxLimits {
 		clear(s.limits)
 	}
 	s.limits[id] = knownLimit{limit, time.Now().Add(limitAge)}
@@ -90,8 +90,8 @@ func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
 	return nil
 }
 
-// Kept returns what the account keeps, and what it may.
-func (s *Storage) Kept(ctx context.Context, id string) (account.Storage, error) {
+// Usage returns what the account keeps, and what it may.
+func (s *Storage) Usage(ctx context.Context, id string) (account.Storage, error) {
 	kept, err := s.kept(ctx, id)
 	if err != nil {
 		return account.Storage{}, err
@@ -103,7 +103,7 @@ func (s *Storage) Kept(ctx context.Context, id string) (account.Storage, error) 
 // KeptBy returns what an account keeps and, as of a, may keep.
 func (s *Storage) KeptBy(ctx context.Context, a account.Account) (account.Storage, error) {
 	kept, err := s.kept(ctx, a.ID)
-	kept.Limit = a.MayKeep(s.standard)
+	kept.Limit = a.StorageLimit(s.standard)
 	return kept, err
 }
 
@@ -114,13 +114,13 @@ func (s *Storage) kept(ctx context.Context, id string) (kept account.Storage, er
 	return kept, postgres.Classify(err, "look up how much an account keeps")
 }
 
-// keepers are the accounts that keep anything, with what they keep and may keep; $1 is the deployment's limit.
-const keepers = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.files)::bigint as files, coalesce(min(a.storage_limit), $1)::bigint as allowed
+// storingAccounts are the accounts that keep anything, with what they keep and may keep; $1 is the deployment's limit.
+const storingAccounts = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.files)::bigint as files, coalesce(min(a.storage_limit), $1)::bigint as allowed
 	from account_storage s left join accounts a on a.id = s.account group by s.account having sum(s.files) <> 0`
 
 // All returns what each account keeps that keeps anything, and what it may.
 func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
-	rows, err := s.pool.Query(ctx, keepers, s.standard)
+	rows, err := s.pool.Query(ctx, storingAccounts, s.standard)
 	if err != nil {
 		return nil, postgres.Classify(err, "look up how much accounts keep")
 	}
@@ -138,7 +138,7 @@ func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
 // accounts are at their limit.
 func (s *Storage) Largest(ctx context.Context, n int) (largest []LargeAccount, rest, full int64, err error) {
 	rows, err := s.pool.Query(ctx, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0 and bytes >= allowed) over ()
-		from (`+keepers+`) k order by bytes desc, account limit $2`, s.standard, n)
+		from (`+storingAccounts+`) k order by bytes desc, account limit $2`, s.standard, n)
 	if err != nil {
 		return nil, 0, 0, postgres.Classify(err, "look up who keeps most")
 	}

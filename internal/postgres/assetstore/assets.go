@@ -96,15 +96,15 @@ func (s *Store) fold(ctx context.Context, db postgres.Queryer, id asset.ID) (ass
 	return eventlog.Fold(s.events.Types(), eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0), asset.Asset{}, asset.Fold)
 }
 
-// heldByJob is true of a file that an unfinished job needs.
-const heldByJob = `exists (select from asset_holds h where h.asset_id = files.asset_id and (
+// pinnedByJob is true of a file that an unfinished job needs.
+const pinnedByJob = `exists (select from asset_holds h where h.asset_id = files.asset_id and (
 	exists (select from job_slots s where s.job_id = h.job_id) or exists (select from job_queue q where q.job_id = h.job_id)))`
 
 // Delete implements asset.Store.
 func (s *Store) Delete(ctx context.Context, account string, id asset.ID, requestID string) error {
 	return s.transact(ctx, "delete an asset", func(tx pgx.Tx) error {
 		var inUse bool
-		err := tx.QueryRow(ctx, `select `+heldByJob+` from files where asset_id = $1 and account = $2 and `+alive+` for update`,
+		err := tx.QueryRow(ctx, `select `+pinnedByJob+` from files where asset_id = $1 and account = $2 and `+alive+` for update`,
 			string(id), account).Scan(&inUse)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):

@@ -30,11 +30,11 @@ func NewBlobLocks(pool *pgxpool.Pool) *BlobLocks {
 // lockOfBlobs keeps these advisory locks apart from those of names and bytes.
 const lockOfBlobs = 17
 
-// A lock that is held for longer than heldFor is given up: what the holder was about to do is canceled first. The
+// A lock that is held for longer than maxLockTime is given up: what the holder was about to do is canceled first. The
 // server would end the transaction, and with it the lock, after idleFor without a statement in any case.
 const (
-	heldFor = 12 * time.Second // some requests to a bucket that answers slowly
-	idleFor = 30 * time.Second
+	maxLockTime = 12 * time.Second // some requests to a bucket that answers slowly
+	idleFor     = 30 * time.Second
 )
 
 // Shared runs fn together with other shared holders. fn takes a few requests, not a transfer.
@@ -60,7 +60,7 @@ func (l *BlobLocks) with(ctx context.Context, lock string, ref blob.Ref, fn func
 		if err != nil {
 			return postgres.Classify(err, "lock a blob")
 		}
-		held, cancel := context.WithTimeout(ctx, heldFor)
+		held, cancel := context.WithTimeout(ctx, maxLockTime)
 		defer cancel()
 		return fn(held)
 	})

@@ -40,8 +40,8 @@ func NewExports(pool *pgxpool.Pool, events *eventstore.Store, storage *accountst
 const (
 	// lockOfExports keeps the advisory locks of accounts' exports apart from others.
 	lockOfExports = 38
-	// mostExports is how many exports of an account are under way at once.
-	mostExports = 8
+	// maxExports is how many exports of an account are under way at once.
+	maxExports = 8
 	// exportRetry is the Retry-After for an account with that many exports: packing takes seconds.
 	exportRetry = 10 * time.Second
 )
@@ -84,7 +84,7 @@ func (s *Exports) same(ctx context.Context, tx pgx.Tx, n export.New) (same expor
 	var unfinished int
 	err = tx.QueryRow(ctx, `select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from exports where account = $1`,
 		n.Account, n.Fingerprint).Scan(&unfinished, &same)
-	if err == nil && same == "" && unfinished >= mostExports {
+	if err == nil && same == "" && unfinished >= maxExports {
 		err = fault.New(fault.Exhausted, "too_many_exports", "%d exports of the account are under way", unfinished).WithRetryAfter(exportRetry)
 	}
 	return same, err
@@ -170,8 +170,8 @@ func (s *Exports) open(ctx context.Context, tx pgx.Tx, ref export.Ref) (open boo
 	return open, ignoreNoRows(err)
 }
 
-// errOver ends a transaction on an export that is over: there is nothing to do.
-var errOver = errors.New("the export is over")
+// errExportEnded ends a transaction on an export that is over: there is nothing to do.
+var errExportEnded = errors.New("the export is over")
 
 // Complete makes the archive, whose bytes are stored already, an asset of the account and ends the export. Of
 // several attempts one does.
@@ -191,7 +191,7 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(_ postgres.Tx, q *pgx.Batch) error {
 		if !open {
-			return errOver
+			return errExportEnded
 		}
 		var err error
 		if m, err = s.assets.queueAsset(q, archive, nameFor(archive), &st); err != nil {
@@ -205,7 +205,7 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 		}})
 		return err
 	})
-	if errors.Is(err, errOver) {
+	if errors.Is(err, errExportEnded) {
 		return nil, nil
 	}
 	if err != nil {

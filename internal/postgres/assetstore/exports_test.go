@@ -106,7 +106,7 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	again, err := b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
 	require.Equal(t, e, again)
-	kept, err := accountstore.NewStorage(b.pool, 0).Kept(t.Context(), "acme")
+	kept, err := accountstore.NewStorage(b.pool, 0).Usage(t.Context(), "acme")
 	require.NoError(t, err)
 	require.Equal(t, account.Storage{Bytes: 500, Files: 1}, kept)
 }

@@ -62,7 +62,7 @@ func (f *Files) Save(ctx context.Context, s files.Saving) (files.Entry, error) {
 		e, err := f.trySave(ctx, s)
 		switch taken := violated(err); {
 		case errors.Is(err, errEnded):
-			return f.asRecorded(ctx, s.Account, s.Asset)
+			return f.alreadySaved(ctx, s.Account, s.Asset)
 		case taken == "" || attempt == saveAttempts:
 			return e, postgres.Classify(err, "save a file")
 		case taken == "files_name":
@@ -131,9 +131,9 @@ func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) error {
 	return nil
 }
 
-// asRecorded returns a file as it was recorded, also one that is gone. A user who deletes an output of a job that still
+// alreadySaved returns a file as it was recorded, also one that is gone. A user who deletes an output of a job that still
 // runs wants the file gone and the job finished, whether the attempt that saved it lives to tell of it or not.
-func (f *Files) asRecorded(ctx context.Context, account string, id asset.ID) (files.Entry, error) {
+func (f *Files) alreadySaved(ctx context.Context, account string, id asset.ID) (files.Entry, error) {
 	recorded, err := eventstore.ReadStream(ctx, f.pool, id.Stream(), 0, 1)
 	if err != nil {
 		return files.Entry{}, err

@@ -35,7 +35,7 @@ func (f *Files) Upload(ctx context.Context, u files.Upload) (e files.Entry, err 
 	}
 	f.events.Wake()
 	if recorded { // by an attempt whose answer was lost; the relay starts its ingestion
-		return f.asRecorded(ctx, u.Account, name.id)
+		return f.alreadySaved(ctx, u.Account, name.id)
 	}
 	return e, nil
 }
@@ -110,7 +110,7 @@ func (f *Files) settle(ctx context.Context, tx pgx.Tx, u files.Upload) (*files.E
 			case !ok:
 				return nil, name, nil
 			case u.Overwrite:
-				return nil, name, f.unname(ctx, tx, e)
+				return nil, name, f.removeName(ctx, tx, e)
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func (f *Files) taken(ctx context.Context, tx pgx.Tx, u files.Upload, names []st
 	taken := make(map[string]files.Entry, len(entries))
 	for _, e := range entries {
 		if e.ExpiresAt != nil && !e.ExpiresAt.After(time.Now()) { // waits for the sweep; its name is free
-			if err := f.unname(ctx, tx, e); err != nil {
+			if err := f.removeName(ctx, tx, e); err != nil {
 				return nil, err
 			}
 			continue
@@ -137,8 +137,8 @@ func (f *Files) taken(ctx context.Context, tx pgx.Tx, u files.Upload, names []st
 	return taken, err
 }
 
-// unname takes a file's name away; the asset lives on under its id.
-func (f *Files) unname(ctx context.Context, tx pgx.Tx, e files.Entry) error {
+// removeName takes a file's name away; the asset lives on under its id.
+func (f *Files) removeName(ctx context.Context, tx pgx.Tx, e files.Entry) error {
 	_, err := tx.Exec(ctx, `update files set named = false where asset_id = $1`, string(e.Asset))
 	return err
 }

@@ -43,7 +43,7 @@ func (s *Store) expire(ctx context.Context, limit int, only, pass []asset.ID) (e
 	err = s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
 		ended, tried = nil, nil
 		rows, err := tx.Query(ctx, `delete from files where asset_id in (
-				select asset_id from files where expires_at <= now() and not `+heldByJob+` and not `+ofUnfinishedJob+`
+				select asset_id from files where expires_at <= now() and not `+pinnedByJob+` and not `+ofUnfinishedJob+`
 				and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
 				order by expires_at limit $1 for update skip locked)
 			returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(pass)...))

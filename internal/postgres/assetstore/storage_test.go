@@ -282,7 +282,7 @@ func TestUploadsWaitForEachOtherOnlyNearTheLimit(t *testing.T) {
 	upload("b", 2)
 	require.NoError(t, third.Commit(t.Context()))
 	require.Equal(t, account.CodeStorage, fault.CodeOf(<-waiting))
-	kept, err := k.storage.Kept(t.Context(), "acme")
+	kept, err := k.storage.Usage(t.Context(), "acme")
 	require.NoError(t, err)
 	require.Equal(t, account.Storage{Bytes: 1023, Files: 3, Limit: 1024}, kept)
 }

@@ -62,7 +62,7 @@ func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
 // that is cut off, so that another process takes over. Later saves of the first one are refused, since the
 // checkpoint has moved.
 func (c *Checkpoints) Run(ctx context.Context) error {
-	keepTrying(ctx, c.log, "checkpoints", c.session)
+	retryForever(ctx, c.log, "checkpoints", c.session)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool
 			waiting = true
 			continue
 		}
-		c.give(name)
+		c.passOn(name)
 	}
 	return waiting, nil
 }
@@ -152,8 +152,8 @@ func (c *Checkpoints) untried() []string {
 	return names
 }
 
-// give hands a locked group to the first waiting call of Hold. If there is none any more, it unlocks the group.
-func (c *Checkpoints) give(name string) {
+// passOn hands a locked group to the first waiting call of Hold. If there is none any more, it unlocks the group.
+func (c *Checkpoints) passOn(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := &lockedGroup{checkpoints: c, group: name, lost: make(chan struct{})}
@@ -176,7 +176,7 @@ func (c *Checkpoints) release(h *lockedGroup) {
 	close(h.lost)
 	if c.locked[h.group] == h {
 		c.freeing = append(c.freeing, h.group)
-		nudge(c.work)
+		signal(c.work)
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *Checkpoints) Lock(ctx context.Context, group string) (eventlog.LockedGr
 	c.mu.Lock()
 	c.wanted = append(c.wanted, w)
 	c.mu.Unlock()
-	nudge(c.work)
+	signal(c.work)
 	select {
 	case h := <-w.got:
 		return h, nil

@@ -98,7 +98,7 @@ func (t *Tailer) Run(ctx context.Context) error {
 	defer t.change(func() { t.stopped = true })
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	keepTrying(ctx, t.opts.Log, "tail", func(ctx context.Context) error {
+	retryForever(ctx, t.opts.Log, "tail", func(ctx context.Context) error {
 		err := t.follow(ctx)
 		if errors.Is(err, eventlog.ErrRewound) {
 			end(errRewound(err))
@@ -127,7 +127,7 @@ func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // Recheck implements eventlog.Tail: it reopens the connection, which compares the log with the delivered events.
-func (t *Tailer) Recheck() { nudge(t.recheck) }
+func (t *Tailer) Recheck() { signal(t.recheck) }
 
 // change applies f under the lock and wakes waiting readers.
 func (t *Tailer) change(f func()) {
@@ -174,12 +174,12 @@ func (t *Tailer) follow(ctx context.Context) error {
 // gather returns the pause after a read of n events: very short after a single event, and under load long
 // enough that reads and the batches of subscribers are few and large.
 func gather(n int64) time.Duration {
-	return min(time.Duration(n)*gatherPerEvent, gatherMost)
+	return min(time.Duration(n)*gatherPerEvent, maxGather)
 }
 
 const (
 	gatherPerEvent = 25 * time.Microsecond
-	gatherMost     = 4 * time.Millisecond
+	maxGather      = 4 * time.Millisecond
 )
 
 // findEnd returns the end of the log: the highest position, after all transactions that append have ended.

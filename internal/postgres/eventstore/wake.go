@@ -50,12 +50,12 @@ func (w *Wake) Signal() {
 		return
 	}
 	w.signals.Add(1)
-	nudge(w.news)
-	nudge(w.dirty)
+	signal(w.news)
+	signal(w.dirty)
 }
 
-// nudge leaves a token in a channel of capacity one.
-func nudge(c chan struct{}) {
+// signal leaves a token in a channel of capacity one.
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -66,8 +66,8 @@ func nudge(c chan struct{}) {
 // when they break.
 func (w *Wake) Run(ctx context.Context) error {
 	var g errgroup.Group
-	g.Go(func() error { keepTrying(ctx, w.log, "notify", w.notify); return nil })
-	g.Go(func() error { keepTrying(ctx, w.log, "listen", w.listen); return nil })
+	g.Go(func() error { retryForever(ctx, w.log, "notify", w.notify); return nil })
+	g.Go(func() error { retryForever(ctx, w.log, "listen", w.listen); return nil })
 	return g.Wait()
 }
 
@@ -88,7 +88,7 @@ func (w *Wake) notify(ctx context.Context) error {
 		}
 		w.signals.Store(0)
 		if _, err := conn.Exec(ctx, `select pg_notify('millrace_' || current_schema(), '')`); err != nil {
-			nudge(w.dirty)
+			signal(w.dirty)
 			return postgres.Classify(err, "notify")
 		}
 		if err := postgres.Pause(ctx, notifyEvery); err != nil {
@@ -118,7 +118,7 @@ func (w *Wake) listen(ctx context.Context) error {
 		return postgres.Classify(err, "listen")
 	}
 	for {
-		nudge(w.news)
+		signal(w.news)
 		for own := true; own; {
 			n, err := w.notification(ctx, conn)
 			if err != nil {
@@ -155,8 +155,8 @@ const (
 	lastRetry  = 2 * time.Second
 )
 
-// keepTrying runs work until ctx ends, again after each failure, more and more slowly.
-func keepTrying(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
+// retryForever runs work until ctx ends, again after each failure, more and more slowly.
+func retryForever(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
 	delays := postgres.Delays(firstRetry, lastRetry)
 	for {
 		started := time.Now()

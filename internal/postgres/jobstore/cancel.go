@@ -72,7 +72,7 @@ func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellati
 		if out.Intents, err = outboxstore.Put(ctx, tx, out.Intents); err != nil {
 			return err
 		}
-		released, err := s.releaseHolds(ctx, tx, l, r.Account, waiting)
+		released, err := s.releaseReservations(ctx, tx, l, r.Account, waiting)
 		if err != nil {
 			return err
 		}

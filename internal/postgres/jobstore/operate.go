@@ -30,8 +30,8 @@ func (s *Store) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
 	return found, postgres.Classify(err, "list retries of job "+string(origin))
 }
 
-// heldRun returns the run of a job that has a slot, NotFound if the job has none.
-func (s *Store) heldRun(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, error) {
+// runWithSlot returns the run of a job that has a slot, NotFound if the job has none.
+func (s *Store) runWithSlot(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, error) {
 	ref := job.RunRef{Job: id}
 	err := tx.QueryRow(ctx, `select account, run from job_slots where job_id = $1 for update`, id).Scan(&ref.Account, &ref.Run)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -61,7 +61,7 @@ func errNoSlot(id job.ID, cause error) error {
 func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		ref, err := s.heldRun(ctx, tx, id)
+		ref, err := s.runWithSlot(ctx, tx, id)
 		if err != nil {
 			return err
 		}

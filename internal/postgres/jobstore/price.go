@@ -61,8 +61,8 @@ func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bil
 	return bill, nil
 }
 
-// releaseHolds releases the credit reserved for jobs that never ran.
-func (s *Store) releaseHolds(ctx context.Context, tx pgx.Tx, l admissionState, account string, waiting []job.ID) ([]eventlog.Append, error) {
+// releaseReservations releases the credit reserved for jobs that never ran.
+func (s *Store) releaseReservations(ctx context.Context, tx pgx.Tx, l admissionState, account string, waiting []job.ID) ([]eventlog.Append, error) {
 	if l.credit == nil || len(waiting) == 0 {
 		return nil, nil
 	}

@@ -53,7 +53,7 @@ func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID)
 			appends[i] = expired(id, account)
 		}
 		ended = len(waiting)
-		released, err := s.releaseHolds(ctx, tx, l, account, waiting)
+		released, err := s.releaseReservations(ctx, tx, l, account, waiting)
 		if err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func expired(id job.ID, account string) eventlog.Append {
 	}
 }
 
-// errNotOver tells that a job is not to be retired.
-var errNotOver = fault.New(fault.Conflict, "job_not_over", "the job has not ended")
+// errNotEnded tells that a job is not to be retired.
+var errNotEnded = fault.New(fault.Conflict, "job_not_over", "the job has not ended")
 
 // Retire records that a job is past its retention, which takes it out of the views, and removes what is
 // kept beside its events. A job whose stream is open or that still holds a slot is Conflict; one that moved
@@ -98,7 +98,7 @@ func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 			return err
 		}
 		if !over {
-			return errNotOver
+			return errNotEnded
 		}
 		q := &pgx.Batch{}
 		q.Queue(`delete from sealed_credentials where job_id = $1`, r.ID)

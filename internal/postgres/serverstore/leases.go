@@ -111,19 +111,19 @@ func (st *Store) Place(ctx context.Context, decide func([]*server.Server, []*ser
 		}
 		placed, held := decide(all, list)
 		for _, p := range placed {
-			lease, err := give(ctx, tx, p)
+			lease, err := grantLease(ctx, tx, p)
 			if err != nil {
 				return err
 			}
 			made = append(made, lease)
 		}
-		return hold(ctx, tx, held)
+		return recordReasons(ctx, tx, held)
 	})
 	return made, postgres.Classify(err, "place segments")
 }
 
-// give turns a wait into a lease.
-func give(ctx context.Context, tx pgx.Tx, p server.Placement) (server.Lease, error) {
+// grantLease turns a wait into a lease.
+func grantLease(ctx context.Context, tx pgx.Tx, p server.Placement) (server.Lease, error) {
 	w := p.Wait
 	rows, err := tx.Query(ctx, `with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
 		insert into comfyui_leases as l (job, run, unit, account, server, attempt, fence, holder, until, since, reason, models)
@@ -145,8 +145,8 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// hold records why segments keep waiting.
-func hold(ctx context.Context, tx pgx.Tx, held []server.Unplaced) error {
+// recordReasons records why segments keep waiting.
+func recordReasons(ctx context.Context, tx pgx.Tx, held []server.Unplaced) error {
 	var keys []server.Key
 	var reasons []string
 	var ahead []int

@@ -193,15 +193,15 @@ type State struct {
 	Oldest                  time.Duration // age of the oldest pending delivery
 }
 
-// mostCounted bounds the counts that operators and gauges show.
-const mostCounted = 100_000
+// maxCounted bounds the counts that operators and gauges show.
+const maxCounted = 100_000
 
 // State reads the state of all deliveries; numbers end at 100,000.
 func (s *Store) State(ctx context.Context) (st State, err error) {
 	err = s.pool.QueryRow(ctx, `select (select count(*) from (select from webhook_deliveries where state = 'pending' limit $1) p),
 		(select count(*) from (select from webhook_deliveries where state = 'dead' limit $1) d),
 		(select count(*) from webhook_endpoints where disabled),
-		coalesce((select now() - min(queued_at) from webhook_deliveries where state = 'pending'), interval '0')`, mostCounted).
+		coalesce((select now() - min(queued_at) from webhook_deliveries where state = 'pending'), interval '0')`, maxCounted).
 		Scan(&st.Pending, &st.Dead, &st.Disabled, &st.Oldest)
 	return st, postgres.Classify(err, "read the stand of webhooks")
 }

@@ -94,13 +94,13 @@ func (s *Server) run(ctx context.Context, it *item) {
 		s.queue.done(e.entry)
 	}
 	s.announce()
-	e.tell("executing", map[string]any{"node": nil, "prompt_id": it.id})
+	e.send("executing", map[string]any{"node": nil, "prompt_id": it.id})
 }
 
-// tell sends a message to the client of the prompt.
-func (e *execution) tell(kind string, data map[string]any) {
+// send sends a message to the client of the prompt.
+func (e *execution) send(kind string, data map[string]any) {
 	if e.client != "" && !e.muted {
-		e.sockets.tell(e.client, kind, data)
+		e.sockets.send(e.client, kind, data)
 	}
 }
 
@@ -112,7 +112,7 @@ func (e *execution) remember(kind string, data map[string]any) {
 		e.sockets.broadcast(kind, data)
 		return
 	}
-	e.tell(kind, data)
+	e.send(kind, data)
 }
 
 // nodeFailure is the error of one node.
@@ -242,7 +242,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 	}
 	e.sockets.executing(e.client, pn.ID)
 	e.state(pn.ID, 0, 1, "running")
-	e.tell("executing", map[string]any{"node": pn.ID, "display_node": pn.ID, "prompt_id": e.item.id})
+	e.send("executing", map[string]any{"node": pn.ID, "display_node": pn.ID, "prompt_id": e.item.id})
 	e.ledger.ran(e.run, pn.ID)
 	result, err := inv.Run(ctx, node.Call{
 		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(pn),
@@ -293,7 +293,7 @@ func (e *execution) show(id string, result node.Result) error {
 	}
 	e.entry.Outputs[id] = output
 	e.entry.Meta[id] = map[string]any{"node_id": id, "display_node": id, "parent_node": nil, "real_node_id": id}
-	e.tell("executed", map[string]any{"node": id, "display_node": id, "output": output, "prompt_id": e.item.id})
+	e.send("executed", map[string]any{"node": id, "display_node": id, "output": output, "prompt_id": e.item.id})
 	return nil
 }
 
@@ -306,7 +306,7 @@ func (e *execution) state(id string, value, most int, state string) {
 		"value": value, "max": most, "state": state, "node_id": id, "prompt_id": e.item.id,
 		"display_node_id": id, "parent_node_id": nil, "real_node_id": id,
 	}
-	e.tell("progress_state", map[string]any{"prompt_id": e.item.id, "nodes": e.progress})
+	e.send("progress_state", map[string]any{"prompt_id": e.item.id, "nodes": e.progress})
 }
 
 // live is what a node says while it runs.
@@ -329,7 +329,7 @@ func (l *live) Progress(value, most int) {
 		return
 	}
 	l.execution.state(l.id, value, most, "running")
-	l.execution.tell("progress", map[string]any{"value": value, "max": most, "prompt_id": l.execution.item.id, "node": l.id})
+	l.execution.send("progress", map[string]any{"value": value, "max": most, "prompt_id": l.execution.item.id, "node": l.id})
 }
 
 // Preview implements node.Live.

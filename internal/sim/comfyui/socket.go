@@ -161,8 +161,8 @@ func (s *sockets) broadcast(kind string, data any) {
 	}
 }
 
-// tell sends a message to one client.
-func (s *sockets) tell(name, kind string, data any) {
+// send sends a message to one client.
+func (s *sockets) send(name, kind string, data any) {
 	if k := s.named(name); k != nil {
 		k.send(kind, data)
 	}

@@ -31,7 +31,7 @@ type Pair func(t *testing.T) (publish, receive stream.Bus)
 func Run(t *testing.T, newPair Pair) {
 	t.Run("frames arrive whole and in order", func(t *testing.T) { t.Parallel(); inOrder(t, newPair) })
 	t.Run("invalid frames are refused", func(t *testing.T) { t.Parallel(); refused(t, newPair) })
-	t.Run("nobody listening is fine", func(t *testing.T) { t.Parallel(); unheard(t, newPair) })
+	t.Run("nobody listening is fine", func(t *testing.T) { t.Parallel(); noSubscriber(t, newPair) })
 	t.Run("a slow receiver holds nobody up and gets the latest", func(t *testing.T) { t.Parallel(); slow(t, newPair) })
 	t.Run("receiving ends with its context", func(t *testing.T) { t.Parallel(); ends(t, newPair) })
 }
@@ -116,7 +116,7 @@ func refused(t *testing.T, newPair Pair) {
 	}
 }
 
-func unheard(t *testing.T, newPair Pair) {
+func noSubscriber(t *testing.T, newPair Pair) {
 	publish, _ := newPair(t)
 	for i := range 1000 {
 		require.NoError(t, publish.Publish(t.Context(), frame(i)))

@@ -170,7 +170,7 @@ func (s *keySet) refresh(ctx context.Context) error {
 // ends by itself after fetchTimeout. Who comes just behind a fetch gets no other.
 func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 	return s.flight.DoChan("", func() (any, error) {
-		if s.justTried() {
+		if s.triedRecently() {
 			return nil, nil // what there is, is known
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
@@ -188,7 +188,7 @@ func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 	})
 }
 
-func (s *keySet) justTried() bool {
+func (s *keySet) triedRecently() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now().Sub(s.tried) < pause

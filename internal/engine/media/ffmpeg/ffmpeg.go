@@ -69,9 +69,9 @@ func guarded() []string {
 }
 
 const (
-	maxAlloc   = 1 << 30     // bytes of one allocation of the program
-	wordsBytes = 2000        // of its error output
-	killWait   = time.Second // time that the output of a killed program may stay open
+	maxAlloc  = 1 << 30     // bytes of one allocation of the program
+	maxStderr = 2000        // of its error output
+	killWait  = time.Second // time that the output of a killed program may stay open
 )
 
 // run runs ffmpeg in a directory.
@@ -85,7 +85,7 @@ func (t *Tool) run(ctx context.Context, dir string, in io.Reader, out io.Writer,
 
 // execute runs a program without an environment. A failure of the program is fault.Invalid, since its input is unusable.
 func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writer, args []string) error {
-	said, taken := &words{}, &sink{w: out}
+	said, taken := &stderrHead{}, &sink{w: out}
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator's own setting
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, []string{}, in, taken, said, killWait
 	err := child.Run(cmd)
@@ -117,17 +117,17 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// words keeps the beginning of a program's error output.
-type words struct{ bytes.Buffer }
+// stderrHead keeps the beginning of a program's error output.
+type stderrHead struct{ bytes.Buffer }
 
 // Write implements io.Writer.
-func (w *words) Write(p []byte) (int, error) {
-	w.Buffer.Write(p[:min(len(p), max(0, wordsBytes-w.Len()))])
+func (w *stderrHead) Write(p []byte) (int, error) {
+	w.Buffer.Write(p[:min(len(p), max(0, maxStderr-w.Len()))])
 	return len(p), nil
 }
 
 // last returns the last line without names of files.
-func (w *words) last() string {
+func (w *stderrHead) last() string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(w.String(), "")), "\n")
 	text := lines[len(lines)-1]
 	if text == "" {

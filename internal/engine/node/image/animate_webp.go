@@ -38,8 +38,8 @@ func webpCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*700) + 20*time.Millisecond
 }
 
-// mostWebPMillis is the longest that the format lets a frame show.
-const mostWebPMillis = 1<<24 - 1
+// maxWebPMillis is the longest that the format lets a frame show.
+const maxWebPMillis = 1<<24 - 1
 
 func runSaveWebP(ctx context.Context, call *node.Call) (node.Result, error) {
 	in := call.Args.Reader()
@@ -58,7 +58,7 @@ func runSaveWebP(ctx context.Context, call *node.Call) (node.Result, error) {
 		Folder: node.FolderOutput, Suffix: "_.webp", ContentType: "image/webp", Width: im.Width(), Height: im.Height(),
 		Prefix: node.ExpandName(prefix, im.Width(), im.Height(), call.SubmittedAt),
 	}
-	o := codec.WebPAnimation{FrameMillis: int(min(math.Trunc(1000/fps), mostWebPMillis)), Metadata: text}
+	o := codec.WebPAnimation{FrameMillis: int(min(math.Trunc(1000/fps), maxWebPMillis)), Metadata: text}
 	file, err := call.Files.Save(ctx, save, func(w io.Writer) error { return codec.EncodeWebP(ctx, w, im, o) })
 	if err != nil {
 		return node.Result{}, err

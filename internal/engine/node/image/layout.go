@@ -103,20 +103,20 @@ func ImageStitch() *node.Class {
 
 // stitch is the arguments of one ImageStitch.
 type stitch struct {
-	sideways, reversed, match bool
-	gap                       int
-	color                     string
+	horizontal, reversed, match bool
+	gap                         int
+	color                       string
 }
 
 func runImageStitch(ctx context.Context, call *node.Call) (node.Result, error) {
 	in := call.Args.Reader()
 	a, direction := in.Image("image1"), in.String("direction")
 	s := stitch{
-		sideways: direction == "left" || direction == "right",
-		reversed: direction == "left" || direction == "up",
-		match:    in.Bool("match_image_size"),
-		gap:      in.Int("spacing_width"),
-		color:    in.String("spacing_color"),
+		horizontal: direction == "left" || direction == "right",
+		reversed:   direction == "left" || direction == "up",
+		match:      in.Bool("match_image_size"),
+		gap:        in.Int("spacing_width"),
+		color:      in.String("spacing_color"),
 	}
 	if !in.Has("image2") || in.Err() != nil {
 		return one(a, in.Err())
@@ -157,7 +157,7 @@ func (s stitch) run(ctx context.Context, e raster.Engine, a, b *raster.Image) (*
 		}
 		parts = []*raster.Image{parts[0], bar, parts[1]}
 	}
-	if s.sideways {
+	if s.horizontal {
 		return e.Beside(ctx, parts...)
 	}
 	return e.Above(ctx, parts...)
@@ -166,7 +166,7 @@ func (s stitch) run(ctx context.Context, e raster.Engine, a, b *raster.Image) (*
 // fit resizes b to the height (or width) of a and keeps its aspect ratio.
 func (s stitch) fit(ctx context.Context, e raster.Engine, a, b *raster.Image) (*raster.Image, error) {
 	aspect := float64(b.Width()) / float64(b.Height())
-	if s.sideways {
+	if s.horizontal {
 		return e.Resize(ctx, b, int(float64(a.Height())*aspect), a.Height(), raster.Lanczos)
 	}
 	return e.Resize(ctx, b, a.Width(), int(float64(a.Width())/aspect), raster.Lanczos)
@@ -181,7 +181,7 @@ func (s stitch) pad(ctx context.Context, e raster.Engine, a, b *raster.Image) (*
 	}
 	place := func(im, other *raster.Image) (*raster.Image, error) {
 		width, height := im.Width(), max(im.Height(), other.Height())
-		if !s.sideways {
+		if !s.horizontal {
 			width, height = max(im.Width(), other.Width()), im.Height()
 		}
 		if width == im.Width() && height == im.Height() {
@@ -202,7 +202,7 @@ func (s stitch) pad(ctx context.Context, e raster.Engine, a, b *raster.Image) (*
 func (s stitch) bar(ctx context.Context, e raster.Engine, like *raster.Image) (*raster.Image, error) {
 	gap := s.gap + s.gap%2
 	width, height := gap, like.Height()
-	if !s.sideways {
+	if !s.horizontal {
 		width, height = like.Width(), gap
 	}
 	pixel := make([]uint8, like.Channels())

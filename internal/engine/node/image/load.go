@@ -62,7 +62,7 @@ func checkImageFile(ctx context.Context, files node.Files, constants node.Args) 
 	}
 	name, ok := value.(string)
 	if !ok {
-		return fault.New(fault.Invalid, "", "Invalid image file: %s", shown(value))
+		return fault.New(fault.Invalid, "", "Invalid image file: %s", formatValue(value))
 	}
 	_, err := files.Stat(ctx, name)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
@@ -74,8 +74,8 @@ func checkImageFile(ctx context.Context, files node.Files, constants node.Args) 
 // maxShown bounds the part of a bad name that an error repeats.
 const maxShown = 256
 
-// shown is a value in an error.
-func shown(value any) string {
+// formatValue is a value in an error.
+func formatValue(value any) string {
 	text := python.Str(value)
 	if len(text) > maxShown {
 		return strings.ToValidUTF8(text[:maxShown], "") + "…"

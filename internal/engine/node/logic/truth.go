@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// mostConditions is how many values And and Or take.
-const mostConditions = 100
+// maxConditions is how many values And and Or take.
+const maxConditions = 100
 
 // Not tells whether a value counts as false.
 func Not() *node.Class {
@@ -45,7 +45,7 @@ func Or() *node.Class {
 
 // conditions is And where all is true, else Or. Values behind the one that decides are not looked at.
 func conditions(name, display, description string, all bool) *node.Class {
-	group := node.Autogrow{Each: node.Input{Name: "value", Type: node.Any}, Prefix: "value", Min: 1, Max: mostConditions}
+	group := node.Autogrow{Each: node.Input{Name: "value", Type: node.Any}, Prefix: "value", Min: 1, Max: maxConditions}
 	return &node.Class{
 		Name: name, DisplayName: display, Category: "logic", Module: moduleLogic, Description: description,
 		Inputs: []node.Input{{
@@ -53,7 +53,7 @@ func conditions(name, display, description string, all bool) *node.Class {
 		}},
 		Outputs: []node.Output{{Type: node.Boolean}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			for i := range mostConditions {
+			for i := range maxConditions {
 				value, given := call.Args[valuesPrefix+group.Prefix+strconv.Itoa(i)]
 				if !given {
 					continue

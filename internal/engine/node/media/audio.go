@@ -28,7 +28,7 @@ func EmptyAudio() *node.Class {
 				return node.Result{}, err
 			}
 			samples := math.RoundToEven(duration * float64(rate))
-			if !(samples >= 0) || samples*4*float64(channels) > float64(mostSound(call)) {
+			if !(samples >= 0) || samples*4*float64(channels) > float64(maxSound(call)) {
 				return node.Result{}, fault.New(fault.Exhausted, "sound_too_long", "a sound of %g seconds at %d Hz is too large", duration, rate)
 			}
 			return one(media.Silence(rate, channels, int(samples)))
@@ -111,7 +111,7 @@ func JoinAudioChannels() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(media.Join(ctx, left, right, mostSound(call)))
+			return one(media.Join(ctx, left, right, maxSound(call)))
 		},
 	}
 }
@@ -136,7 +136,7 @@ func AudioConcat() *node.Class {
 			if direction == "before" {
 				a, b = b, a
 			}
-			return one(media.Concat(ctx, a, b, mostSound(call)))
+			return one(media.Concat(ctx, a, b, maxSound(call)))
 		},
 	}
 }
@@ -170,7 +170,7 @@ func AudioMerge() *node.Class {
 			if !ok { // a linked value is of no list
 				return node.Result{}, fault.New(fault.Invalid, "merge_method", "unknown merge method %q", method)
 			}
-			return one(media.Mix(ctx, a, b, mostSound(call), mix))
+			return one(media.Mix(ctx, a, b, maxSound(call), mix))
 		},
 	}
 }

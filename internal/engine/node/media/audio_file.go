@@ -35,7 +35,7 @@ func (f family) LoadAudio() *node.Class {
 				return node.Result{}, err
 			}
 			defer file.Close()
-			return one(f.tool.Sound(ctx, file, ffmpeg.Part{}, mostSound(call)))
+			return one(f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call)))
 		},
 	}
 }

@@ -73,8 +73,8 @@ func most(call *node.Call) int64 {
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
-// mostSound is the bound on the bytes of a sound of the call.
-func mostSound(call *node.Call) int64 { return most(call) * bytesPerPixel }
+// maxSound is the bound on the bytes of a sound of the call.
+func maxSound(call *node.Call) int64 { return most(call) * bytesPerPixel }
 
 // checkFile refuses a constant that does not name a file of the account. what is "audio" or "video".
 func checkFile(input, what string) func(context.Context, node.Files, node.Args) error {

@@ -49,7 +49,7 @@ func member(source, key string) string {
 	case string:
 		return v
 	default:
-		return shownAs(v)
+		return formatScalar(v)
 	}
 }
 
@@ -104,17 +104,17 @@ func ordered(d *json.Decoder, deep int) (any, error) {
 	return t, nil
 }
 
-func shownAs(v any) string {
+func formatScalar(v any) string {
 	var parts []string
 	switch v := v.(type) {
 	case object:
 		for _, key := range v.keys {
-			parts = append(parts, python.Quote(key)+": "+shownAs(v.values[key]))
+			parts = append(parts, python.Quote(key)+": "+formatScalar(v.values[key]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case []any:
 		for _, element := range v {
-			parts = append(parts, shownAs(element))
+			parts = append(parts, formatScalar(element))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	default:

@@ -17,7 +17,7 @@ func PreviewAny() *node.Class {
 		Outputs:       textOut(),
 		OutputNode:    true,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			text := shown(call.Args["source"])
+			text := formatValue(call.Args["source"])
 			res, err := bounded(text, nil)
 			if err != nil {
 				return node.Result{}, err
@@ -28,8 +28,8 @@ func PreviewAny() *node.Class {
 	}
 }
 
-// shown renders scalars as Python does, structures as indented JSON and pictures by their size.
-func shown(value node.Value) string {
+// formatValue renders scalars as Python does, structures as indented JSON and pictures by their size.
+func formatValue(value node.Value) string {
 	switch v := value.(type) {
 	case nil, bool, int64, float64, string:
 		return python.Str(v)
