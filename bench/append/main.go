@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -39,14 +39,14 @@ func main() {
 	flag.DurationVar(&o.round, "round", time.Second, "length of a round")
 	flag.IntVar(&o.samples, "samples", 500, "events whose way to a handler is timed")
 	flag.Parse()
-	stand.Main("append", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
+	harness.Main("append", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
 }
 
 func run(ctx context.Context, out io.Writer, o options) (err error) {
 	dsn := o.dsn
 	if dsn == "" {
-		var server *stand.Database
-		if server, err = stand.StartDatabase(ctx); err != nil {
+		var server *harness.Database
+		if server, err = harness.StartDatabase(ctx); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, server.Close(ctx)) }()
@@ -61,7 +61,7 @@ func run(ctx context.Context, out io.Writer, o options) (err error) {
 	}
 	fast, err := latency(ctx, out, dsn, o)
 	if err == nil && (ratio < targetRatio || !fast) {
-		err = stand.ErrMissed
+		err = harness.ErrMissed
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/zeebo/blake3"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // bench drives the service and the bare program.
@@ -92,7 +92,7 @@ func (c content) request(ctx context.Context, target string, fields map[string]s
 
 // send makes a request and decodes a JSON answer into v, if not nil.
 func (b *bench) send(req *http.Request, v any) error {
-	return stand.Do(b.http, req, v)
+	return harness.Do(b.http, req, v)
 }
 
 // upload sends files eight at a time and returns MB/s.
@@ -267,7 +267,7 @@ func (b *bench) operations(ctx context.Context) ([]timing, error) {
 				took = append(took, time.Since(began))
 			}
 		}
-		out[k] = timing{kind.name, stand.Quantile(took, 0.5)}
+		out[k] = timing{kind.name, harness.Quantile(took, 0.5)}
 	}
 	return out, nil
 }

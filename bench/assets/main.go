@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 func main() {
@@ -18,7 +18,7 @@ func main() {
 	records := flag.Int("records", 1_000_000, "asset records to seed for the last part, 0 = leave it out")
 	rounds := flag.Int("rounds", 3, "rounds of each kind, in turn; 0 = leave them out")
 	flag.Parse()
-	stand.Main("assets", func(ctx context.Context) error {
+	harness.Main("assets", func(ctx context.Context) error {
 		if *bare != "" {
 			return serveBare(ctx, *bare)
 		}
@@ -41,7 +41,7 @@ var workloads = []struct {
 const concurrency = 8
 
 func run(ctx context.Context, rounds, records int) (err error) {
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func run(ctx context.Context, rounds, records int) (err error) {
 	}
 	defer func() { err = errors.Join(err, bare.stop()) }()
 	b := newBench(s.Base, bare.base)
-	b.service, b.program = s.ServiceCPU, func() time.Duration { return stand.CPUOf(bare.cmd.Process.Pid) }
+	b.service, b.program = s.ServiceCPU, func() time.Duration { return harness.CPUOf(bare.cmd.Process.Pid) }
 	if rounds > 0 {
 		if err := b.bytes(ctx, s, rounds, bare.dir); err != nil {
 			return err
@@ -68,7 +68,7 @@ func run(ctx context.Context, rounds, records int) (err error) {
 }
 
 // bytes measures what moves bytes.
-func (b *bench) bytes(ctx context.Context, s *stand.Stand, rounds int, dir string) error {
+func (b *bench) bytes(ctx context.Context, s *harness.Service, rounds int, dir string) error {
 	if err := b.uploads(ctx, rounds); err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func (b *bench) uploads(ctx context.Context, rounds int) error {
 				cost = append(cost, float64(service)/float64(program))
 			}
 		}
-		x, y, z := stand.Median(bare), stand.Median(ours), stand.Median(again)
+		x, y, z := harness.Median(bare), harness.Median(ours), harness.Median(again)
 		fmt.Printf("%-11s bare %5.0f MB/s   ours %5.0f MB/s   ratio %.2f (target 0.80), CPU %.2f times   held bytes %5.0f MB/s, %.1f times (target 2)\n",
-			w.name, x, y, y/x, stand.Median(cost), z, z/y)
+			w.name, x, y, y/x, harness.Median(cost), z, z/y)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (b *bench) references(ctx context.Context) error {
 		}
 		took = append(took, time.Since(began))
 	}
-	fmt.Printf("from-hash   p50 %s (target 10ms)\n", stand.Quantile(took, 0.5).Round(10*time.Microsecond))
+	fmt.Printf("from-hash   p50 %s (target 10ms)\n", harness.Quantile(took, 0.5).Round(10*time.Microsecond))
 	return nil
 }
 
@@ -157,13 +157,13 @@ func (b *bench) downloads(ctx context.Context, rounds int, dir string) error {
 			bare, ours = append(bare, n), append(ours, m)
 		}
 	}
-	x, y := stand.Median(bare), stand.Median(ours)
+	x, y := harness.Median(bare), harness.Median(ours)
 	fmt.Printf("download    FileServer %5.0f MB/s   ours %5.0f MB/s   ratio %.2f (target 0.90)\n", x, y, y/x)
 	return nil
 }
 
 // manyRecords compares the time of operations at about 1,000 records with that at a million.
-func manyRecords(ctx context.Context, s *stand.Stand, bare string, records int) error {
+func manyRecords(ctx context.Context, s *harness.Service, bare string, records int) error {
 	few, err := operationsAt(ctx, s, bare, 1000)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func manyRecords(ctx context.Context, s *stand.Stand, bare string, records int) 
 }
 
 // operationsAt adds that many records while the service is down and times operations when it is back.
-func operationsAt(ctx context.Context, s *stand.Stand, bare string, records int) ([]timing, error) {
+func operationsAt(ctx context.Context, s *harness.Service, bare string, records int) ([]timing, error) {
 	if err := s.StopService(ctx); err != nil {
 		return nil, err
 	}

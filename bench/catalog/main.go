@@ -17,18 +17,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // target is how long the median answer may take (issue: object_info).
 const target = 2 * time.Millisecond
 
-func main() { stand.Main("catalog", run) }
+func main() { harness.Main("catalog", run) }
 
 func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 5*time.Second, "length of a measurement")
 	flag.Parse()
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func run(ctx context.Context) (err error) {
 }
 
 // measureDefinitions measures object_info.
-func measureDefinitions(ctx context.Context, s *stand.Stand, span time.Duration) error {
+func measureDefinitions(ctx context.Context, s *harness.Service, span time.Duration) error {
 	if err := s.Serve(ctx); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (c comparison) run(ctx context.Context, name string) error {
 			}
 		}
 	}
-	p50, p99, base := stand.Quantile(ours, 0.5), stand.Quantile(ours, 0.99), stand.Quantile(theirs, 0.5)
+	p50, p99, base := harness.Quantile(ours, 0.5), harness.Quantile(ours, 0.99), harness.Quantile(theirs, 0.5)
 	verdict := "met"
 	if p50 > c.target {
 		verdict = "MISSED"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // What the catalog's routes may take with 1,000 models, in the median (issue: model router).
@@ -28,7 +28,7 @@ var routes = []string{"/v2/models?limit=100", "/v2/models", "/v2/models/many/m05
 
 // measureModels measures the catalog routes of the model router, without accounts and then with a key, which
 // is looked up in PostgreSQL for every request.
-func measureModels(ctx context.Context, s *stand.Stand, span time.Duration) error {
+func measureModels(ctx context.Context, s *harness.Service, span time.Duration) error {
 	dir := filepath.Join(s.Dir, "catalog")
 	if err := writeModels(dir); err != nil {
 		return err
@@ -109,7 +109,7 @@ models:
 }
 
 // newKey makes an account and a key for it.
-func newKey(ctx context.Context, s *stand.Stand) (string, error) {
+func newKey(ctx context.Context, s *harness.Service) (string, error) {
 	if _, err := command(ctx, s, "accounts", "create", "bench", "--tier", "pro"); err != nil {
 		return "", err
 	}
@@ -117,7 +117,7 @@ func newKey(ctx context.Context, s *stand.Stand) (string, error) {
 }
 
 // command runs the service's own command line and returns its last line.
-func command(ctx context.Context, s *stand.Stand, args ...string) (string, error) {
+func command(ctx context.Context, s *harness.Service, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bin/millrace", args...)
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+s.DatabaseURL)
 	out, err := cmd.Output()

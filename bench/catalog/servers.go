@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
@@ -26,7 +26,7 @@ const (
 const knownWithin = time.Minute
 
 // measureServers measures object_info with the classes of ComfyUI servers, of which each has a checkpoint of its own.
-func measureServers(ctx context.Context, s *stand.Stand, span time.Duration) error {
+func measureServers(ctx context.Context, s *harness.Service, span time.Duration) error {
 	var addresses []string
 	for i := range remoteServers {
 		m, err := sim.Start("127.0.0.1:0", sim.Options{Classes: manyClasses(), Checkpoints: []string{checkpoint(i)}})

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // picture is an input of the pipeline.
@@ -23,7 +23,7 @@ type picture struct {
 // asJobs runs the same pipeline as whole jobs of a service: submitted over HTTP, until a GET says that
 // the saved file is there.
 func asJobs(ctx context.Context, pictures []picture, repeats int) (err error) {
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func upload(ctx context.Context, base, name string, png []byte) error {
 		return err
 	}
 	req.Header.Set("Content-Type", form.FormDataContentType())
-	return stand.Do(http.DefaultClient, req, nil)
+	return harness.Do(http.DefaultClient, req, nil)
 }
 
 func runJob(ctx context.Context, base, name string, side int) (time.Duration, error) {
@@ -85,12 +85,12 @@ func runJob(ctx context.Context, base, name string, side int) (time.Duration, er
 		ID string `json:"prompt_id"`
 	}
 	began := time.Now()
-	if err := stand.Call(ctx, http.DefaultClient, http.MethodPost, base+"/api/prompt", graph, &submitted); err != nil {
+	if err := harness.Call(ctx, http.DefaultClient, http.MethodPost, base+"/api/prompt", graph, &submitted); err != nil {
 		return 0, err
 	}
 	for {
 		var now struct{ Status string }
-		if err := stand.Call(ctx, http.DefaultClient, http.MethodGet, base+"/api/job/"+submitted.ID+"/status", "", &now); err != nil {
+		if err := harness.Call(ctx, http.DefaultClient, http.MethodGet, base+"/api/job/"+submitted.ID+"/status", "", &now); err != nil {
 			return 0, err
 		}
 		switch now.Status {

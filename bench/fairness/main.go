@@ -10,17 +10,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-func main() { stand.Main("fairness", run) }
+func main() { harness.Main("fairness", run) }
 
 func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 8*time.Second, "length of a measurement of shares")
 	deep := flag.Int("deep", 10_000, "jobs of the deep queue")
 	only := flag.String("only", "", "one part: shares, wide or queue; default: all")
 	flag.Parse()
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func run(ctx context.Context) (err error) {
 	if err := s.Serve(ctx, "MILLRACE_AUTH=keys", "MILLRACE_QUEUE_DEPTH=20000"); err != nil {
 		return err
 	}
-	b := &bench{Stand: s}
+	b := &bench{Service: s}
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context) error
@@ -48,7 +48,7 @@ func run(ctx context.Context) (err error) {
 	return nil
 }
 
-// bench is the stand with accounts on it.
-type bench struct{ *stand.Stand }
+// bench is the service under measurement, with accounts.
+type bench struct{ *harness.Service }
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // cheap is a graph of three cheap nodes.
@@ -163,7 +163,7 @@ func (b *bench) wide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, h := stand.Median(seconds(alone)), stand.Median(seconds(beside))
+	a, h := harness.Median(seconds(alone)), harness.Median(seconds(beside))
 	fmt.Printf("wide:    a job of one long node takes %.0f ms alone and %.0f ms beside 5 jobs of %d long nodes each, ratio %.1f; %d of those 5 had ended\n",
 		a*1000, h*1000, branches, h/a, done)
 	return huge.call(ctx, http.MethodPost, "/api/interrupt", "", nil)
@@ -220,7 +220,7 @@ func (b *bench) queue(ctx context.Context, deep int) error {
 				took[t] = append(took[t], time.Since(at))
 			}
 		}
-		l, s := stand.Quantile(took[long], 0.5), stand.Quantile(took[short], 0.5)
+		l, s := harness.Quantile(took[long], 0.5), harness.Quantile(took[short], 0.5)
 		fmt.Printf("queue:   %s p50 among %d %s, among 10 %s, ratio %.2f\n", look.name, deep, round(l), round(s), l.Seconds()/s.Seconds())
 	}
 	began = time.Now()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // tenant is an account with a key.
@@ -91,5 +91,5 @@ func (t *tenant) call(ctx context.Context, method, path, body string, into any) 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-API-Key", t.key)
-	return stand.Do(t.http, req, into)
+	return harness.Do(t.http, req, into)
 }

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-func main() { stand.Main("graphs", run) }
+func main() { harness.Main("graphs", run) }
 
 // The sizes that are compared.
 const few, many = 20, 200
@@ -28,7 +28,7 @@ func run(ctx context.Context) (err error) {
 	total := flag.Int("jobs", 10_000, "jobs in a row for the memory")
 	clients := flag.Int("clients", 20, "clients at once")
 	flag.Parse()
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func run(ctx context.Context) (err error) {
 	if err := s.Serve(ctx, "MILLRACE_SLOTS=64"); err != nil {
 		return err
 	}
-	jobs, err := stand.NewPlatform(ctx, s.Base)
+	jobs, err := harness.NewPlatform(ctx, s.Base)
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func run(ctx context.Context) (err error) {
 }
 
 // sizes compares the cost of a node.
-func sizes(ctx context.Context, jobs *stand.Platform, rounds int, span time.Duration, clients int) error {
+func sizes(ctx context.Context, jobs *harness.Platform, rounds int, span time.Duration, clients int) error {
 	perNode := func(nodes int) (time.Duration, error) {
-		rate, err := stand.Measure(ctx, span, clients, func(ctx context.Context) error {
+		rate, err := harness.Measure(ctx, span, clients, func(ctx context.Context) error {
 			return jobs.One(ctx, chain(nodes))
 		})
 		return time.Duration(float64(time.Second) / rate / float64(nodes)), err
@@ -71,16 +71,16 @@ func sizes(ctx context.Context, jobs *stand.Platform, rounds int, span time.Dura
 		ratios = append(ratios, float64(large)/float64(small))
 		fmt.Printf("round %d: a node of %d takes %s, a node of %d %s   ratio %.2f\n", i+1, few, small, many, large, ratios[i])
 	}
-	fmt.Printf("median:  ratio %.2f (target at most 1)\n", stand.Median(ratios))
+	fmt.Printf("median:  ratio %.2f (target at most 1)\n", harness.Median(ratios))
 	return nil
 }
 
 // memory runs many jobs and looks at the service's resident memory as they pass.
-func memory(ctx context.Context, s *stand.Stand, jobs *stand.Platform, total, clients int) error {
+func memory(ctx context.Context, s *harness.Service, jobs *harness.Platform, total, clients int) error {
 	graph := chain(3)
 	var first int64
 	for step := range steps {
-		if err := stand.Times(ctx, total/steps, clients, func(ctx context.Context) error { return jobs.One(ctx, graph) }); err != nil {
+		if err := harness.Times(ctx, total/steps, clients, func(ctx context.Context) error { return jobs.One(ctx, graph) }); err != nil {
 			return err
 		}
 		now := s.ResidentMemory()

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // graph is three cheap nodes, another graph each time: the node cache, which is on, has none of them.
@@ -28,14 +28,14 @@ func graph() string {
 
 var graphs atomic.Int64
 
-func main() { stand.Main("jobs", run) }
+func main() { harness.Main("jobs", run) }
 
 func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
 	span := flag.Duration("span", 6*time.Second, "length of a round")
 	clients := flag.Int("clients", 20, "clients at once")
 	flag.Parse()
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func run(ctx context.Context) (err error) {
 	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296"); err != nil {
 		return err
 	}
-	bare, err := stand.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
+	bare, err := harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
 	if err != nil {
 		return err
 	}
 	defer bare.Close()
-	jobs, err := stand.NewPlatform(ctx, s.Base)
+	jobs, err := harness.NewPlatform(ctx, s.Base)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func run(ctx context.Context) (err error) {
 	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
 	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", *clients, *rounds, *span)
 	for _, side := range []func(context.Context) error{bare.One, job} { // warm both
-		if _, err := stand.Measure(ctx, *span/2, *clients, side); err != nil {
+		if _, err := harness.Measure(ctx, *span/2, *clients, side); err != nil {
 			return err
 		}
 	}
@@ -75,8 +75,8 @@ func run(ctx context.Context) (err error) {
 		fmt.Printf("round %d: bare workflow %6.1f/s   job %6.1f/s   ratio %.2f\n", i+1, b, j, j/b)
 		bareRates, jobRates, ratios = append(bareRates, b), append(jobRates, j), append(ratios, j/b)
 	}
-	fmt.Printf("median:  bare workflow %6.1f/s   job %6.1f/s   ratio %.2f (target 0.50)\n", stand.Median(bareRates), stand.Median(jobRates), stand.Median(ratios))
-	if b, j := stand.Median(bareCost), stand.Median(jobCost); b > 0 {
+	fmt.Printf("median:  bare workflow %6.1f/s   job %6.1f/s   ratio %.2f (target 0.50)\n", harness.Median(bareRates), harness.Median(jobRates), harness.Median(ratios))
+	if b, j := harness.Median(bareCost), harness.Median(jobCost); b > 0 {
 		fmt.Printf("cpu:     a bare workflow %.1f ms, a job %.1f ms of processor time in all, ratio %.2f\n", b, j, b/j)
 	}
 	return alone(ctx, s, bare, jobs)
@@ -84,16 +84,16 @@ func run(ctx context.Context) (err error) {
 
 // rateAndCost returns how many finished a second, and the processor time of each in milliseconds.
 func rateAndCost(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (rate, millis float64, err error) {
-	before, began := stand.CPU(), time.Now()
-	rate, err = stand.Measure(ctx, span, clients, one)
+	before, began := harness.CPU(), time.Now()
+	rate, err = harness.Measure(ctx, span, clients, one)
 	if rate > 0 {
-		millis = float64((stand.CPU() - before).Milliseconds()) / (rate * time.Since(began).Seconds())
+		millis = float64((harness.CPU() - before).Milliseconds()) / (rate * time.Since(began).Seconds())
 	}
 	return rate, millis, err
 }
 
 // alone measures latency with one client.
-func alone(ctx context.Context, s *stand.Stand, bare *stand.Engine, jobs *stand.Platform) error {
+func alone(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *harness.Platform) error {
 	const samples = 150
 	var workflows, polled []time.Duration
 	for range samples {
@@ -109,7 +109,7 @@ func alone(ctx context.Context, s *stand.Stand, bare *stand.Engine, jobs *stand.
 		polled = append(polled, took)
 	}
 	fmt.Printf("alone:   bare workflow p50 %s   POST to terminal GET p50 %s, p95 %s (target p50 40ms)\n",
-		round(stand.Quantile(workflows, 0.5)), round(stand.Quantile(polled, 0.5)), round(stand.Quantile(polled, 0.95)))
+		round(harness.Quantile(workflows, 0.5)), round(harness.Quantile(polled, 0.5)), round(harness.Quantile(polled, 0.95)))
 	fmt.Printf("memory:  service peak %d MiB\n", s.ServiceMemory())
 	return nil
 }

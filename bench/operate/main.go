@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -36,11 +36,11 @@ func main() {
 	flag.IntVar(&o.few, "few", 100, "jobs in the small one")
 	flag.IntVar(&o.rounds, "rounds", 40, "pairs of jobs show")
 	flag.Parse()
-	stand.Main("operate", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
+	harness.Main("operate", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
 }
 
 func run(ctx context.Context, out io.Writer, o options) (err error) {
-	server, err := stand.StartDatabase(ctx)
+	server, err := harness.StartDatabase(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func run(ctx context.Context, out io.Writer, o options) (err error) {
 	}
 	rate, err := rebuild(ctx, out, many, o.jobs*perJob)
 	if err == nil && (ratio > targetRatio || rate < targetRate) {
-		err = stand.ErrMissed
+		err = harness.ErrMissed
 	}
 	return err
 }

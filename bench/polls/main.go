@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-func main() { stand.Main("polls", run) }
+func main() { harness.Main("polls", run) }
 
 const running = 50
 
@@ -24,7 +24,7 @@ func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 6*time.Second, "length of a measurement")
 	clients := flag.Int("clients", 16, "polling clients")
 	flag.Parse()
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (b *bench) measure(ctx context.Context, span time.Duration) (figures, error
 	group.Wait()
 	elapsed := time.Since(began)
 	return figures{
-		rate: float64(len(all)) / elapsed.Seconds(), p50: stand.Quantile(all, 0.5), p99: stand.Quantile(all, 0.99),
+		rate: float64(len(all)) / elapsed.Seconds(), p50: harness.Quantile(all, 0.5), p99: harness.Quantile(all, 0.99),
 	}, errors.Join(failure, b.stop(ctx))
 }
 
@@ -145,5 +145,5 @@ func (b *bench) stop(ctx context.Context) error {
 }
 
 func (b *bench) call(ctx context.Context, method, path, body string, into any) error {
-	return stand.Call(ctx, b.http, method, b.base+path, body, into)
+	return harness.Call(ctx, b.http, method, b.base+path, body, into)
 }

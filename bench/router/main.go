@@ -17,10 +17,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-func main() { stand.Main("router", run) }
+func main() { harness.Main("router", run) }
 
 func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
@@ -28,7 +28,7 @@ func run(ctx context.Context) (err error) {
 	clients := flag.Int("clients", 64, "clients at once")
 	delay := flag.Duration("delay", 50*time.Millisecond, "of the provider, while throughput is measured")
 	flag.Parse()
-	s, err := stand.Start(ctx)
+	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func run(ctx context.Context) (err error) {
 }
 
 // guarantees prints what the database promises while it is measured.
-func guarantees(ctx context.Context, s *stand.Stand) error {
+func guarantees(ctx context.Context, s *harness.Service) error {
 	db, err := pgx.Connect(ctx, s.DatabaseURL)
 	if err != nil {
 		return err
@@ -104,30 +104,30 @@ func alone(ctx context.Context, p *provider, r *router) error {
 		return fmt.Errorf("the provider was asked %d times for %d calls", got, 2*(warm+samples))
 	}
 	const target = 15 * time.Millisecond
-	added := stand.Quantile(through, 0.5) - stand.Quantile(direct, 0.5)
+	added := harness.Quantile(through, 0.5) - harness.Quantile(direct, 0.5)
 	fmt.Printf("alone:   direct p50 %s   through the router p50 %s, p95 %s   added p50 %s; target %s %s\n",
-		round(stand.Quantile(direct, 0.5)), round(stand.Quantile(through, 0.5)), round(stand.Quantile(through, 0.95)),
+		round(harness.Quantile(direct, 0.5)), round(harness.Quantile(through, 0.5)), round(harness.Quantile(through, 0.95)),
 		round(added), target, verdict(added <= target))
 	return nil
 }
 
 // together measures throughput with many clients, beside the bare workflow.
-func together(ctx context.Context, rounds int, span time.Duration, clients int, bare *stand.Engine, p *provider, r *router) error {
+func together(ctx context.Context, rounds int, span time.Duration, clients int, bare *harness.Engine, p *provider, r *router) error {
 	sides := []func(context.Context) error{bare.One, r.one}
 	for _, side := range sides { // warm both
-		if _, err := stand.Measure(ctx, span/2, clients, side); err != nil {
+		if _, err := harness.Measure(ctx, span/2, clients, side); err != nil {
 			return err
 		}
 	}
 	var ratios [][]float64
 	for i := range rounds {
-		b, err := stand.Measure(ctx, span, clients, bare.One)
+		b, err := harness.Measure(ctx, span, clients, bare.One)
 		if err != nil {
 			return err
 		}
 		before := p.answered.Load()
 		began := time.Now()
-		routed, err := stand.Measure(ctx, span, clients, r.one)
+		routed, err := harness.Measure(ctx, span, clients, r.one)
 		if err != nil {
 			return err
 		}
@@ -148,12 +148,12 @@ func column(rows [][]float64, i int) float64 {
 	for n, row := range rows {
 		figures[n] = row[i]
 	}
-	return stand.Median(figures)
+	return harness.Median(figures)
 }
 
 // large passes an answer of 20 MB and watches the service's memory meanwhile. Idle is the service that has
 // answered one small call and nothing else.
-func large(ctx context.Context, s *stand.Stand, p *provider, r *router) error {
+func large(ctx context.Context, s *harness.Service, p *provider, r *router) error {
 	if err := r.one(ctx); err != nil {
 		return err
 	}

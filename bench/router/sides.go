@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/millrace-dev/millrace/bench/stand"
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
 // request is what both sides send.
@@ -134,8 +134,8 @@ func callWorkflow(ctx workflow.Context) error {
 	return workflow.ExecuteActivity(ctx, "call").Get(ctx, nil)
 }
 
-func newBare(address string, p *provider) (*stand.Engine, error) {
-	return stand.NewEngine(address, callWorkflow, func(w worker.Registry) {
+func newBare(address string, p *provider) (*harness.Engine, error) {
+	return harness.NewEngine(address, callWorkflow, func(w worker.Registry) {
 		w.RegisterActivityWithOptions(p.call, activity.RegisterOptions{Name: "call"})
 	})
 }

@@ -1,6 +1,6 @@
-// Package stand starts what the benchmarks run against: private servers in a directory
+// Package harness starts what the benchmarks run against: private servers in a directory
 // that is removed at the end, and the service as a process of its own.
-package stand
+package harness
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
-// Stand is the running servers and the service.
-type Stand struct {
+// Service is the running servers and the service.
+type Service struct {
 	*localstack.Stack
 	Base    string // of the service's API, once Serve was called
 	Dir     string
@@ -28,7 +28,7 @@ type Stand struct {
 }
 
 // Start starts PostgreSQL, with fsync as in local mode, and Temporal.
-func Start(ctx context.Context) (*Stand, error) {
+func Start(ctx context.Context) (*Service, error) {
 	dir, err := privateDir()
 	if err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func Start(ctx context.Context) (*Stand, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Stand{Stack: stack, Dir: dir}, nil
+	return &Service{Stack: stack, Dir: dir}, nil
 }
 
 // Serve starts bin/millrace with all roles and waits until it is ready.
-func (s *Stand) Serve(ctx context.Context, env ...string) error {
+func (s *Service) Serve(ctx context.Context, env ...string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Stand) Serve(ctx context.Context, env ...string) error {
 	return s.await(ctx)
 }
 
-func (s *Stand) await(ctx context.Context) error {
+func (s *Service) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -96,12 +96,12 @@ func (s *Stand) await(ctx context.Context) error {
 }
 
 // ServiceMemory returns the service's peak resident memory in MiB, 0 where it is not known.
-func (s *Stand) ServiceMemory() int64 { return s.memory(peakResident) }
+func (s *Service) ServiceMemory() int64 { return s.memory(peakResident) }
 
 // ResidentMemory returns the service's resident memory now, in MiB.
-func (s *Stand) ResidentMemory() int64 { return s.memory(resident) }
+func (s *Service) ResidentMemory() int64 { return s.memory(resident) }
 
-func (s *Stand) memory(line string) int64 {
+func (s *Service) memory(line string) int64 {
 	if s.service == nil {
 		return 0
 	}
@@ -109,7 +109,7 @@ func (s *Stand) memory(line string) int64 {
 }
 
 // ServiceCPU returns the processor time that the service has used.
-func (s *Stand) ServiceCPU() time.Duration {
+func (s *Service) ServiceCPU() time.Duration {
 	if s.service == nil {
 		return 0
 	}
@@ -117,7 +117,7 @@ func (s *Stand) ServiceCPU() time.Duration {
 }
 
 // StopService stops the service; Serve starts it again.
-func (s *Stand) StopService(ctx context.Context) error {
+func (s *Service) StopService(ctx context.Context) error {
 	if s.service == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (s *Stand) StopService(ctx context.Context) error {
 }
 
 // Close stops everything and removes the directory.
-func (s *Stand) Close() error {
+func (s *Service) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return errors.Join(s.StopService(ctx), s.Stack.Close(ctx), os.RemoveAll(s.Dir))
