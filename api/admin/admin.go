@@ -187,6 +187,8 @@ func (s *server) routes() map[string]route {
 		"PATCH /accounts/{account}":                  {s.changeAccount, nil},
 		"GET /accounts/{account}/models":             {s.showModels, nil},
 		"PUT /accounts/{account}/models":             {s.setModels, nil},
+		"GET /accounts/{account}/labels":             {s.showLabels, nil},
+		"PUT /accounts/{account}/labels":             {s.setLabels, nil},
 		"GET /accounts/{account}/credit":             {s.showCredit, nil},
 		"POST /accounts/{account}/credit":            {s.grantCredit, nil},
 		"GET /accounts/{account}/keys":               {s.listKeys, nil},

@@ -118,7 +118,7 @@ func Verdict(where Surface, err error) (status int, code string) {
 func V2Verdict(kind fault.Kind, code string) (int, string) {
 	switch code {
 	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
-		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body":
+		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body", "unknown_label":
 		return http.StatusUnprocessableEntity, code
 	case "hash_mismatch", "asset_in_use", "webhook_exists", "webhook_disabled", "webhook_limit":
 		return http.StatusConflict, code
@@ -128,7 +128,7 @@ func V2Verdict(kind fault.Kind, code string) (int, string) {
 		return http.StatusTooManyRequests, code
 	case "insufficient_credits":
 		return http.StatusPaymentRequired, code
-	case account.CodeStorage:
+	case account.CodeStorage, account.CodeLabel:
 		return http.StatusForbidden, code
 	case "invalid_cursor", "invalid_metadata_filter", "invalid_request":
 		return http.StatusBadRequest, code

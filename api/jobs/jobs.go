@@ -94,7 +94,8 @@ func (r jobRequest) submission() (job.Submission, error) {
 	}, nil
 }
 
-// extraData is a closed object: credentials, and what saved images carry. An empty one is fine.
+// extraData is a closed object: credentials, what saved images carry, and what Millrace adds to the contract, which is
+// checked where the submission is. An empty one is fine.
 func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 	if jobio.IsNull(r.ExtraData) {
 		return nil, nil
@@ -115,6 +116,7 @@ func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 			if json.Unmarshal(value, &info) != nil {
 				return nil, httperr.Invalidf("extra_data.extra_pnginfo must be an object")
 			}
+		case "millrace":
 		default:
 			return nil, httperr.Invalidf("extra_data has no field %q", name)
 		}

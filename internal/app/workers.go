@@ -105,6 +105,18 @@ type Tiers struct {
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
 }
 
+// CheckLabels implements job.Labels.
+func (t Tiers) CheckLabels(ctx context.Context, id string, labels []string) error {
+	if t.Accounts == nil {
+		return nil
+	}
+	a, err := t.Accounts(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.Labels.Check(labels)
+}
+
 // Bounds implements job.Tiers.
 func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 	tier := account.TierLocal

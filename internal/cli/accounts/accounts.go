@@ -13,6 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -30,12 +32,13 @@ MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submi
   millrace keys create --account acme
   millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
   millrace accounts models acme --allow 'bfl/*' --reason "contract of May"
+  millrace accounts labels acme --allow sdxl --reason "contract of May"
   millrace accounts storage acme --limit 50GiB --reason "contract of May"
   millrace accounts credit acme --amount 25 --reason "trial"
   millrace accounts ledger acme`,
 	}
 	s.DatabaseFlags(cmd)
-	cmd.AddCommand(createAccountCommand(s), listAccountsCommand(s), showAccountCommand(s), accountStorageCommand(s), changeAccountCommand(s), accountModelsCommand(s), creditCommand(s), ledgerCommand(s))
+	cmd.AddCommand(createAccountCommand(s), listAccountsCommand(s), showAccountCommand(s), accountStorageCommand(s), changeAccountCommand(s), accountModelsCommand(s), labelsCommand(s), creditCommand(s), ledgerCommand(s))
 	return cmd
 }
 
@@ -126,5 +129,20 @@ func changingAccounts(s *shell.Shell, reason *string, run func(context.Context, 
 			return err
 		}
 		return run(ctx, accountstore.New(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), args)
+	})
+}
+
+// onAccount runs a command on the account that its first argument names, with the service of operators for accounts.
+func onAccount(s *shell.Shell, run func(context.Context, accounts.Service, account.Account) error) func(*cobra.Command, []string) error {
+	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
+		a, err := operate.Account(ctx, pool, args[0])
+		if err != nil {
+			return err
+		}
+		events, err := shell.EventStore(pool)
+		if err != nil {
+			return err
+		}
+		return run(ctx, accounts.New(pool, events, s.Config.AccountLimit), a)
 	})
 }

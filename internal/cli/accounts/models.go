@@ -79,18 +79,18 @@ func (f modelFlags) change(cmd *cobra.Command, now account.Access) (*account.Acc
 		now.Off = f.router == "off"
 	}
 	if given("allow") {
-		now.Models = modelList(f.allow)
+		now.Models = wordList(f.allow)
 	}
 	if given("deny") {
-		if now.Denied = modelList(f.deny); now.Denied == nil {
+		if now.Denied = wordList(f.deny); now.Denied == nil {
 			return nil, errors.New("to deny every model, allow none: --allow none")
 		}
 	}
 	return &now, nil
 }
 
-// modelList reads a list of models: nil is every model.
-func modelList(words []string) []string {
+// wordList reads a list that a flag gives: nil is all.
+func wordList(words []string) []string {
 	switch strings.Join(words, ",") {
 	case "all":
 		return nil
@@ -108,11 +108,11 @@ func showAccess(s *shell.Shell, a account.Account, asJSON bool) error {
 	if a.Access.Off {
 		router = "off"
 	}
-	_, err := fmt.Fprintf(s.Out, "%s: router %s, allowed %s, denied %s\n", a.Name, router, modelWords(a.Access.Models), modelWords(append([]string{}, a.Access.Denied...)))
+	_, err := fmt.Fprintf(s.Out, "%s: router %s, allowed %s, denied %s\n", a.Name, router, listWords(a.Access.Models), listWords(append([]string{}, a.Access.Denied...)))
 	return err
 }
 
-func modelWords(list []string) string {
+func listWords(list []string) string {
 	switch {
 	case list == nil:
 		return "all"

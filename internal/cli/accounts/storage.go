@@ -136,7 +136,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			if asJSON {
 				return s.PrintJSON(map[string]any{
 					"id": a.ID, "name": a.Name, "tier": a.Tier, "active": a.Active, "suspended": a.Suspended, "created_at": a.CreatedAt,
-					"storage": kept, "credit": balance, "router": !a.Access.Off, "allowed": a.Access.Models, "denied": a.Access.Denied,
+					"storage": kept, "credit": balance, "router": !a.Access.Off, "allowed": a.Access.Models, "denied": a.Access.Denied, "server_labels": a.Labels.Allowed,
 				})
 			}
 			p := s.Printer()
@@ -147,6 +147,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", inspect.Plain)
 			p.Field("storage", keptWords(kept), inspect.Plain)
 			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), inspect.Plain)
+			p.Field("labels", listWords(a.Labels.Allowed), inspect.Plain)
 			return p.Err()
 		}),
 	}

@@ -15,7 +15,7 @@ const CodeUnknownLabel = "unknown_label"
 // *graph.PromptError that names type and node. A label that no server has is Invalid.
 func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if label := p.UnknownLabel(labels); label != "" {
-		return fault.New(fault.Invalid, CodeUnknownLabel, "no ComfyUI server has the label %q", label)
+		return fault.New(fault.Invalid, CodeUnknownLabel, "no ComfyUI server has the label %q", label).WithDetails(map[string]any{"label": label})
 	}
 	classes := p.classes.Frozen()
 	remote := false

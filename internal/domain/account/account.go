@@ -114,6 +114,7 @@ type Account struct {
 	Active    bool // the subscription; an inactive account reads but submits nothing
 	Suspended bool // no credential of the account is accepted
 	Access    Access
+	Labels    Labels // of ComfyUI servers that its jobs may ask for
 	Storage   *int64 // bytes that it may keep; 0 = no limit, nil = the deployment's
 	CreatedAt time.Time
 }

@@ -15,6 +15,8 @@ const (
 
 	TypeStorageLimited = "account.storage_limited.v1"
 
+	TypeServerLabelsChanged = "account.server_labels_changed.v1"
+
 	TypeSuspended = "account.suspended.v1"
 	TypeResumed   = "account.resumed.v1"
 )
@@ -44,6 +46,12 @@ type StorageLimitedV1 struct {
 	Was   *int64 `json:"was"`
 }
 
+// ServerLabelsChangedV1 records which labels of ComfyUI servers jobs of the account may ask for from now on.
+type ServerLabelsChangedV1 struct {
+	Labels []string `json:"labels"` // null = every label
+	Was    []string `json:"was"`
+}
+
 // SuspendedV1 records that no credential of the account is accepted from now on.
 type SuspendedV1 struct{}
 
@@ -58,6 +66,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed).Says("the subscription has lapsed: the account reads and submits nothing"),
 		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged).Says("what the account may use of the model router from now on"),
 		eventlog.TypeOf[StorageLimitedV1](TypeStorageLimited).Says("how many bytes the account may keep from now on"),
+		eventlog.TypeOf[ServerLabelsChangedV1](TypeServerLabelsChanged).Says("which labels of ComfyUI servers the account's jobs may ask for from now on"),
 		eventlog.TypeOf[SuspendedV1](TypeSuspended).Says("from now on no key and no token of the account is accepted"),
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("keys and tokens of the account are accepted again"),
 	)
@@ -74,6 +83,7 @@ type Change struct {
 	Access    *Access       // nil = as it is
 	Suspend   *bool         // nil = as it is; false resumes
 	Storage   *StorageLimit // nil = as it is
+	Labels    *Labels       // nil = as it is
 	Actor     string
 	Reason    string
 	RequestID string // of the HTTP request that asks for it; "" = none does
@@ -93,6 +103,11 @@ func (c Change) Check() error {
 	}
 	if c.Storage != nil {
 		if err := c.Storage.check(); err != nil {
+			return err
+		}
+	}
+	if c.Labels != nil {
+		if err := c.Labels.check(); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -25,15 +26,34 @@ func (s Source) Previews() bool {
 	return json.Unmarshal(s.ExtraData["preview_method"], &method) != nil || method != "none"
 }
 
-// Labels returns the labels that servers must have to run the graph: extra_data.millrace.labels.
+// Labels returns the labels that servers must have to run the graph: extra_data.millrace.labels, as ParseLabels has
+// accepted them.
 func (s Source) Labels() []string {
+	labels, err := s.ParseLabels()
+	if err != nil {
+		return nil // of a job from before they were checked
+	}
+	return labels
+}
+
+// ParseLabels returns the labels that extra_data.millrace.labels asks for, sorted. What is not a list of labels is
+// Invalid.
+func (s Source) ParseLabels() ([]string, error) {
+	raw, ok := s.ExtraData["millrace"]
+	if !ok {
+		return nil, nil
+	}
 	var own struct {
 		Labels []string `json:"labels"`
 	}
-	if json.Unmarshal(s.ExtraData["millrace"], &own) != nil {
-		return nil
+	if err := json.Unmarshal(raw, &own); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "extra_data.millrace is an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
 	}
-	return own.Labels
+	labels, err := label.Parse(own.Labels)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "extra_data.millrace.labels: %s", err.Error())
+	}
+	return labels, nil
 }
 
 // PNGInfo returns extra_data.extra_pnginfo, whose entries are written into saved images.

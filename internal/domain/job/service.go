@@ -68,6 +68,12 @@ type Segments interface {
 	Check(accepted *graph.Accepted, labels []string) error
 }
 
+// Labels knows which labels of ComfyUI servers jobs of an account may ask for.
+type Labels interface {
+	// CheckLabels returns Denied for the first label that the account may not ask for.
+	CheckLabels(ctx context.Context, account string, labels []string) error
+}
+
 // Deps are the dependencies of a Service.
 type Deps struct {
 	Store       Store
@@ -79,6 +85,7 @@ type Deps struct {
 	Tiers       Tiers
 	Sealer      Sealer
 	Segments    Segments              // nil: there are no ComfyUI servers
+	Labels      Labels                // nil: every account may ask for every label
 	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
 	Price       Price                 // of a run of a metered account; zero = free
@@ -93,7 +100,7 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 
 // Submit validates a graph and records it as a job. The job is durable when Submit returns. A graph
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
-// queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset and credential_required.
+// queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset, credential_required, label_not_allowed and unknown_label.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.accept(ctx, sub, files)
@@ -131,12 +138,28 @@ func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Segments != nil {
-		if err := s.Segments.Check(accepted, Source{ExtraData: sub.ExtraData}.Labels()); err != nil {
-			return nil, err
-		}
+	if err := s.checkServers(ctx, sub, accepted); err != nil {
+		return nil, err
 	}
 	return accepted, s.checkCredential(ctx, sub, accepted)
+}
+
+// checkServers checks the labels that a submission asks for, and whether servers can run their part of its graph. What
+// the account may not ask for is refused first: the answer does not say which servers there are.
+func (s *Service) checkServers(ctx context.Context, sub Submission, accepted *graph.Accepted) error {
+	labels, err := Source{ExtraData: sub.ExtraData}.ParseLabels()
+	if err != nil {
+		return err
+	}
+	if len(labels) > 0 && s.Labels != nil {
+		if err := s.Labels.CheckLabels(ctx, sub.Account, labels); err != nil {
+			return err
+		}
+	}
+	if s.Segments == nil {
+		return nil
+	}
+	return s.Segments.Check(accepted, labels)
 }
 
 func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Accepted) (NewJob, error) {

@@ -7,13 +7,12 @@ package server
 import (
 	"net/url"
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -135,10 +134,9 @@ const (
 	CodeUnknown = "server_not_found"
 )
 
-// maxURL, maxLabels and maxReason bound what an operator writes.
+// maxURL and maxReason bound what an operator writes.
 const (
 	maxURL    = 2000
-	maxLabels = 32
 	maxReason = 1000
 )
 
@@ -173,22 +171,13 @@ func shorten(text string) string {
 	return text
 }
 
-var labelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$`)
-
 // ParseLabels returns labels sorted, each once.
 func ParseLabels(labels []string) ([]string, error) {
-	if len(labels) > maxLabels {
-		return nil, fault.New(fault.Invalid, CodeInvalid, "a server has at most %d labels", maxLabels)
+	parsed, err := label.Parse(labels)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "%s", err.Error())
 	}
-	out := []string{}
-	for _, l := range labels {
-		if !labelForm.MatchString(l) {
-			return nil, fault.New(fault.Invalid, CodeInvalid, "%q is not a label: letters, digits and . _ : / -, at most 63", shorten(l))
-		}
-		out = append(out, l)
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	return parsed, nil
 }
 
 // Check completes a registration, or refuses it.

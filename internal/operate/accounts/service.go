@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
@@ -19,6 +20,14 @@ type Service struct {
 	Credits       *accountstore.Credits
 	Subscriptions *accountstore.Subscriptions
 	Storage       *accountstore.Storage
+}
+
+// New returns the service over a database. Accounts without a limit of their own may keep limit bytes; 0 = any number.
+func New(pool *postgres.Pool, events *eventstore.Store, limit int64) Service {
+	return Service{
+		Store: accountstore.New(pool), Events: events, Credits: accountstore.NewCredits(pool, events),
+		Subscriptions: accountstore.NewSubscriptions(pool, events), Storage: accountstore.NewStorage(pool, limit),
+	}
 }
 
 // Accounts implements admin.Accounts.

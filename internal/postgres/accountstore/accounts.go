@@ -61,11 +61,11 @@ func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
 	}
 }
 
-const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, storage_limit, created_at`
+const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, server_labels, storage_limit, created_at`
 
 func scanAccount(row pgx.Row) (account.Account, error) {
 	var a account.Account
-	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Storage, &a.CreatedAt)
+	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Labels.Allowed, &a.Storage, &a.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.Account{}, fault.Wrap(err, fault.NotFound, "not_found", "no such account")
 	}

@@ -40,8 +40,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		if len(events) == 0 {
 			return nil
 		}
-		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7, storage_limit = $8
-			where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage); err != nil {
+		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7, storage_limit = $8,
+			server_labels = $9 where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage, a.Labels.Allowed); err != nil {
 			return err
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
@@ -57,7 +57,7 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 	return a, nil
 }
 
-// subscriptionFacts applies a change to a and returns what there is to record.
+// subscriptionEvents applies a change to a and returns what there is to record.
 func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 	var events []eventlog.Event
 	add := func(eventType string, data any) {
@@ -88,6 +88,10 @@ func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 	if c.Storage != nil && !sameLimit(c.Storage.Bytes, a.Storage) {
 		add(account.TypeStorageLimited, account.StorageLimitedV1{Bytes: c.Storage.Bytes, Was: a.Storage})
 		a.Storage = c.Storage.Bytes
+	}
+	if c.Labels != nil && !c.Labels.Equal(a.Labels) {
+		add(account.TypeServerLabelsChanged, account.ServerLabelsChangedV1{Labels: c.Labels.Allowed, Was: a.Labels.Allowed})
+		a.Labels = *c.Labels
 	}
 	return events
 }

@@ -1,0 +1,51 @@
+package account
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/domain/label"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Labels are the labels of ComfyUI servers that jobs of an account may ask for. The zero value is every label: asking
+// for one only narrows where a job runs, since a job that asks for none runs on any server.
+type Labels struct {
+	Allowed []string // nil = every label, empty = none
+}
+
+// CodeLabel is the code of a submission that asks for a label which its account may not ask for.
+const CodeLabel = "label_not_allowed"
+
+// Check returns Denied for the first of the labels that may not be asked for.
+func (l Labels) Check(asked []string) error {
+	for _, a := range asked {
+		if l.Allowed == nil || slices.Contains(l.Allowed, a) {
+			continue
+		}
+		allowed := "it may ask for none"
+		if len(l.Allowed) > 0 {
+			allowed = "it may ask for " + strings.Join(l.Allowed, ", ")
+		}
+		return fault.New(fault.Denied, CodeLabel, "this account may not ask for servers with the label %q: %s", a, allowed).WithDetails(map[string]any{"label": a})
+	}
+	return nil
+}
+
+// Equal reports whether l and m say the same.
+func (l Labels) Equal(m Labels) bool {
+	return (l.Allowed == nil) == (m.Allowed == nil) && slices.Equal(l.Allowed, m.Allowed)
+}
+
+// check sorts the labels, and reports what is none.
+func (l *Labels) check() error {
+	if l.Allowed == nil {
+		return nil
+	}
+	parsed, err := label.Parse(l.Allowed)
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+	}
+	l.Allowed = parsed
+	return nil
+}

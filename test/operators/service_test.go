@@ -1,0 +1,274 @@
+// Package operators_test holds a whole service with accounts and ComfyUI servers to what its operators are promised:
+// what they set counts, what happened is shown, and no account gets past a setting. A private PostgreSQL, a real Temporal
+// server and all roles run in one process. A test registers simulated servers under a label of its own, which its jobs
+// ask for, so that tests do not disturb each other.
+package operators_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+// patience is how long anything may take; far more than it does.
+const patience = 3 * time.Minute
+
+const adminToken = "operators-only"
+
+// service is the one running service of this package.
+type service struct {
+	base, data string
+	log        *served.Log
+	stop       func()
+	err        error
+}
+
+var theService = sync.OnceValue(startService)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if s := theService(); s.stop != nil {
+		s.stop()
+	}
+	os.Exit(code)
+}
+
+func startService() *service {
+	dir, err := scratch.New("mr-operators")
+	if err != nil {
+		return &service{err: err}
+	}
+	addr, err := ports.Address()
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), log: &served.Log{}}
+	if s.err = errors.Join(err, ports.ForServers(s.data)); s.err != nil {
+		return s
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		cmd := cli.Command(io.Discard, io.MultiWriter(s.log, os.Stderr), os.LookupEnv)
+		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--log", "warn", "--auth", "keys", "--admin-token", adminToken})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	s.stop = func() {
+		cancel()
+		<-ended
+		dir.Remove() // the next run removes it
+	}
+	s.err = served.AwaitReady(s.base, 2*patience, ended)
+	return s
+}
+
+// bench is the service as one test uses it: with an account, a label and simulated servers of its own.
+type bench struct {
+	*service
+	t       *testing.T
+	name    string // of the account
+	account string
+	key     string
+	label   string
+}
+
+// start returns the running service with a new account.
+func start(t *testing.T) *bench {
+	t.Helper()
+	t.Parallel()
+	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))) // the same for every test
+	s := theService()
+	require.NoError(t, s.err)
+	b := &bench{service: s, t: t, name: "a-" + uuid.NewString()[:8], label: "l-" + uuid.NewString()[:8]}
+	b.account = strings.TrimSpace(b.command("accounts", "create", b.name, "--tier", "pro"))
+	b.key = served.LastLine(b.command("keys", "create", "--account", b.name))
+	return b
+}
+
+// server starts a simulated server and registers it with the label of the test.
+func (b *bench) server(o comfyui.Options, more map[string]any) *comfyui.Machine {
+	b.t.Helper()
+	m, err := comfyui.Start("127.0.0.1:0", o)
+	require.NoError(b.t, err)
+	b.t.Cleanup(m.Close)
+	body := by(map[string]any{"url": m.URL(), "labels": []string{b.label}}, more)
+	status, text := b.admin(http.MethodPost, "/servers", body)
+	require.Equal(b.t, http.StatusCreated, status, text)
+	b.t.Cleanup(func() { b.admin(http.MethodPost, "/servers/"+b.id(m)+"/remove", by(nil)) })
+	b.await("the server to answer", func() bool { return b.state(m) == "healthy" })
+	b.await("the classes of the server", func() bool {
+		status, _ := b.do(http.MethodGet, "/api/object_info/KSampler", nil)
+		return status == http.StatusOK
+	})
+	return m
+}
+
+// by is the body of a change with its actor and reason.
+func by(parts ...map[string]any) map[string]any {
+	body := map[string]any{"actor": "ana", "reason": "a test"}
+	for _, part := range parts {
+		for k, v := range part {
+			body[k] = v
+		}
+	}
+	return body
+}
+
+// shownServer is a server as the admin API shows it.
+type shownServer struct{ ID, URL, State, Problem string }
+
+func (b *bench) find(m *comfyui.Machine) (found shownServer) {
+	b.t.Helper()
+	var all struct{ Servers []shownServer }
+	_, body := b.admin(http.MethodGet, "/servers", nil)
+	require.NoError(b.t, json.Unmarshal([]byte(body), &all), body)
+	for _, s := range all.Servers {
+		if s.URL == m.URL() {
+			found = s
+		}
+	}
+	return found
+}
+
+func (b *bench) state(m *comfyui.Machine) string { return b.find(m).State }
+
+func (b *bench) id(m *comfyui.Machine) string { return b.find(m).ID }
+
+// await waits for a condition.
+func (b *bench) await(what string, condition func() bool) {
+	b.t.Helper()
+	require.Eventually(b.t, condition, patience, 50*time.Millisecond, what)
+}
+
+// do sends a request with the account's key.
+func (b *bench) do(method, path string, body any) (int, string) {
+	b.t.Helper()
+	return b.send(method, path, b.key, body)
+}
+
+// admin sends a request to the admin API.
+func (b *bench) admin(method, path string, body any) (int, string) {
+	b.t.Helper()
+	return b.send(method, "/admin"+path, adminToken, body)
+}
+
+func (b *bench) send(method, path, credential string, body any) (int, string) {
+	b.t.Helper()
+	var raw bytes.Buffer
+	if body != nil {
+		require.NoError(b.t, json.NewEncoder(&raw).Encode(body))
+	}
+	req, err := http.NewRequestWithContext(context.Background(), method, b.base+path, &raw) // also while the test cleans up
+	require.NoError(b.t, err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Authorization", "Bearer "+credential)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(b.t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(b.t, err)
+	return res.StatusCode, string(text)
+}
+
+// run runs a command of the command line.
+func (b *bench) run(args ...string) (string, error) {
+	return served.Command(context.Background(), os.LookupEnv, append(args, "--data", b.data)...)
+}
+
+// command runs a command that must succeed and returns what it prints.
+func (b *bench) command(args ...string) string {
+	b.t.Helper()
+	out, err := b.run(args...)
+	require.NoError(b.t, err, out)
+	return out
+}
+
+// graph is a node graph in API format.
+type graph map[string]any
+
+func node(class string, inputs map[string]any) map[string]any {
+	return map[string]any{"class_type": class, "inputs": inputs}
+}
+
+// text2img is the usual graph.
+func text2img(seed, steps int) graph {
+	return graph{
+		"1": node("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"}),
+		"2": node("CLIPTextEncode", map[string]any{"text": "a photo of a cat", "clip": []any{"1", 1}}),
+		"3": node("CLIPTextEncode", map[string]any{"text": "", "clip": []any{"1", 1}}),
+		"4": node("EmptyLatentImage", map[string]any{"width": 64, "height": 64, "batch_size": 1}),
+		"5": node("KSampler", map[string]any{
+			"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"4", 0},
+			"seed": seed, "steps": steps, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+		}),
+		"6": node("VAEDecode", map[string]any{"samples": []any{"5", 0}, "vae": []any{"1", 2}}),
+		"7": node("SaveImage", map[string]any{"images": []any{"6", 0}, "filename_prefix": "gpu"}),
+	}
+}
+
+// asking is the body of a submission that asks for labels.
+func asking(g graph, labels ...string) map[string]any {
+	return map[string]any{"prompt": g, "extra_data": map[string]any{"millrace": map[string]any{"labels": labels}}}
+}
+
+// submit queues a graph for the servers of the test and returns its job.
+func (b *bench) submit(g graph) string {
+	b.t.Helper()
+	status, body := b.do(http.MethodPost, "/api/prompt", asking(g, b.label))
+	require.Equal(b.t, http.StatusOK, status, body)
+	var answer struct {
+		ID string `json:"prompt_id"`
+	}
+	require.NoError(b.t, json.Unmarshal([]byte(body), &answer))
+	return answer.ID
+}
+
+// status is that of a job, in the words of the cloud contract.
+func (b *bench) status(id string) string {
+	b.t.Helper()
+	var answer struct{ Status string }
+	_, body := b.do(http.MethodGet, "/api/job/"+id+"/status", nil)
+	require.NoError(b.t, json.Unmarshal([]byte(body), &answer), body)
+	return answer.Status
+}
+
+// ended waits for the end of a job and returns its status.
+func (b *bench) ended(id string) (status string) {
+	b.t.Helper()
+	b.await("the end of job "+id, func() bool {
+		status = b.status(id)
+		return status == "completed" || status == "failed" || status == "error" || status == "cancelled"
+	})
+	return status
+}
+
+// errorOf is the error that a body of the prompt, cloud or v2 surface holds.
+func errorOf(t *testing.T, body string) (code string) {
+	t.Helper()
+	var answer struct {
+		Code  string
+		Error struct{ Type, Code string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &answer), body)
+	return fmt.Sprint(answer.Code, answer.Error.Type, answer.Error.Code)
+}
