@@ -127,6 +127,8 @@ func (r *graphRun) resume(from *Resumption) {
 func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	batches, stop := workflow.WithCancel(ctx)
 	defer stop()
+	outputs, stopOutputs := workflow.WithCancel(ctx)
+	defer stopOutputs()
 	selector := workflow.NewSelector(ctx)
 	for {
 		if r.stale && r.inFlight == 0 && !r.over(ctx) {
@@ -136,7 +138,11 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 		}
 		if !r.over(ctx) && !r.stale && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			for _, b := range r.sched.Next() {
-				r.dispatch(batches, selector, b)
+				within := batches
+				if r.sched.SavesOutputs(b) {
+					within = outputs
+				}
+				r.dispatch(within, selector, b)
 			}
 		}
 		if r.inFlight == 0 {
@@ -145,8 +151,20 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 		selector.Select(ctx)
 		if r.over(ctx) {
 			stop() // siblings of a failed node, or everything when the user gave up
+			if !r.savesAfterFailure(ctx) {
+				stopOutputs()
+			}
 		}
 	}
+}
+
+// savesAfterFailure reports whether outputs that were ready when a node failed are still saved, as they would have been
+// if nodes ran one by one: an output runs before others that are ready.
+func (r *graphRun) savesAfterFailure(ctx workflow.Context) bool {
+	if r.failed == nil || r.failure != nil || r.stopped || ctx.Err() != nil || r.inFlight == 0 {
+		return false
+	}
+	return workflow.GetVersion(ctx, "outputs-saved-after-a-failure", workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
 // maxReplanWait is how long a run waits at most before it is planned yet again.

@@ -162,6 +162,38 @@ func TestANodeThatFailsInTheFirstBatchFailsTheRun(t *testing.T) {
 	require.Equal(t, "n0", e.finish.Node)
 }
 
+// Nodes of the runtime run one by one, an output before others that are ready: an output that runs beside a node that
+// fails is saved, a node beside it that is no output is stopped.
+func TestAnOutputThatRunsBesideAFailingNodeIsSaved(t *testing.T) {
+	t.Parallel()
+	failed, begun := make(chan struct{}), sync.WaitGroup{}
+	begun.Add(3)
+	e := &engine{
+		begin: plans(activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{
+			{Millis: long}, {Millis: long, Output: true}, {Millis: long}, {Millis: 1, Deps: []int{0, 2}, Output: true},
+		}}}),
+		run: func(p activities.RunParams) (activities.RunResult, error) {
+			begun.Done()
+			begun.Wait()
+			if p.Units[0] == 0 {
+				return activities.RunResult{Units: []graph.UnitResult{{Unit: 0, Status: graph.Failed}}, Failed: "n0"}, nil
+			}
+			<-failed
+			return activities.RunResult{Units: []graph.UnitResult{{Unit: p.Units[0], Status: graph.Done, Values: []string{fmt.Sprintf("value-%d", p.Units[0])}}}}, nil
+		},
+	}
+	env := e.environment()
+	env.SetOnActivityCompletedListener(func(_ *activity.Info, result converter.EncodedValue, _ error) {
+		var res activities.RunResult
+		if result != nil && result.Get(&res) == nil && res.Failed != "" {
+			close(failed)
+		}
+	})
+	require.NoError(t, executed(t, env, nil))
+	require.Equal(t, "n0", e.finish.Node)
+	require.Equal(t, []string{"value-1"}, e.finish.Values)
+}
+
 // The log behind a failover lacks events that it had: the run tells each batch how far it has seen it, starts over
 // when told that this is gone, and so does one that is about to succeed.
 func TestARunStartsOverWhenTheLogHasLostItsFacts(t *testing.T) {

@@ -175,6 +175,19 @@ func TestAFailingNode(t *testing.T) {
 	require.NotContains(t, kinds, "execution_success")
 }
 
+// Node 4 is ready together with node 2, whose failure ends the job.
+func TestOutputsThatWereReadyAreSavedWhenAnotherNodeFails(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	id := c.submit(`{"1":{"class_type":"PrimitiveString","inputs":{"value":"a"}},
+		"2":{"class_type":"RegexReplace","inputs":{"string":["1",0],"regex_pattern":"(","replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
+		"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}},
+		"4":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`)
+	c.await(id, "failed")
+	outputs := c.json("GET", "/api/jobs/"+id, "")["outputs"].(map[string]any)
+	require.Contains(t, outputs, "4")
+}
+
 func TestPartialValidity(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Plan is the list of nodes that the outputs need, also through lazy inputs, each after the nodes that it reads. The
-// same graph, classes and outputs always give the same plan.
+// Plan is the list of nodes that the outputs need, also through lazy inputs, each after the nodes that it reads, in the
+// order in which ComfyUI runs them. The same graph, classes and outputs always give the same plan.
 type Plan struct {
 	Nodes []PlanNode `json:"nodes"`
 }
@@ -90,6 +90,7 @@ func BuildPlan(g *Graph, classes *node.Registry, outputs []string, pixels FilePi
 	if err := b.visitAll(outputs); err != nil {
 		return nil, err
 	}
+	b.order(outputs)
 	for _, id := range outputs {
 		b.plan.Nodes[b.units[id]].Output = true
 	}

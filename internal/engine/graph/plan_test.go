@@ -47,41 +47,75 @@ func TestPlanHoldsTheNeededNodesInOrder(t *testing.T) {
 	require.Equal(t, graph.Shape{Units: []graph.Unit{{Millis: 105}, {Deps: []int{0}}, {Deps: []int{1}, Output: true}}}, plan.Shape())
 }
 
-// Each output comes right after the nodes that it needs and that no earlier output needs, so that it is made as early as
-// possible.
-func TestAnOutputDoesNotWaitForNodesOfLaterOutputs(t *testing.T) {
+// The order is that of ComfyUI, simulated here node by node: of the ready nodes an output node comes first, then one that
+// an output node reads, then one whose reader an output node reads, then the one found first from the outputs.
+func TestNodesRunInTheOrderOfComfyUI(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 6))
-		from := map[string]string{}
+		from := map[string][]string{} // in the order of the inputs
 		var nodes, outputs []string
-		for i := range 2 + r.IntN(20) {
+		for i := range 2 + r.IntN(25) {
 			id := "n" + strconv.Itoa(i)
 			class := `"Image","inputs":{}`
 			if i > 0 && r.IntN(4) > 0 {
-				from[id] = "n" + strconv.Itoa(r.IntN(i))
-				class = `"Through","inputs":{"in":["` + from[id] + `",0]}`
+				from[id] = []string{"n" + strconv.Itoa(r.IntN(i))}
+				class = `"Through","inputs":{"in":["` + from[id][0] + `",0]}`
 			}
 			nodes = append(nodes, `"`+id+`":{"class_type":`+class+`}`)
 			if r.IntN(3) == 0 || i == 0 {
 				out := "out" + strconv.Itoa(i)
-				from[out], outputs = id, append(outputs, out)
+				from[out], outputs = []string{id}, append(outputs, out)
 				nodes = append(nodes, `"`+out+`":{"class_type":"Save","inputs":{"images":["`+id+`",0]}}`)
 			}
 		}
 		r.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		r.Shuffle(len(outputs), func(i, j int) { outputs[i], outputs[j] = outputs[j], outputs[i] })
-		var want []string
-		for _, out := range outputs {
-			var path []string
-			for id := out; id != "" && !slices.Contains(want, id); id = from[id] {
-				path = append(path, id)
-			}
-			slices.Reverse(path)
-			want = append(want, path...)
-		}
-		require.Equal(t, want, ids(planOf(t, "{"+strings.Join(nodes, ",")+"}", outputs...)), "seed %d", seed)
+		require.Equal(t, comfyOrder(from, outputs), ids(planOf(t, "{"+strings.Join(nodes, ",")+"}", outputs...)), "seed %d", seed)
 	}
+}
+
+// comfyOrder lists the nodes that the outputs need in the order in which ComfyUI runs them. Ids of outputs begin with "out".
+func comfyOrder(from map[string][]string, outputs []string) (order []string) {
+	var pending []string
+	for _, out := range outputs {
+		for stack := []string{out}; len(stack) > 0; {
+			id := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if !slices.Contains(pending, id) {
+				pending = append(pending, id)
+				stack = append(stack, from[id]...)
+			}
+		}
+	}
+	isOutput := func(id string) bool { return strings.HasPrefix(id, "out") }
+	anyReader := func(id string, matches func(string) bool) bool {
+		return slices.ContainsFunc(pending, func(r string) bool { return slices.Contains(from[r], id) && matches(r) })
+	}
+	readByOutput := func(id string) bool { return anyReader(id, isOutput) }
+	preferences := []func(string) bool{isOutput, readByOutput,
+		func(id string) bool { return anyReader(id, readByOutput) }, func(string) bool { return true }}
+	for len(pending) > 0 {
+		ready := slices.DeleteFunc(slices.Clone(pending), func(id string) bool {
+			return slices.ContainsFunc(from[id], func(f string) bool { return slices.Contains(pending, f) })
+		})
+		for _, preferred := range preferences {
+			if i := slices.IndexFunc(ready, preferred); i >= 0 {
+				order = append(order, ready[i])
+				pending = slices.DeleteFunc(pending, func(id string) bool { return id == ready[i] })
+				break
+			}
+		}
+	}
+	return order
+}
+
+// An output that is ready when another node fails is saved first: nothing after the failed node runs.
+func TestReadyOutputsRunBeforeNodesThatMayFail(t *testing.T) {
+	t.Parallel()
+	plan := planOf(t, `{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Through","inputs":{"in":["1",0]}},
+		"3":{"class_type":"Save","inputs":{"images":["2",0]}},"4":{"class_type":"Save","inputs":{"images":["1",0]}}}`, "3", "4")
+	require.Equal(t, []string{"1", "4", "2", "3"}, ids(plan))
 }
 
 func TestConstantsAreConverted(t *testing.T) {
@@ -136,11 +170,11 @@ func TestLazyInputsWaitForTheirSwitch(t *testing.T) {
 	t.Parallel()
 	plan := planOf(t, `{"s":{"class_type":"Switch","inputs":{"on":["w",0],"no":["t",0],"yes":["b",0]}},
 		"w":{"class_type":"Wild","inputs":{}},`+switched, "out")
-	require.Equal(t, []string{"w", "t", "a", "b", "s", "out"}, ids(plan))
+	require.Equal(t, []string{"w", "a", "b", "t", "s", "out"}, ids(plan))
 	require.Equal(t, []string{"no", "yes"}, plan.Nodes[4].Lazy)
 	require.True(t, plan.Nodes[4].IsLazy("yes"))
 	require.False(t, plan.Nodes[4].IsLazy("on"))
-	require.Equal(t, graph.Unit{Deps: []int{0}, Lazy: []graph.LazyDep{{Input: "no", Unit: 1}, {Input: "yes", Unit: 3}}}, plan.Shape().Units[4])
+	require.Equal(t, graph.Unit{Deps: []int{0}, Lazy: []graph.LazyDep{{Input: "no", Unit: 3}, {Input: "yes", Unit: 2}}}, plan.Shape().Units[4])
 }
 
 func TestConstantSwitchIsDecidedByThePlan(t *testing.T) {

@@ -142,6 +142,11 @@ func (s *Scheduler) Next() []Batch {
 	return out
 }
 
+// SavesOutputs reports whether a batch is little more than outputs that were ready: it is cheap, or has only output nodes.
+func (s *Scheduler) SavesOutputs(b Batch) bool {
+	return b.Local || !slices.ContainsFunc(b.Units, func(u int) bool { return !s.units[u].Output || s.units[u].Segment })
+}
+
 // needed marks the units that must run, or are running.
 func (s *Scheduler) needed() []bool {
 	needed := make([]bool, len(s.units))
