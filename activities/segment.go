@@ -58,7 +58,11 @@ func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (
 		return true, err
 	}
 	c.current = &job.NodeRef{Node: pn.Segment.Nodes[0].ID, Class: pn.Segment.Nodes[0].Class}
-	s := &segmentRun{chain: c, Segments: c.g.Segments, unit: unit, pn: pn, args: args, key: server.Key{Job: c.params.Job, Run: c.params.Run, Unit: unit}}
+	key, err := pn.Segment.Key()
+	if err != nil {
+		return false, err
+	}
+	s := &segmentRun{chain: c, Segments: c.g.Segments, unit: unit, pn: pn, args: args, key: server.Key{Job: c.params.Job, Run: c.params.Run, Unit: key}}
 	refs, err := s.run(ctx)
 	var failed *segmentFailure
 	switch {

@@ -13,7 +13,7 @@ import (
 type Key struct {
 	Job  job.ID `json:"job"`
 	Run  int    `json:"run"`
-	Unit int    `json:"segment"` // its unit in the plan
+	Unit int    `json:"segment"` // graph.Segment.Key
 }
 
 // Lease gives a segment to a server. Whoever takes a lease over holds it under a higher fence; what is done under a

@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -38,6 +41,17 @@ type Segment struct {
 	Nodes   []PlanNode   `json:"nodes"` // each behind those it reads; links go to indices within Nodes
 	Inputs  []SegmentIn  `json:"inputs,omitempty"`
 	Outputs []SegmentOut `json:"outputs,omitempty"`
+}
+
+// Key identifies the segment within a run by its nodes: a run that is planned again may count its units in another way,
+// and must find the prompts that it has sent before, and no others. It is not negative and fits into 31 bits.
+func (s *Segment) Key() (int, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return 0, fmt.Errorf("encode a segment: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return int(binary.BigEndian.Uint32(sum[:]) >> 1), nil
 }
 
 // SegmentIn is an input of a node of a segment that comes from outside.

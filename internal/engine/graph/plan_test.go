@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -232,4 +233,21 @@ func TestEstimatesNeverOverflow(t *testing.T) {
 		require.Equal(t, int64(1<<40), n.Pixels)
 		require.Equal(t, (1<<40)*time.Microsecond, n.Cost)
 	}
+}
+
+func TestASegmentIsKnownByItsNodes(t *testing.T) {
+	t.Parallel()
+	key := func(s graph.Segment) int {
+		k, err := s.Key()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, k, 0)
+		require.LessOrEqual(t, k, math.MaxInt32)
+		return k
+	}
+	segment := func(id, class string) graph.Segment {
+		return graph.Segment{Nodes: []graph.PlanNode{{ID: id, Class: class, Constants: node.Args{"a": 1, "b": "x"}}}}
+	}
+	require.Equal(t, key(segment("1", "KSampler")), key(segment("1", "KSampler")))
+	require.NotEqual(t, key(segment("1", "KSampler")), key(segment("2", "KSampler")))
+	require.NotEqual(t, key(segment("1", "KSampler")), key(segment("1", "VAEDecode")))
 }
