@@ -132,7 +132,11 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 	return s.cluster.CreateDatabase(ctx, database)
 }
 
+// launchPostgres starts PostgreSQL; the programs are looked for the first time only.
 func (s *Stack) launchPostgres(ctx context.Context) error {
+	if c := s.postgres(); c != nil {
+		s.opts.PostgresBin = c.BinDir()
+	}
 	cluster, err := localcluster.Start(ctx, filepath.Join(s.opts.DataDir, clusterIn), localcluster.Options{
 		BinDir: s.opts.PostgresBin, LogFile: s.logFile("postgres"),
 	})

@@ -134,6 +134,30 @@ func TestKilledServerIsReportedAndRecovers(t *testing.T) {
 	require.Equal(t, int64(7), query[int64](t, again.URL("postgres"), "select n from kept"))
 }
 
+// A backend notices that its server is gone when it next waits for anything; one that computes does not wait.
+func TestKilledServerWithARunningStatementStartsAgain(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	c := start(t, dir)
+	keep(t, c.URL("postgres"), 7)
+	conn, err := pgx.Connect(t.Context(), c.URL("postgres"))
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(context.Background(), "select count(*) from generate_series(1, 1e12::bigint)")
+		ended <- err
+	}()
+	await(t, "the statement runs", func() bool {
+		return query[int64](t, c.URL("postgres"), "select count(*) from pg_stat_activity where query like '%1e12%' and pid <> pg_backend_pid()") == 1
+	})
+	require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+	<-c.Done()
+	require.NoError(t, c.Stop(t.Context()))
+	again := start(t, dir)
+	require.Equal(t, int64(7), query[int64](t, again.URL("postgres"), "select n from kept"))
+	require.Error(t, <-ended, "the statement outlived its server")
+}
+
 func TestSecondOwnerIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
