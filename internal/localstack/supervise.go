@@ -10,13 +10,15 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// The back-off of restarts. The first restart is immediate. A server that cannot run is given up after about
-// eleven seconds plus the duration of the attempts.
+// The back-off of restarts. A server that ran is restarted at once, however often it was killed before. One that cannot
+// run is given up after about eleven seconds plus the duration of the attempts.
 const (
 	firstWait   = 200 * time.Millisecond
 	longestWait = 5 * time.Second
 	maxFailures = 8
-	healthy     = time.Minute // after which earlier failures are forgotten
+
+	postgresCheck = 20 * time.Millisecond // how often a Temporal that waits for PostgreSQL looks for it
+	healthy       = 2 * time.Second       // a server that exits later has run, and earlier failures are forgotten
 )
 
 // server is a running child.
@@ -45,7 +47,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 		case <-running.Done():
 		}
 		err := running.Err()
-		if time.Since(began) > healthy {
+		if time.Since(began) >= healthy {
 			failures = 0
 			delays.Reset()
 		}
@@ -101,7 +103,7 @@ func (s *Stack) awaitPostgres(ctx context.Context) error {
 		default:
 			return nil
 		}
-		if !pause(ctx, firstWait) {
+		if !pause(ctx, postgresCheck) {
 			return context.Cause(ctx)
 		}
 	}
