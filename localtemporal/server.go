@@ -126,7 +126,7 @@ func (o options) sql(database string) *config.SQL {
 	return &config.SQL{
 		User: o.postgresUser, Password: os.Getenv("PGPASSWORD"), PluginName: plugin, DatabaseName: database,
 		ConnectAddr: net.JoinHostPort("127.0.0.1", strconv.Itoa(o.postgresPort)), ConnectProtocol: "tcp",
-		ConnectAttributes: o.attributes(), MaxConns: o.maxConns, MaxIdleConns: o.maxConns, MaxConnLifetime: time.Hour,
+		Connect: open, ConnectAttributes: o.attributes(), MaxConns: o.maxConns, MaxIdleConns: o.maxConns, MaxConnLifetime: time.Hour,
 	}
 }
 

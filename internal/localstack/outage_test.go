@@ -1,0 +1,41 @@
+//go:build unix
+
+package localstack_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Every start is sent once, without the retries of an SDK, while PostgreSQL is down.
+func TestWorkflowsStartWhilePostgresIsRestarted(t *testing.T) {
+	t.Parallel()
+	s := start(t, options(t, tempDir(t)))
+	conn, err := grpc.NewClient(s.TemporalAddress, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	frontend := workflowservice.NewWorkflowServiceClient(conn)
+	for n := range 4 {
+		postgres, _ := s.PIDs()
+		require.NoError(t, syscall.Kill(postgres, syscall.SIGKILL))
+		for shard := range 4 {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, err = frontend.StartWorkflowExecution(ctx, &workflowservice.StartWorkflowExecutionRequest{
+				Namespace: "jobs", WorkflowId: fmt.Sprintf("w-%d-%d", n, shard), RequestId: fmt.Sprintf("r-%d-%d", n, shard),
+				WorkflowType: &common.WorkflowType{Name: "nothing"}, TaskQueue: &taskqueue.TaskQueue{Name: "nobody"},
+			})
+			require.NoError(t, err, "outage %d, workflow %d", n, shard)
+		}
+		eventually(t, func(context.Context) error { return replaced(s, postgres, 0) })
+	}
+}
