@@ -59,7 +59,7 @@ func (r *recorder) flush(ctx context.Context) error {
 			return fmt.Errorf("record nodes of job %s: %w", r.ref.Job, err)
 		}
 		if len(recorded) == 0 {
-			return fmt.Errorf("record nodes of job %s: the log took none of %d facts", r.ref.Job, len(r.pending))
+			return fmt.Errorf("record nodes of job %s: the log took none of %d events", r.ref.Job, len(r.pending))
 		}
 		r.version = max(r.version, recorded[len(recorded)-1].Version)
 		r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
@@ -85,11 +85,11 @@ func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error 
 	}
 	events, err := g.Events.ReadStream(ctx, ref.Job.Stream(), seen-1, 1)
 	if err != nil {
-		return fmt.Errorf("look for the facts of job %s: %w", ref.Job, err)
+		return fmt.Errorf("look for the events of job %s: %w", ref.Job, err)
 	}
 	if len(events) == 0 {
 		g.Log.Error("the log has lost events of a run; planning the run again", "job_id", ref.Job, "version", seen)
-		return planChanged("the log has lost facts of the run")
+		return planChanged("the log has lost events of the run")
 	}
 	return nil
 }

@@ -33,10 +33,10 @@ func (r *records) Get(context.Context, string, asset.ID) (asset.Asset, bool, err
 	return r.asset, !r.gone, nil
 }
 
-func (r *records) RecordVerified(_ context.Context, _ string, _ asset.ID, fact asset.VerifiedV1) error {
+func (r *records) RecordVerified(_ context.Context, _ string, _ asset.ID, event asset.VerifiedV1) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.verified, r.asset.Damaged = append(r.verified, fact), !fact.OK
+	r.verified, r.asset.Damaged = append(r.verified, event), !event.OK
 	return nil
 }
 

@@ -125,12 +125,12 @@ func (s *library) addTags(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	after, facts, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, asset.Change{Add: own}, edge.RequestID(c))
+	after, events, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, asset.Change{Add: own}, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
 	body := tagsAdded{Added: []string{}, TotalTags: after.Labels()}
-	for _, f := range facts {
+	for _, f := range events {
 		if added, ok := f.Data.(asset.TagsAddedV1); ok {
 			body.Added = added.Tags
 		}
@@ -163,11 +163,11 @@ func (s *library) removeTags(c *gin.Context) error {
 			own = append(own, tag)
 		}
 	}
-	after, facts, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, asset.Change{Remove: own}, edge.RequestID(c))
+	after, events, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, asset.Change{Remove: own}, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
-	for _, f := range facts {
+	for _, f := range events {
 		if removed, ok := f.Data.(asset.TagsRemovedV1); ok {
 			body.Removed = removed.Tags
 		}

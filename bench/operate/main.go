@@ -32,7 +32,7 @@ type options struct{ jobs, few, rounds int }
 
 func main() {
 	var o options
-	flag.IntVar(&o.jobs, "jobs", 100_000, "jobs in the large database, of five facts each")
+	flag.IntVar(&o.jobs, "jobs", 100_000, "jobs in the large database, of five events each")
 	flag.IntVar(&o.few, "few", 100, "jobs in the small one")
 	flag.IntVar(&o.rounds, "rounds", 40, "pairs of jobs show")
 	flag.Parse()
@@ -139,6 +139,6 @@ func rebuild(ctx context.Context, out io.Writer, dsn string, events int) (float6
 		return 0, err
 	}
 	rate := float64(events) / took.Seconds()
-	_, err = fmt.Fprintf(out, "views rebuild, all, %d facts in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events, took.Round(time.Millisecond), rate, targetRate)
+	_, err = fmt.Fprintf(out, "views rebuild, all, %d events in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events, took.Round(time.Millisecond), rate, targetRate)
 	return rate, err
 }

@@ -223,7 +223,7 @@ func (r readiness) writable(ctx context.Context) error {
 }
 
 // CheckSpace implements edge.Space: what is accepted needs space for its outputs, and the database beside it for
-// its facts, so nothing more is taken when the disk is nearly full.
+// its events, so nothing more is taken when the disk is nearly full.
 func (r readiness) CheckSpace() error {
 	err := freeSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
 	if err == nil {

@@ -49,7 +49,7 @@ type Instance struct {
 	cfg      config.Config
 	log      *slog.Logger
 	roles    []Role
-	name     string // of this process in facts
+	name     string // of this process in events
 	pool     *postgres.Pool
 	types    *eventlog.Registry
 	wake     *eventstore.Wake

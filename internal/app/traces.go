@@ -52,7 +52,7 @@ func (in *Instance) tracedRequests(h http.Handler) http.Handler {
 	return in.traces.Requests(h)
 }
 
-// traced puts what follows below the span of the request that began a stream: its first fact names it.
+// traced puts what follows below the span of the request that began a stream: its first event names it.
 func (in *Instance) traced(ctx context.Context, stream string) context.Context {
 	first, err := in.events.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(first) == 0 {

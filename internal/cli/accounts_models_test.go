@@ -49,15 +49,15 @@ func TestModelsOfAnAccountOnTheCommandLine(t *testing.T) {
 	s.json(t, &shown, "accounts", "models", "acme")
 	require.True(t, shown.Router)
 	require.Nil(t, shown.Allowed)
-	facts, err := s.store.ReadStream(t.Context(), account.Stream(shown.Account), 0, 20)
+	events, err := s.store.ReadStream(t.Context(), account.Stream(shown.Account), 0, 20)
 	require.NoError(t, err)
-	require.Equal(t, "account.created.v1", facts[0].Type)
-	facts = facts[1:]
-	require.Len(t, facts, 5)
+	require.Equal(t, "account.created.v1", events[0].Type)
+	events = events[1:]
+	require.Len(t, events, 5)
 	for i, reason := range []string{"May", "no", "asked", "x", "x"} {
-		require.Equal(t, account.TypeRouterAccessChanged, facts[i].Type)
-		require.Equal(t, reason, facts[i].Meta.Reason)
-		require.NotEmpty(t, facts[i].Meta.Actor)
+		require.Equal(t, account.TypeRouterAccessChanged, events[i].Type)
+		require.Equal(t, reason, events[i].Meta.Reason)
+		require.NotEmpty(t, events[i].Meta.Actor)
 	}
 	out, err := s.run(t, "accounts", "set", "acme", "--suspended", "--reason", "abuse")
 	require.NoError(t, err)

@@ -57,9 +57,9 @@ func TestStorageOfAnAccountOnTheCommandLine(t *testing.T) {
 	require.ErrorContains(t, err, "1536 bytes in 2 files, and 1537 bytes")
 
 	var reasons []string
-	facts, err := s.store.ReadStream(t.Context(), account.Stream(id), 1, 20)
+	events, err := s.store.ReadStream(t.Context(), account.Stream(id), 1, 20)
 	require.NoError(t, err)
-	for _, f := range facts {
+	for _, f := range events {
 		require.Equal(t, account.TypeStorageLimited, f.Type)
 		require.NotEmpty(t, f.Meta.Actor)
 		reasons = append(reasons, f.Meta.Reason)

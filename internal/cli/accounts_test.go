@@ -51,15 +51,15 @@ func TestAccountsAndKeysMadeByCommandAreFacts(t *testing.T) {
 	rows, err := s.pool.Query(t.Context(), `select type || ' ' || (meta->>'reason') || ' ' || split_part(meta->>'actor', ':', 1), data::text from events order by position`)
 	require.NoError(t, err)
 	defer rows.Close()
-	var facts []string
+	var events []string
 	for rows.Next() {
-		var fact, data string
-		require.NoError(t, rows.Scan(&fact, &data))
+		var event, data string
+		require.NoError(t, rows.Scan(&event, &data))
 		require.NotContains(t, data, secret)
-		facts = append(facts, fact)
+		events = append(events, event)
 	}
 	require.NoError(t, rows.Err())
 	require.Equal(t, []string{
 		"account.created.v1 contract 7 operator", "account.key_issued.v1 dashboard operator", "account.key_revoked.v1 leaked operator",
-	}, facts)
+	}, events)
 }

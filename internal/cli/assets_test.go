@@ -18,7 +18,7 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 	require.NoError(t, asset.Register(s.types))
 	id := asset.ID("aaaaaaaa-0000-4000-8000-00000000000a")
 	path := "in/\x1b[31mphoto.png"
-	facts, err := s.store.Append(t.Context(), eventlog.Append{
+	events, err := s.store.Append(t.Context(), eventlog.Append{
 		Stream: id.Stream(), Account: "local", Expected: 0, Meta: eventlog.Meta{Actor: "local"},
 		Events: []eventlog.Event{
 			{ID: uuid.New(), Type: asset.TypeCreated, Data: asset.CreatedV1{Size: 12, ContentType: "image/png", FilePath: &path}},
@@ -27,7 +27,7 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-		return assets.NewProjection(s.types).Apply(t.Context(), tx, facts)
+		return assets.NewProjection(s.types).Apply(t.Context(), tx, events)
 	}))
 	for want, args := range map[string][]string{
 		string(id):      {"assets", "list", "--status", "rejected", "--account", "local"},

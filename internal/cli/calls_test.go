@@ -42,11 +42,11 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	require.Error(t, err)
 
 	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-		facts, err := eventstore.ReadStream(t.Context(), tx, n.ID.Stream(), 0, 100)
+		events, err := eventstore.ReadStream(t.Context(), tx, n.ID.Stream(), 0, 100)
 		if err != nil {
 			return err
 		}
-		return errors.Join(calls.NewProjection(s.types).Apply(t.Context(), tx, facts), usage.NewProjection(s.types).Apply(t.Context(), tx, facts))
+		return errors.Join(calls.NewProjection(s.types).Apply(t.Context(), tx, events), usage.NewProjection(s.types).Apply(t.Context(), tx, events))
 	}))
 	for _, args := range [][]string{
 		{"calls", "list", "--status", "unknown", "--model", "sim/echo"}, {"calls", "show", "aaaa"}, {"calls", "events", "aaaa"}, {"calls", "usage"},

@@ -36,7 +36,7 @@ func Command(stdout, stderr io.Writer, lookup func(string) (string, bool)) *cobr
 		Short: "Durable jobs for node graphs: one binary, one base URL",
 		Long: `Millrace runs ComfyUI-format node graphs as durable jobs.
 
-An accepted job survives the crash of any process. Every step is a recorded fact
+An accepted job survives the crash of any process. Every step is a recorded event
 that can be inspected, replayed and retried. Existing clients work by changing
 their base URL.
 

@@ -21,12 +21,12 @@ import (
 
 // page is what `millrace events list --json` answers.
 type page struct {
-	Facts []struct {
+	Events []struct {
 		Position, Version           int64
 		Stream, Type, Account, Says string
 		Actor, Reason               string
 		Data                        json.RawMessage
-	}
+	} `json:"facts"`
 	Low    int64 `json:"looked_from"`
 	High   int64 `json:"looked_to"`
 	More   bool
@@ -36,7 +36,7 @@ type page struct {
 
 func (p page) types() string {
 	var all []string
-	for _, f := range p.Facts {
+	for _, f := range p.Events {
 		all = append(all, strings.TrimSuffix(f.Type, ".v1"))
 	}
 	return strings.Join(all, " ")
@@ -114,14 +114,14 @@ func TestEventsArePagedInBothDirections(t *testing.T) {
 		for got := (page{More: true, From: 1}); got.More; {
 			s.json(t, &got, append(list, "--from-position", fmt.Sprint(got.From))...)
 			onwards = append(onwards, strings.Fields(got.types())...)
-			require.LessOrEqual(t, len(onwards), len(whole.Facts))
+			require.LessOrEqual(t, len(onwards), len(whole.Events))
 		}
 		for got := (page{More: true, Before: 1000}); got.More; {
 			before := got.Before
 			got = page{}
 			s.json(t, &got, append(list, "--before", fmt.Sprint(before))...)
 			backwards = append(strings.Fields(got.types()), backwards...)
-			require.LessOrEqual(t, len(backwards), len(whole.Facts))
+			require.LessOrEqual(t, len(backwards), len(whole.Events))
 		}
 		require.Equal(t, whole.types(), strings.Join(onwards, " "))
 		require.Equal(t, whole.types(), strings.Join(backwards, " "))
@@ -138,7 +138,7 @@ func TestASearchOfTheLogIsBoundedAndSaysHowFarItLooked(t *testing.T) {
 
 	var got page
 	s.json(t, &got, "events", "list", "--type", "account.")
-	require.Empty(t, got.Facts)
+	require.Empty(t, got.Events)
 	require.True(t, got.More)
 	require.Equal(t, int64(2_500_001), got.High)
 	require.Equal(t, int64(1_500_002), got.Low)
@@ -156,7 +156,7 @@ func TestASearchOfTheLogIsBoundedAndSaysHowFarItLooked(t *testing.T) {
 
 	got = page{}
 	s.json(t, &got, "events", "list", "--type", "job.started", "--from-position", "5")
-	require.Empty(t, got.Facts)
+	require.Empty(t, got.Events)
 	require.Equal(t, int64(1_000_005), got.From)
 	got = page{}
 	s.json(t, &got, "events", "list", "--stream", "account-*")
@@ -264,7 +264,7 @@ func TestWrongQuestionsAboutTheLogAreOneLine(t *testing.T) {
 		"list --follow --until 1h":            "--follow",
 		"list --follow --stream job-\xff":     "are texts",
 		"list --type \x00":                    "are texts",
-		"show 99":                             "no fact at position 99",
+		"show 99":                             "no event at position 99",
 		"show first":                          "not a position",
 		"list --follow --before 5 --limit 10": "--follow",
 	} {
@@ -291,10 +291,10 @@ func follower(t *testing.T, s *site, args ...string) (next func() string, end fu
 	lines := bufio.NewScanner(in)
 	next = func() string {
 		require.True(t, lines.Scan(), "it ended: %v", lines.Err())
-		var fact struct{ Type string }
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &fact), lines.Text())
+		var event struct{ Type string }
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &event), lines.Text())
 		require.NotContains(t, lines.Text(), "hunter2")
-		return fact.Type
+		return event.Type
 	}
 	t.Cleanup(func() { cancel(); in.Close() }) // never fails
 	return next, func() error { cancel(); return <-ended }

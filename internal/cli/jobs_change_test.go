@@ -16,7 +16,7 @@ const runnable = `{"prompt":{
 	"1.a":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":255}}}}`
 
 // ended appends the life of a job with a graph that can run.
-func (s *site) ended(t *testing.T, id job.ID, account string, first job.SubmittedV1, end string, fact any) {
+func (s *site) ended(t *testing.T, id job.ID, account string, first job.SubmittedV1, end string, event any) {
 	t.Helper()
 	first.Surface, first.Targets, first.NodesTotal = job.SurfaceV2, []string{"9"}, 2
 	if first.Document.Inline == "" {
@@ -25,8 +25,8 @@ func (s *site) ended(t *testing.T, id job.ID, account string, first job.Submitte
 	s.append(t, id, account, job.TypeSubmitted, first)
 	s.append(t, id, account, job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	s.append(t, id, account, job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "9", Class: "SaveImage"})
-	if fact != nil {
-		s.append(t, id, account, end, fact)
+	if event != nil {
+		s.append(t, id, account, end, event)
 	}
 	s.fold(t)
 }
@@ -71,16 +71,16 @@ func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "b"}, made.Metadata)
 	require.Equal(t, []string{"9"}, made.Targets)
 	var told struct {
-		Facts []struct {
+		Events []struct {
 			Actor, Reason string
 			Data          struct{ Document job.Document }
-		}
+		} `json:"facts"`
 	}
 	s.json(t, &told, "jobs", "events", string(made.ID))
-	require.Equal(t, "operator:kim", told.Facts[0].Actor)
-	require.Equal(t, "wrong colour", told.Facts[0].Reason)
+	require.Equal(t, "operator:kim", told.Events[0].Actor)
+	require.Equal(t, "wrong colour", told.Events[0].Reason)
 	require.Equal(t, `{"prompt":{"9":{"class_type":"SaveImage","inputs":{"images":["1.a",0],"filename_prefix":"again"}},`+
-		`"1.a":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":7}}}}`, told.Facts[0].Data.Document.Inline)
+		`"1.a":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":7}}}}`, told.Events[0].Data.Document.Inline)
 }
 
 // X-34 and bad input: each a clear answer, and nothing changed.
@@ -238,10 +238,10 @@ func TestOperatorsCancelAndRequeueByName(t *testing.T) {
 	require.Equal(t, "canceled", all[0].Outcome)
 	require.Equal(t, job.Canceling, s.job(t, job.ID(id)).State)
 	var told struct {
-		Facts []struct{ Type, Actor, Reason string }
+		Events []struct{ Type, Actor, Reason string } `json:"facts"`
 	}
 	s.json(t, &told, "jobs", "events", id)
-	last := told.Facts[len(told.Facts)-2:]
+	last := told.Events[len(told.Events)-2:]
 	require.Equal(t, "job.requeued.v1", last[0].Type)
 	require.Equal(t, "restored", last[0].Reason)
 	require.Equal(t, "operator:kim", last[1].Actor)

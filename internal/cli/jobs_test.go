@@ -56,7 +56,7 @@ func (s *site) append(t *testing.T, id job.ID, account, name string, data any) {
 }
 
 // finish appends the life of a job and folds the view.
-func (s *site) finish(t *testing.T, id job.ID, account, end string, fact any) {
+func (s *site) finish(t *testing.T, id job.ID, account, end string, event any) {
 	t.Helper()
 	s.append(t, id, account, job.TypeSubmitted, job.SubmittedV1{
 		Surface: job.SurfaceV2, Targets: []string{"1"}, NodesTotal: 1,
@@ -64,7 +64,7 @@ func (s *site) finish(t *testing.T, id job.ID, account, end string, fact any) {
 	})
 	s.append(t, id, account, job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	s.append(t, id, account, job.TypeStarted, job.StartedV1{Run: 1, NodesTotal: 1, Worker: "w"})
-	s.append(t, id, account, end, fact)
+	s.append(t, id, account, end, event)
 	s.fold(t)
 }
 
@@ -162,17 +162,17 @@ func TestJobsAreShownFromTheirFacts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, now)
 	var events struct {
-		Facts []struct {
+		Events []struct {
 			Version, Position int64
 			Actor, Reason     string
 			Data              json.RawMessage
-		}
+		} `json:"facts"`
 	}
 	s.json(t, &events, "jobs", "events", "aaaabbbb")
-	require.Len(t, events.Facts, 4)
-	require.Equal(t, int64(8), events.Facts[3].Position)
-	require.Equal(t, "tester", events.Facts[3].Actor)
-	require.Equal(t, "because", events.Facts[3].Reason)
+	require.Len(t, events.Events, 4)
+	require.Equal(t, int64(8), events.Events[3].Position)
+	require.Equal(t, "tester", events.Events[3].Actor)
+	require.Equal(t, "because", events.Events[3].Reason)
 	for command, want := range map[string]string{
 		"show aaaaa": "succeeded", "events aaaaa": "job.succeeded", "timeline aaaaa": "waited for a worker", "diff aaaaa aaaab": "histories part at version 4",
 	} {

@@ -120,7 +120,7 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	out, err = s.run(t, "calls", "show", "cccccccc", "--workflow")
 	require.NoError(t, err)
 	require.Contains(t, out, "call.accepted")
-	require.Contains(t, out, "TimerFired", "X-32: the history stands beside the facts")
+	require.Contains(t, out, "TimerFired", "X-32: the history stands beside the events")
 	out, err = s.run(t, "jobs", "show", string(good), "--workflow")
 	require.NoError(t, err)
 	require.Contains(t, out, "job.started")
@@ -204,10 +204,10 @@ func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
 	for workflow, n := range map[string]int{lostCall.WorkflowID(2): 1, lostAsset.WorkflowID(): 1, runningCall.WorkflowID(2): 0, runningAsset.WorkflowID(): 0} {
 		require.Equal(t, n, s.count(t, `select count(*) from outbox where workflow_id = $1`, workflow), workflow)
 	}
-	for fact, n := range map[string]int{
+	for event, n := range map[string]int{
 		audit.TypeRowDropped: 2, audit.TypeTermination: 2, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
 	} {
-		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor' and meta->>'actor' like 'operator:%'`, fact), fact)
+		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor' and meta->>'actor' like 'operator:%'`, event), event)
 	}
 	again, err := s.reconcile(t, "--yes")
 	require.NoError(t, err)

@@ -15,9 +15,9 @@ import (
 const exported = export.ID("22222222-2222-4333-8444-555555555555")
 
 // pack has the events of an export happen, behind what happened before.
-func (w *watch) pack(t *testing.T, facts ...any) {
+func (w *watch) pack(t *testing.T, events ...any) {
 	t.Helper()
-	for _, data := range facts {
+	for _, data := range events {
 		raw, err := json.Marshal(data)
 		require.NoError(t, err)
 		w.log.mu.Lock()

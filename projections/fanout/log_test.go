@@ -69,11 +69,11 @@ func typeName(data any) string {
 	}
 }
 
-func (l *memoryLog) append(t *testing.T, account string, j job.ID, facts ...any) []eventlog.Recorded {
+func (l *memoryLog) append(t *testing.T, account string, j job.ID, recorded ...any) []eventlog.Recorded {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var added []eventlog.Recorded
-	for _, data := range facts {
+	for _, data := range recorded {
 		raw, err := json.Marshal(data)
 		require.NoError(t, err)
 		rec := eventlog.Recorded{
@@ -154,8 +154,8 @@ func (w *watch) subscribe(t *testing.T) (*stream.Subscription, stream.Snapshot) 
 	return sub, snap
 }
 
-func (w *watch) happen(t *testing.T, facts ...any) {
-	require.NoError(t, w.out.Handle(t.Context(), w.log.append(t, owner, id, facts...)))
+func (w *watch) happen(t *testing.T, recorded ...any) {
+	require.NoError(t, w.out.Handle(t.Context(), w.log.append(t, owner, id, recorded...)))
 }
 
 // drain returns what is queued for a subscription; a message without wire form is left out.

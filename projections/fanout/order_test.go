@@ -72,8 +72,8 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 		ExceptionType: "ValidationError", Traceback: []string{"line 1"}, Inputs: json.RawMessage(`{"image":["x.png"]}`),
 	}
 	cases := map[string]struct {
-		facts []any
-		want  []string
+		events []any
+		want   []string
 	}{
 		"normal, with a node without output": {
 			append(begin, job.NodesCachedV1{Run: 1, Nodes: []string{}},
@@ -88,7 +88,7 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 				executedFrame("9", images), progressState(nodeEntry("3", "finished", 1, 1), nodeEntry("9", "finished", 1, 1)),
 				lifecycle("execution_success"), statusFrame(0), over()),
 		},
-		"facts that leave out the cache and a node's start": {
+		"events that leave out the cache and a node's start": {
 			append(begin, job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: json.RawMessage(images)}, job.SucceededV1{Run: 1}),
 			append(began, cachedFrame("[]"), progressState(nodeEntry("9", "running", 0, 1)), executing("9"),
 				executedFrame("9", images), progressState(nodeEntry("9", "finished", 1, 1)),
@@ -140,7 +140,7 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWatch(t)
-			w.happen(t, c.facts...)
+			w.happen(t, c.events...)
 			require.Equal(t, c.want, frames(drain(t, w.sub)))
 		})
 	}
@@ -236,12 +236,12 @@ func TestProgressStateOfALargeGraphIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2000})
-	var facts []any
+	var events []any
 	for i := range 300 {
 		n := fmt.Sprint(i)
-		facts = append(facts, job.NodeStartedV1{Run: 1, Node: n}, job.NodeExecutedV1{Run: 1, Node: n})
+		events = append(events, job.NodeStartedV1{Run: 1, Node: n}, job.NodeExecutedV1{Run: 1, Node: n})
 	}
-	w.happen(t, facts...)
+	w.happen(t, events...)
 	messages := drain(t, w.sub)
 	var state struct {
 		Data struct{ Nodes map[string]json.RawMessage }

@@ -17,7 +17,7 @@ import (
 // life returns the ten events of one job of three nodes.
 func life() []eventlog.Event {
 	ui := json.RawMessage(`{"images":[{"filename":"ComfyUI_00001_.png","subfolder":"","type":"output"}]}`)
-	facts := []eventlog.Event{
+	events := []eventlog.Event{
 		{Type: job.TypeSubmitted, Data: job.SubmittedV1{
 			Number: 1, Surface: job.SurfaceCloud, Targets: []string{"9"}, NodesTotal: 3, Document: job.Document{Inline: `{"prompt":{}}`},
 		}},
@@ -26,17 +26,17 @@ func life() []eventlog.Event {
 		{Type: job.TypeNodesCached, Data: job.NodesCachedV1{Run: 1}},
 	}
 	for _, node := range []string{"1", "5"} {
-		facts = append(facts,
+		events = append(events,
 			eventlog.Event{Type: job.TypeNodeStarted, Data: job.NodeStartedV1{Run: 1, Node: node, Class: "ImageBlur"}},
 			eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{Run: 1, Node: node, Class: "ImageBlur", Millis: 3}})
 	}
-	facts = append(facts,
+	events = append(events,
 		eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: ui}},
 		eventlog.Event{Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}})
-	for i := range facts {
-		facts[i].ID = uuid.New()
+	for i := range events {
+		events[i].ID = uuid.New()
 	}
-	return facts
+	return events
 }
 
 // BenchmarkRebuild folds the view of 20,000 jobs, 200,000 events, again. The target is 10,000 events a second.

@@ -96,7 +96,7 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	require.Equal(t, upkeep.JobSweep{Retired: 1}, r.after(t, month))
 	_, err = r.reader.Job(t.Context(), "acme", id)
 	require.Equal(t, "job_not_found", fault.CodeOf(err), "at once, before the view has seen it")
-	require.Equal(t, upkeep.JobSweep{}, r.after(t, month), "facts stay until the view has seen it")
+	require.Equal(t, upkeep.JobSweep{}, r.after(t, month), "events stay until the view has seen it")
 	r.fold(t)
 	require.Equal(t, upkeep.JobSweep{Pruned: 1}, r.after(t, month))
 	_, err = r.reader.Job(t.Context(), "acme", id)
@@ -111,10 +111,10 @@ func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testi
 	after, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
 	require.Len(t, after, len(before)+1)
-	for i, fact := range before {
-		require.Equal(t, fact.Data, after[i].Data)
-		require.Equal(t, fact.ID, after[i].ID)
-		require.True(t, fact.RecordedAt.Equal(after[i].RecordedAt))
+	for i, event := range before {
+		require.Equal(t, event.Data, after[i].Data)
+		require.Equal(t, event.ID, after[i].ID)
+		require.True(t, event.RecordedAt.Equal(after[i].RecordedAt))
 	}
 	var retired []byte
 	require.NoError(t, r.pool.QueryRow(t.Context(), `select archive from job_archives where job_id = $1`, id).Scan(&retired))
@@ -153,7 +153,7 @@ func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 	require.Empty(t, referenced(), "the collector takes them")
 	left, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
-	require.Len(t, left, 1, "the fact that it was retired stays")
+	require.Len(t, left, 1, "the event that it was retired stays")
 	require.Equal(t, job.TypeRetired, left[0].Type)
 	projectiontest.RebuildsSame(t, r.pool, r.view)
 }
@@ -263,16 +263,16 @@ func TestADamagedArchiveIsReportedAndNeverReadInPart(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	id := r.submit(t, job.Document{Inline: "{}"}, 1)
-	facts, err := jobstore.Events(t.Context(), r.pool, nil, id)
+	events, err := jobstore.Events(t.Context(), r.pool, nil, id)
 	require.NoError(t, err)
 	var packed strings.Builder
-	require.NoError(t, job.WriteArchive(&packed, facts))
+	require.NoError(t, job.WriteArchive(&packed, events))
 	for cut := range packed.Len() {
 		_, err := job.ReadArchive(strings.NewReader(packed.String()[:cut]))
 		require.Error(t, err, "cut at %d", cut)
 	}
-	require.Error(t, job.WriteArchive(&packed, facts[1:]), "not from the first")
+	require.Error(t, job.WriteArchive(&packed, events[1:]), "not from the first")
 	whole, err := job.ReadArchive(strings.NewReader(packed.String()))
 	require.NoError(t, err)
-	require.Len(t, whole, len(facts))
+	require.Len(t, whole, len(events))
 }

@@ -157,16 +157,16 @@ func TestAnUnreachableServerIsReplacedAndItsGenerationCollected(t *testing.T) {
 	require.Contains(t, read(t, res), `"status":"Ready"`)
 	_, err = r.through(t, "bfl/flux-2-pro", "", `{"prompt":"a square","input_image":"aGk="}`, call.Options{Fallback: true})
 	require.Equal(t, 503, refused(t, err).Status, "a picture is not left out unasked")
-	var facts []string
+	var events []string
 	rows, err := r.pool.Query(t.Context(), `select type from events where stream = $1 order by version`, res.Call.Stream())
 	require.NoError(t, err)
 	for rows.Next() {
-		var fact string
-		require.NoError(t, rows.Scan(&fact))
-		facts = append(facts, fact)
+		var event string
+		require.NoError(t, rows.Scan(&event))
+		events = append(events, event)
 	}
 	require.Equal(t, []string{
 		call.TypeAccepted, call.TypeAdmitted, call.TypeDispatching, call.TypeRerouted, call.TypeProviderAccepted,
 		call.TypeAnswered, call.TypeHosted, call.TypeSucceeded,
-	}, facts)
+	}, events)
 }

@@ -20,7 +20,7 @@ func watched(colour int) string {
 }
 
 // What a worker process says about a node while it runs reaches the watchers of the API process, in the
-// order of the facts around it; the workflow behind the job can be looked at beside its facts.
+// order of the events around it; the workflow behind the job can be looked at beside its events.
 func TestFramesCrossProcesses(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -36,7 +36,7 @@ func TestFramesCrossProcesses(t *testing.T) {
 	})
 	c.await([]string{id}, "completed")
 
-	c.until("its workflow is closed, too", func() bool { // its last fact comes before that
+	c.until("its workflow is closed, too", func() bool { // its last event comes before that
 		shown := c.command("jobs", "show", id, "--workflow")
 		require.Contains(t, shown, "job.succeeded")
 		return strings.Contains(shown, "WorkflowExecutionCompleted")

@@ -82,7 +82,7 @@ func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	c.checkLanes()
 }
 
-// ofCall returns the types of the facts of the only model call, oldest first.
+// ofCall returns the types of the events of the only model call, oldest first.
 func (c *cluster) ofCall() (types []string) {
 	c.t.Helper()
 	var found []struct {
@@ -93,18 +93,20 @@ func (c *cluster) ofCall() (types []string) {
 		return nil
 	}
 	require.Len(c.t, found, 1)
-	var told struct{ Facts []struct{ Type string } }
+	var told struct {
+		Events []struct{ Type string } `json:"facts"`
+	}
 	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &told))
-	for _, f := range told.Facts {
+	for _, f := range told.Events {
 		types = append(types, f.Type)
 	}
 	return types
 }
 
-// untilCall waits until a fact of the only call is kept.
-func (c *cluster) untilCall(fact string) {
+// untilCall waits until an event of the only call is kept.
+func (c *cluster) untilCall(event string) {
 	c.t.Helper()
-	c.until(fact, func() bool { return slices.Contains(c.ofCall(), fact) })
+	c.until(event, func() bool { return slices.Contains(c.ofCall(), event) })
 }
 
 // A request whose sender died before the provider's handle was kept is not sent again: the job says so.
@@ -130,9 +132,9 @@ func TestARequestWhoseAnswerIsLostIsNotSentAgain(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &told))
 	require.Equal(t, "ServiceError", told.Error.Kind, body)
 	require.Contains(t, told.Error.Message, "retry the job to order it anew", body)
-	facts := c.ofCall()
-	require.Equal(t, "call.outcome_unknown.v1", facts[len(facts)-1])
-	require.Equal(t, 1, strings.Count(strings.Join(facts, " "), "call.dispatching.v1"))
+	events := c.ofCall()
+	require.Equal(t, "call.outcome_unknown.v1", events[len(events)-1])
+	require.Equal(t, 1, strings.Count(strings.Join(events, " "), "call.dispatching.v1"))
 	c.checkLanes()
 }
 
@@ -153,12 +155,12 @@ func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
 		w.start()
 	}
 	c.await([]string{id}, "cancelled")
-	var facts []string
+	var events []string
 	c.until("the call has ended", func() bool {
-		facts = c.ofCall()
-		return facts[len(facts)-1] == "call.canceled.v1"
+		events = c.ofCall()
+		return events[len(events)-1] == "call.canceled.v1"
 	})
-	require.Contains(t, facts, "call.cancel_requested.v1")
+	require.Contains(t, events, "call.cancel_requested.v1")
 	require.Equal(t, 1, provider.stopped(), "its provider was told")
 	require.Equal(t, 1, provider.total(), "and charged once")
 	c.checkViews()

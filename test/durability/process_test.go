@@ -210,7 +210,7 @@ func (c *cluster) caught(name string) (prefix, id string) {
 	for i := 0; ; i++ {
 		prefix = fmt.Sprintf("%s-%d", name, i)
 		id = c.submit(long(prefix))
-		c.until("a node of it has run", func() bool { return slices.Contains(c.facts(id), job.TypeNodeExecuted) })
+		c.until("a node of it has run", func() bool { return slices.Contains(c.events(id), job.TypeNodeExecuted) })
 		c.freeze()
 		state := c.state(id)
 		if state == "in_progress" {

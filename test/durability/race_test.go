@@ -62,14 +62,14 @@ func (s *service) final(id string) string {
 	return end
 }
 
-// nothingAfterTheEnd expects the fact that ended the job to be its stream's last, and one of its kind.
+// nothingAfterTheEnd expects the event that ended the job to be its stream's last, and one of its kind.
 func (c *cluster) nothingAfterTheEnd(id string) {
-	facts := c.facts(id)
-	require.Equal(c.t, job.TypeCanceled, facts[len(facts)-1])
-	require.Equal(c.t, 1, strings.Count(strings.Join(facts, " "), job.TypeCanceled))
+	events := c.events(id)
+	require.Equal(c.t, job.TypeCanceled, events[len(events)-1])
+	require.Equal(c.t, 1, strings.Count(strings.Join(events, " "), job.TypeCanceled))
 }
 
-func (c *cluster) facts(id string) []string {
+func (c *cluster) events(id string) []string {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
 	require.NoError(c.t, err)
@@ -88,7 +88,7 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 	c := startCluster(t)
 	id := c.submit(cheap("once"))
 	c.await([]string{id}, "completed")
-	before := c.facts(id)
+	before := c.events(id)
 
 	conn, err := pgx.Connect(t.Context(), c.stack.DatabaseURL)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, run.Get(t.Context(), nil))
 	}
-	require.Equal(t, before, c.facts(id))
+	require.Equal(t, before, c.events(id))
 	c.checkOutputs(map[string]string{"once": id})
 }
 

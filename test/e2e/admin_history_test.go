@@ -63,11 +63,11 @@ func TestOperatorsReadWhatBecameOfAJobOverHTTP(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(c.told(path+"?at=1", "job")), &then))
 	require.Equal(t, job.Queued, then.State)
 	require.EqualValues(t, 1, then.Version)
-	var facts []struct {
+	var events []struct {
 		At time.Time `json:"recorded_at"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(c.told(path+"/events", "facts")), &facts))
-	at := facts[len(facts)-1].At.Format(time.RFC3339Nano)
+	require.NoError(t, json.Unmarshal([]byte(c.told(path+"/events", "facts")), &events))
+	at := events[len(events)-1].At.Format(time.RFC3339Nano)
 	require.Equal(t, c.told(path, "job"), c.told(path+"?at="+at, "job"), "by time")
 
 	beside := c.told(path+"/workflow", "")

@@ -184,19 +184,19 @@ func TestOperatorsReadTheLogOverHTTP(t *testing.T) {
 	require.Equal(t, 200, status, list)
 	types := map[string]map[string]any{}
 	for _, f := range list["facts"].([]any) {
-		fact := f.(map[string]any)
-		require.Equal(t, id, fact["account"])
-		types[fact["type"].(string)] = fact
+		event := f.(map[string]any)
+		require.Equal(t, id, event["account"])
+		types[event["type"].(string)] = event
 	}
 	require.Equal(t, "admin:kim", types["credit.granted.v1"]["actor"])
 	require.Equal(t, "log", types["account.key_issued.v1"]["reason"], "the newer of two")
 	require.NotContains(t, types, "job.submitted.v1")
 
 	position := types["credit.granted.v1"]["position"].(float64)
-	status, fact := c.admin("GET", fmt.Sprintf("/events/%.0f", position), "")
+	status, event := c.admin("GET", fmt.Sprintf("/events/%.0f", position), "")
 	require.Equal(t, 200, status)
-	require.Equal(t, "ledger-"+id, fact["stream"])
-	require.EqualValues(t, 3_000_000, fact["data"].(map[string]any)["micros"])
+	require.Equal(t, "ledger-"+id, event["stream"])
+	require.EqualValues(t, 3_000_000, event["data"].(map[string]any)["micros"])
 
 	status, onwards := c.admin("GET", "/events?from_position=1&type=job.submitted&limit=1000&account="+id, "")
 	require.Equal(t, 200, status)

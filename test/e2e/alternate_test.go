@@ -14,7 +14,7 @@ const (
 	droppedHeader  = "X-Comfy-Router-Dropped-Params"
 )
 
-func TestOtherServersOfAModel(t *testing.T) { // router facts, section 2
+func TestOtherServersOfAModel(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	const echo = "/v2/models/sim/echo"

@@ -43,7 +43,7 @@ func TestHistoriesAreHiddenAndNothingIsErased(t *testing.T) {
 	require.JSONEq(t, `{}`, c.do("GET", "/history/"+first, "").body)
 	require.Equal(t, http.StatusNotFound, c.do("GET", "/api/history_v2/"+first, "").status)
 	require.Equal(t, http.StatusNotFound, c.do("GET", "/api/jobs/"+first, "").status)
-	require.Equal(t, "completed", c.status(first), "the facts stay")
+	require.Equal(t, "completed", c.status(first), "the events stay")
 	require.Equal(t, "succeeded", c.json("GET", "/api/v2/jobs/"+first, "")["status"])
 
 	waiting := c.submit(slow)

@@ -46,7 +46,7 @@ func (c *client) awaitCall(want call.State) call.Call {
 	}
 }
 
-// What is known of the call is read from its facts: it runs once its provider gave a handle, and it is
+// What is known of the call is read from its events: it runs once its provider gave a handle, and it is
 // canceled, for nothing, once the provider confirmed that it stopped.
 func TestAJobThatEndsStopsItsModelsCall(t *testing.T) {
 	t.Parallel()

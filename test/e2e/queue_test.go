@@ -129,7 +129,7 @@ func TestAMeteredAccountWithoutCreditIsRefused(t *testing.T) {
 	c.awaitLedger("0.012 USD available (2.53 credits), 0.00 held, 0.008 spent, 0.02 granted")
 }
 
-// awaitLedger waits for the balance, which the command compares with the facts: the credit of a job is settled
+// awaitLedger waits for the balance, which the command compares with the events: the credit of a job is settled
 // when it ends, and nothing else tells of it.
 func (n named) awaitLedger(want string) {
 	n.t.Helper()

@@ -166,7 +166,7 @@ func TestACallerWhoLeavesCollectsByTheKey(t *testing.T) { // R-50, R-68, R-69, R
 	require.Equal(t, "true", got.header.Get("Idempotent-Replayed"))
 }
 
-func TestQueuedRequests(t *testing.T) { // router facts, section 3
+func TestQueuedRequests(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "creator")
 	const path = "/v2/models/sim/image/requests"
@@ -218,7 +218,7 @@ func TestQueuedRequests(t *testing.T) { // router facts, section 3
 	turnedDown(t, stranger.do("PUT", base+"/cancel", ""), 404, "request_not_found")
 }
 
-func TestEstimates(t *testing.T) { // router facts, section 4
+func TestEstimates(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "creator")
 	got := c.json("POST", echo+"/estimate", `{"prompt":"x"}`)

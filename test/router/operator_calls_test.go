@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// leaveUnknown writes the facts of a call whose process died on the wire.
+// leaveUnknown writes the events of a call whose process died on the wire.
 func (c *client) leaveUnknown(account string) call.ID {
 	c.t.Helper()
 	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace", filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 1})
@@ -76,9 +76,9 @@ func TestOperatorsReadWhatBecameOfACallOverHTTP(t *testing.T) {
 	c.operated(path, "call", &now)
 	require.Equal(t, []any{int64(1), call.Succeeded}, []any{then.Version, now.State})
 	require.NotEqual(t, then.State, now.State)
-	var facts []struct{ Type, State string }
-	c.operated(path+"/events", "facts", &facts)
-	require.Equal(t, []string{call.TypeAccepted, "succeeded"}, []string{facts[0].Type, facts[len(facts)-1].State})
+	var events []struct{ Type, State string }
+	c.operated(path+"/events", "facts", &events)
+	require.Equal(t, []string{call.TypeAccepted, "succeeded"}, []string{events[0].Type, events[len(events)-1].State})
 	var phases []struct{ Phase string }
 	c.operated(path+"/timeline", "phases", &phases)
 	require.NotEmpty(t, phases)

@@ -17,8 +17,8 @@ func (c *client) operate(method, path, body string) reply {
 	return c.send(req)
 }
 
-// facts returns how many facts of that type name who did it and why, for a stream of accounts.
-func (c *client) facts(eventType, id string) int {
+// events returns how many events of that type name who did it and why, for a stream of accounts.
+func (c *client) events(eventType, id string) int {
 	return c.count(c.t, "millrace", `select count(*) from events where type = '`+eventType+`' and stream = 'account-' || $1
 		and meta->>'actor' = 'admin:kim' and meta->>'reason' = 'ticket 4' and meta->>'request_id' <> ''`, id)
 }
@@ -38,7 +38,7 @@ func TestOperatorsSuspendOverHTTP(t *testing.T) {
 	require.Equal(t, true, decode(t, c.operate("GET", "/accounts/"+id, "").body)["suspended"])
 	require.Equal(t, 200, c.operate("PATCH", "/accounts/"+id, `{"actor":"kim","reason":"ticket 4","suspended":false}`).status)
 	require.Equal(t, 200, c.do("POST", "/v2/models/sim/echo", `{"prompt":"x"}`).status)
-	require.Equal(t, []int{1, 1}, []int{c.facts("account.suspended.v1", id), c.facts("account.resumed.v1", id)})
+	require.Equal(t, []int{1, 1}, []int{c.events("account.suspended.v1", id), c.events("account.resumed.v1", id)})
 	require.Equal(t, 404, c.operate("PATCH", "/accounts/nobody", `{"actor":"kim","reason":"r","suspended":true}`).status)
 	require.Equal(t, 404, c.operate("GET", "/accounts/nobody", "").status)
 }
@@ -66,7 +66,7 @@ func TestOperatorsGrantAndDenyModelsOverHTTP(t *testing.T) { // R-14, R-15
 	c.do("GET", "/v2/models", "").failed(t, 403, "not_enabled")
 	require.Equal(t, 200, c.operate("PUT", path, `{`+who+`,"router":true,"allowed":null}`).status)
 	require.Equal(t, 200, c.do("POST", "/v2/models/sim/open", `{}`).status)
-	require.Equal(t, 3, c.facts("account.router_access_changed.v1", id))
+	require.Equal(t, 3, c.events("account.router_access_changed.v1", id))
 	require.Equal(t, 404, c.operate("PUT", "/accounts/nobody/models", `{`+who+`,"router":true,"allowed":null}`).status)
 	require.Equal(t, 404, c.operate("GET", "/accounts/nobody/models", "").status)
 }

@@ -156,10 +156,10 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 	counted := regexp.MustCompile(`millrace_webhook_attempts_total\{outcome="delivered"\} [1-9]`)
 	c.until("they are counted", func() bool { return counted.MatchString(c.admin("GET", "/metrics", "").body) })
 
-	facts := c.s.facts(t, c.number)
-	require.Contains(t, facts, `"actor":"admin:kim"`)
-	require.Contains(t, facts, "asked by phone")
-	require.NotContains(t, facts, e.secret)
+	events := c.s.recorded(t, c.number)
+	require.Contains(t, events, `"actor":"admin:kim"`)
+	require.Contains(t, events, "asked by phone")
+	require.NotContains(t, events, e.secret)
 	listed := c.s.run(t, "webhooks", "list", "--account", c.name)
 	require.Contains(t, listed, e.id)
 	require.NotContains(t, listed, strings.TrimPrefix(r.url, "http://"), "a path may be a token")
@@ -232,7 +232,7 @@ func TestAnEndpointThatKeepsFailingIsDisabled(t *testing.T) {
 		return false
 	})
 	require.Equal(t, "failing", c.json("GET", e.path(), "")["disabled_reason"])
-	require.Contains(t, c.s.facts(t, c.number), `"cause":"failing"`)
+	require.Contains(t, c.s.recorded(t, c.number), `"cause":"failing"`)
 	c.until("what waited are dead letters", func() bool { return len(c.deliveries(e, "?status=pending")) == 0 })
 	before := len(c.deliveries(e, "?limit=1000"))
 	job := c.submit()

@@ -115,9 +115,9 @@ func balanceLine(name string, b credit.Balance) string {
 func ledgerCommand(s *shell.Shell) *cobra.Command {
 	var asJSON, rebuild bool
 	cmd := &cobra.Command{
-		Use: "ledger ACCOUNT", Short: "Show an account's credit, fact by fact", Args: cobra.ExactArgs(1),
+		Use: "ledger ACCOUNT", Short: "Show an account's credit, event by event", Args: cobra.ExactArgs(1),
 		Long: `Show what was granted to an account, held, spent and released, and check that the balance in
-force is what the facts add up to. With --rebuild, the balance is written anew from them.`,
+force is what the events add up to. With --rebuild, the balance is written anew from them.`,
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			a, err := operate.Account(ctx, pool, args[0])
 			if err != nil {
@@ -136,7 +136,7 @@ force is what the facts add up to. With --rebuild, the balance is written anew f
 			return showLedger(ctx, s, credits, events, a, asJSON)
 		}),
 	}
-	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "write the balance anew from the facts first")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "write the balance anew from the events first")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -158,7 +158,7 @@ func showLedger(ctx context.Context, s *shell.Shell, credits *accountstore.Credi
 		return err
 	}
 	if now, err := credits.Balance(ctx, a.ID); err == nil && now == b && b != folded {
-		return fmt.Errorf("the balance in force is not what the facts add up to (%s USD available): run `millrace accounts ledger %s --rebuild`",
+		return fmt.Errorf("the balance in force is not what the events add up to (%s USD available): run `millrace accounts ledger %s --rebuild`",
 			credit.Dollars(folded.Available), a.Name)
 	}
 	return nil
@@ -166,7 +166,7 @@ func showLedger(ctx context.Context, s *shell.Shell, credits *accountstore.Credi
 
 func printLedger(s *shell.Shell, name string, b credit.Balance, entries []accounts.Entry) error {
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "TIME\tFACT\tUSD\tAVAILABLE\tHOLD\tBY\tREASON") //nolint:errcheck // Flush tells
+	fmt.Fprintln(w, "TIME\tEVENT\tUSD\tAVAILABLE\tHOLD\tBY\tREASON") //nolint:errcheck // Flush tells
 	for _, e := range entries {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), e.Event, credit.Dollars(e.Micros), //nolint:errcheck // Flush tells
 			credit.Dollars(e.Available), inspect.Clean(e.Hold), inspect.Clean(e.Actor), inspect.Clean(e.Reason))

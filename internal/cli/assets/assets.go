@@ -26,7 +26,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assets",
 		Short: "List assets, and show what happened to one",
-		Long: `Answer what happened to an asset from its recorded facts. An ID may be shortened to its first
+		Long: `Answer what happened to an asset from its recorded events. An ID may be shortened to its first
 characters, four at least, while no other asset begins with them.`,
 		Example: `  millrace assets list --account acme --status rejected
   millrace assets show 08904d9e

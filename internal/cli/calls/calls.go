@@ -30,7 +30,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calls",
 		Short: "List model calls, and show what happened to one",
-		Long: `Answer what happened to a model call from its recorded facts. An ID may be shortened to its
+		Long: `Answer what happened to a model call from its recorded events. An ID may be shortened to its
 first characters, four at least, while no other call begins with them.`,
 		Example: `  millrace calls list --status failed,unknown
   millrace calls show 62e89ef5

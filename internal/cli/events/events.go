@@ -26,8 +26,8 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List what is recorded, of whatever it is, and follow it",
-		Long: `Read the log of facts as a whole: also those of accounts, keys, queues, credit, webhooks and
-views, which belong to no job, call or asset. Facts of one of these are shown better by
+		Long: `Read the log of events as a whole: also those of accounts, keys, queues, credit, webhooks and
+views, which belong to no job, call or asset. Events of one of these are shown better by
 millrace jobs, calls and assets.`,
 		Example: `  millrace events list --stream 'account-*' --since 24h
   millrace events list --type credit. --account acme
@@ -55,12 +55,12 @@ func listEvents(s *shell.Shell) *cobra.Command {
 	f := operateevents.Filter{Limit: operateevents.DefaultLimit}
 	var asJSON, follow bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List facts in the order of the log, the newest ones or from a position on", Args: cobra.NoArgs,
-		Long: `List facts in the order in which they were recorded: the newest that match, or with
+		Use: "list", Short: "List events in the order of the log, the newest ones or from a position on", Args: cobra.NoArgs,
+		Long: `List events in the order in which they were recorded: the newest that match, or with
 --from-position the first from there on. With --follow, go on with what is recorded from now
-on, until interrupted; --json then writes one fact a line.
+on, until interrupted; --json then writes one event a line.
 
-Facts of few streams are found through these. Anything else is found by reading the log from
+Events of few streams are found through these. Anything else is found by reading the log from
 where the search begins, a million positions at most: it is said how far it was read.`,
 		Example: `  millrace events list --stream 'queue-*'
   millrace events list --type account. --since 168h
@@ -86,7 +86,7 @@ where the search begins, a million positions at most: it is said how far it was 
 	}
 	cmd.Flags().StringVar(&f.Stream, "stream", "", "of streams that begin so, or match a pattern with * and ?")
 	cmd.Flags().StringVar(&f.Type, "type", "", "of types that begin so: account., job.failed, …")
-	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; * = facts of all accounts together")
+	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; * = events of all accounts together")
 	cmd.Flags().StringVar(&f.Since, "since", "", "recorded in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
 	cmd.Flags().StringVar(&f.Until, "until", "", "recorded before that long ago, or before a time")
 	cmd.Flags().Int64Var(&f.From, "from-position", 0, "from this position on, the oldest first")
@@ -106,9 +106,9 @@ func printEvents(s *shell.Shell, page operateevents.Page, names map[string]strin
 	case page.More:
 		l.Line(fmt.Sprintf("looked at positions %d to %d; older ones with --before %d", page.Low, page.High, page.Before), inspect.Faint)
 	case len(page.Events) == 0 && page.Low > page.High:
-		l.Line("no fact matches: nothing was recorded there", inspect.Faint)
+		l.Line("no event matches: nothing was recorded there", inspect.Faint)
 	case len(page.Events) == 0:
-		l.Line(fmt.Sprintf("no fact matches among positions %d to %d", page.Low, page.High), inspect.Faint)
+		l.Line(fmt.Sprintf("no event matches among positions %d to %d", page.Low, page.High), inspect.Faint)
 	}
 	return l.Err()
 }
@@ -128,7 +128,7 @@ func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]in
 		for _, e := range entries {
 			raw, err := json.Marshal(e)
 			if err != nil {
-				return fmt.Errorf("encode fact %d: %w", e.Position, err)
+				return fmt.Errorf("encode event %d: %w", e.Position, err)
 			}
 			if err := lines.Encode(inspect.Redact(raw)); err != nil {
 				return err
@@ -165,7 +165,7 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 func showEvent(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show POSITION", Short: "Show one fact whole: when, of what, by whom and why, and its data", Args: cobra.ExactArgs(1),
+		Use: "show POSITION", Short: "Show one event whole: when, of what, by whom and why, and its data", Args: cobra.ExactArgs(1),
 		RunE: onLog(s, func(ctx context.Context, log operateevents.Service, args []string) error {
 			position, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || position < 1 {
@@ -194,8 +194,8 @@ func showEvent(s *shell.Shell) *cobra.Command {
 func eventTypesCommand(s *shell.Shell) *cobra.Command {
 	var asJSON, whole bool
 	cmd := &cobra.Command{
-		Use: "types", Short: "List the types of facts: what they say, and how many are recorded", Args: cobra.NoArgs,
-		Long: `List the types of facts that this version knows, and those that are recorded and that it does
+		Use: "types", Short: "List the types of events: what they say, and how many are recorded", Args: cobra.NoArgs,
+		Long: `List the types of events that this version knows, and those that are recorded and that it does
 not know. The newest million positions of the log are counted, with --whole all of it.`,
 		RunE: onLog(s, func(ctx context.Context, log operateevents.Service, _ []string) error {
 			counts, err := log.Count(ctx, whole)

@@ -17,7 +17,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
 		Short: "List jobs, and show what happened to one",
-		Long: `Answer what happened to a job from its recorded facts. An ID may be shortened to its
+		Long: `Answer what happened to a job from its recorded events. An ID may be shortened to its
 first characters, four at least, while no other job begins with them.`,
 		Example: `  millrace jobs list --status failed --since 24h
   millrace jobs show 62e89ef5
@@ -36,8 +36,8 @@ func showJob(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the state of a job, now or at any version or time",
-		Long: `Show the state of a job as its facts fold, now or with --at as it was at a version or a
-time. With --workflow, show its facts beside the events of its workflow in Temporal.`,
+		Long: `Show the state of a job as its events fold, now or with --at as it was at a version or a
+time. With --workflow, show its events beside those of its workflow in Temporal.`,
 		Example: `  millrace jobs show 62e89ef5 --at 7
   millrace jobs show 62e89ef5 --at 2026-01-02T15:04:05Z
   millrace jobs show 62e89ef5 --workflow`,
@@ -59,7 +59,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", at, "a version (12) or a time (2026-01-02T15:04:05Z)")
-	cmd.Flags().BoolVar(&workflow, "workflow", workflow, "the facts beside the events of the workflow")
+	cmd.Flags().BoolVar(&workflow, "workflow", workflow, "the recorded events beside those of the workflow")
 	s.EngineFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
@@ -68,7 +68,7 @@ time. With --workflow, show its facts beside the events of its workflow in Tempo
 func jobEvents(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "events ID", Short: "List every fact of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
+		Use: "events ID", Short: "List every event of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			h, err := s.Histories(pool).History(ctx, args[0])
 			if err != nil {

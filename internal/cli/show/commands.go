@@ -14,7 +14,7 @@ import (
 )
 
 // Workflow shows events and workflow events in one order of time; whole is the history that JSON shows.
-func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Event, runs []engine.Execution, asJSON bool) error {
+func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.Event, runs []engine.Execution, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, facts []inspect.Ev
 		return s.PrintJSON(engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing})
 	}
 	p := s.Printer()
-	p.SideBySide(facts, steps)
+	p.SideBySide(events, steps)
 	for _, id := range missing {
 		p.Line("Temporal does not know workflow "+id+": it never began, or its retention has passed", inspect.Notice)
 	}
@@ -47,8 +47,8 @@ func (k Commands[S]) Show(s *shell.Shell) *cobra.Command {
 	var asJSON, workflow bool
 	cmd := &cobra.Command{
 		Use: "show ID", Args: cobra.ExactArgs(1), Short: "Show the state of one, now or at any version or time",
-		Long: `Show the state as its facts fold, now or with --at as it was at a version or a time. With --workflow,
-show its facts beside the events of its workflow in Temporal.`,
+		Long: `Show the state as its events fold, now or with --at as it was at a version or a time. With --workflow,
+show its events beside those of its workflow in Temporal.`,
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			t, err := k.At(ctx, pool, args[0], at)
 			if err != nil {
@@ -66,7 +66,7 @@ show its facts beside the events of its workflow in Temporal.`,
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", "", "a version (12) or a time (2026-01-02T15:04:05Z); default: now")
-	cmd.Flags().BoolVar(&workflow, "workflow", false, "the facts beside the events of the workflow")
+	cmd.Flags().BoolVar(&workflow, "workflow", false, "the recorded events beside those of the workflow")
 	s.EngineFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
@@ -74,7 +74,7 @@ show its facts beside the events of its workflow in Temporal.`,
 
 // Events returns the command that lists every event of one.
 func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
-	return Answer(s, "events ID", "List every fact: when, where in the log, by whom and why", 1, inspect.StreamEvents[S],
+	return Answer(s, "events ID", "List every event: when, where in the log, by whom and why", 1, inspect.StreamEvents[S],
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamHistory[S], error) {
 			return k.History(ctx, pool, args[0])
 		})

@@ -161,7 +161,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[AcceptedV1](TypeAccepted).Says("a call was accepted and its credit held"),
 		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("it got its place among the account's calls in flight"),
 		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("it goes on in another workflow, because the one before was gone, by the sweeper or an operator"),
-		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it goes on the wire; whoever did not write this fact sends nothing"),
+		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it goes on the wire; whoever did not write this event sends nothing"),
 		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did nothing, and it goes on the wire to the one that takes over"),
 		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider took it; from here on it is collected"),
 		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, as it came or translated"),

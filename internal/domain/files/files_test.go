@@ -426,5 +426,5 @@ func TestADeadlineEndsReadsAndIsOnlyExtended(t *testing.T) {
 	later := upload(t, b, "a1", "photo.png", node.FolderInput, "one")
 	require.Equal(t, fresh.Asset, later.Asset)
 	require.Equal(t, 30*time.Minute, later.ExpiresAt.Sub(*fresh.ExpiresAt).Round(time.Second))
-	require.Equal(t, later.ExpiresAt, b.asset(t, later.Asset).ExpiresAt, "a fact says so")
+	require.Equal(t, later.ExpiresAt, b.asset(t, later.Asset).ExpiresAt, "an event says so")
 }

@@ -161,7 +161,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("the end, by the user's will"),
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("the end of a job that waited in the queue past its retention"),
 		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("a run that nothing runs is started again, by an operator or the sweeper"),
-		eventlog.TypeOf[RetiredV1](TypeRetired).Says("an ended job is past its retention: views forget it, the facts before this one leave the log"),
+		eventlog.TypeOf[RetiredV1](TypeRetired).Says("an ended job is past its retention: views forget it, the events before this one leave the log"),
 	)
 }
 

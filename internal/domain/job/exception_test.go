@@ -19,7 +19,7 @@ func TestFailuresInTheWordsOfTheSelfHostedRuntime(t *testing.T) { // W-64
 		got := f.InRuntimeNames()
 		require.Equal(t, theirs, got.ExceptionType)
 		require.Equal(t, []string{"node 4 (X)\n", theirs + ": too wide\n"}, got.Traceback)
-		require.Equal(t, ours, f.ExceptionType, "the fact stays as it is")
+		require.Equal(t, ours, f.ExceptionType, "the event stays as it is")
 	}
 	require.Nil(t, (*job.Failure)(nil).InRuntimeNames())
 }

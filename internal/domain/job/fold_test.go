@@ -47,18 +47,18 @@ func TestStates(t *testing.T) {
 		events []any
 		want   job.State
 	}{
-		"submitted":                    {[]any{submitted}, job.Queued},
-		"admitted":                     {[]any{submitted, admitted}, job.Running},
-		"started":                      {running, job.Running},
-		"asked to stop":                {append(running[:5:5], job.CancelRequestedV1{Run: 1}), job.Canceling},
-		"stopped":                      {append(running[:5:5], job.CancelRequestedV1{Run: 1}, job.CanceledV1{Run: 1}), job.Canceled},
-		"done before it noticed":       {append(running[:5:5], job.CancelRequestedV1{Run: 1}, job.SucceededV1{Run: 1}), job.Succeeded},
-		"canceled while waiting":       {[]any{submitted, job.CanceledV1{}}, job.Canceled},
-		"expired while waiting":        {[]any{submitted, job.ExpiredV1{}}, job.Expired},
-		"failed":                       {append(running[:5:5], job.FailedV1{Run: 1}), job.Failed},
-		"a fact behind the end":        {append(running[:5:5], job.SucceededV1{Run: 1}, job.FailedV1{Run: 1}), job.Succeeded},
-		"a node fact behind the end":   {append(running[:5:5], job.CanceledV1{Run: 1}, firstDone), job.Canceled},
-		"a fact that nobody knows yet": {[]any{submitted, struct{}{}}, job.Queued},
+		"submitted":                      {[]any{submitted}, job.Queued},
+		"admitted":                       {[]any{submitted, admitted}, job.Running},
+		"started":                        {running, job.Running},
+		"asked to stop":                  {append(running[:5:5], job.CancelRequestedV1{Run: 1}), job.Canceling},
+		"stopped":                        {append(running[:5:5], job.CancelRequestedV1{Run: 1}, job.CanceledV1{Run: 1}), job.Canceled},
+		"done before it noticed":         {append(running[:5:5], job.CancelRequestedV1{Run: 1}, job.SucceededV1{Run: 1}), job.Succeeded},
+		"canceled while waiting":         {[]any{submitted, job.CanceledV1{}}, job.Canceled},
+		"expired while waiting":          {[]any{submitted, job.ExpiredV1{}}, job.Expired},
+		"failed":                         {append(running[:5:5], job.FailedV1{Run: 1}), job.Failed},
+		"an event behind the end":        {append(running[:5:5], job.SucceededV1{Run: 1}, job.FailedV1{Run: 1}), job.Succeeded},
+		"a node event behind the end":    {append(running[:5:5], job.CanceledV1{Run: 1}, firstDone), job.Canceled},
+		"an event that nobody knows yet": {[]any{submitted, struct{}{}}, job.Queued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

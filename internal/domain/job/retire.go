@@ -62,7 +62,7 @@ func WriteArchive(w io.Writer, events []eventlog.Recorded) error {
 	}
 	for _, event := range events {
 		if err := out.Encode(event); err != nil {
-			return fmt.Errorf("archive fact %d of %s: %w", event.Version, event.Stream, err)
+			return fmt.Errorf("archive event %d of %s: %w", event.Version, event.Stream, err)
 		}
 	}
 	if err := z.Close(); err != nil {
@@ -96,7 +96,7 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 		if err := in.Decode(&event); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "", "read fact %d of an archive", len(events)+1)
+			return nil, fault.Wrap(err, fault.Internal, "", "read event %d of an archive", len(events)+1)
 		}
 		events = append(events, event)
 	}
@@ -104,7 +104,7 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 		return nil, err
 	}
 	if len(events) != head.Events || events[0].Stream != head.Stream {
-		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d facts of %d", head.Stream, len(events), head.Events)
+		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d events of %d", head.Stream, len(events), head.Events)
 	}
 	return events, nil
 }
@@ -112,11 +112,11 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 // checkEvents returns an error unless the events are versions 1, 2, 3 and so on of one stream.
 func checkEvents(events []eventlog.Recorded) error {
 	if len(events) == 0 {
-		return fault.New(fault.Internal, "", "an archive without facts")
+		return fault.New(fault.Internal, "", "an archive without events")
 	}
 	for i, event := range events {
 		if event.Stream != events[0].Stream || event.Version != int64(i)+1 {
-			return fault.New(fault.Internal, "", "fact %d of %s stands at place %d of an archive", event.Version, event.Stream, i+1)
+			return fault.New(fault.Internal, "", "event %d of %s stands at place %d of an archive", event.Version, event.Stream, i+1)
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ type Retirement struct {
 func DocumentBlob(first eventlog.Recorded) (string, error) {
 	var event SubmittedV1
 	if err := json.Unmarshal(first.Data, &event); err != nil {
-		return "", fmt.Errorf("read the first fact of %s: %w", first.Stream, err)
+		return "", fmt.Errorf("read the first event of %s: %w", first.Stream, err)
 	}
 	return event.Document.Blob, nil
 }

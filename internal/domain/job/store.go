@@ -67,7 +67,7 @@ type Ending struct {
 
 // ErrRecordedInPart refuses an Ending if the log has some of its Before events but not its end. The caller must
 // append the Before events separately first.
-var ErrRecordedInPart = errors.New("some of the facts are recorded already")
+var ErrRecordedInPart = errors.New("some of the events are recorded already")
 
 // Ended is the result of End.
 type Ended struct {

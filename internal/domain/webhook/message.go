@@ -76,7 +76,7 @@ func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Ki
 	} else if id, isCall := call.IDOfStream(rec.Stream); isCall {
 		m.Data = newCallData(id, rec, data, from, base)
 	} else {
-		return kind, nil, false, fmt.Errorf("%s is a fact of stream %s, which is neither a job's nor a call's", rec.Type, rec.Stream)
+		return kind, nil, false, fmt.Errorf("%s is an event of stream %s, which is neither a job's nor a call's", rec.Type, rec.Stream)
 	}
 	body, err = encode(m)
 	return kind, body, err == nil, err

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// idPrefix begins the id of a segment's unit; its first node's follows. No fact carries it.
+// idPrefix begins the id of a segment's unit; its first node's follows. No event carries it.
 const idPrefix = "segment:"
 
 // contract builds the plan whose units are the parts.

@@ -58,7 +58,7 @@ func Run(t *testing.T, newStore func(testing.TB, *eventlog.Registry) eventlog.St
 		{"refuses what it cannot read back", testInvalid},
 		{"pages through a stream", testPages},
 		{"lets one of many writers at a version win", testRace},
-		{"records a fact once when many record it at once", testRepeatRace},
+		{"records an event once when many record it at once", testRepeatRace},
 		{"numbers concurrent appends without gaps", testConcurrent},
 	}
 	for _, c := range cases {

@@ -134,7 +134,7 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
 		return Detail{}, fault.Wrap(err, fault.NotFound, "event_not_found",
-			"there is no fact at position %d: the position was never used, or its append was rolled back, or it left the log with its job", position)
+			"there is no event at position %d: the position was never used, or its append was rolled back, or it left the log with its job", position)
 	}
 	if err != nil {
 		return Detail{}, err

@@ -73,7 +73,7 @@ type LogPrinter struct {
 
 // The columns of a LogPrinter and their minimum widths. Rows that arrive later are rarely wider.
 var (
-	logColumns = []string{"POSITION", "TIME", "STREAM", "FACT", "WHAT"}
+	logColumns = []string{"POSITION", "TIME", "STREAM", "EVENT", "WHAT"}
 	logWidths  = []int{8, 12, 15, 20, 4}
 )
 
@@ -233,5 +233,5 @@ func (p *Printer) Types(types []EventType) {
 			says,
 		}
 	}
-	p.Table([]string{"FACT", "VER", "RECORDED", "SAYS"}, rows)
+	p.Table([]string{"EVENT", "VER", "RECORDED", "SAYS"}, rows)
 }

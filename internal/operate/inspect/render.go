@@ -155,7 +155,7 @@ func (p *Printer) events(whose, account string, events []Event) {
 			rows = append(rows, []Cell{{Text: strings.Repeat(" ", 6) + "└ " + cause, Style: Faint}})
 		}
 	}
-	p.Table([]string{"VER", "POSITION", "TIME", "STATE", "FACT", "WHAT"}, rows)
+	p.Table([]string{"VER", "POSITION", "TIME", "STATE", "EVENT", "WHAT"}, rows)
 }
 
 // provenance returns the actor, request, cause and reason of an event.

@@ -28,7 +28,7 @@ func (p *Printer) Comparison(c Comparison) {
 // parted writes the first version at which two histories differ.
 func (p *Printer) parted(at *Parting) {
 	if at == nil {
-		p.Line("both histories say the same, fact for fact", Faint)
+		p.Line("both histories say the same, event for event", Faint)
 		return
 	}
 	p.Line("", Plain)

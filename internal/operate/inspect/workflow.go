@@ -40,5 +40,5 @@ func (p *Printer) SideBySide(events []Event, steps []Step) {
 	for i, l := range lines {
 		rows[i] = l.row
 	}
-	p.Table([]string{"TIME", "FACT", "WORKFLOW (RUN/EVENT)"}, rows)
+	p.Table([]string{"TIME", "EVENT", "WORKFLOW (RUN/EVENT)"}, rows)
 }

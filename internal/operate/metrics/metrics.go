@@ -54,7 +54,7 @@ const (
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), begun: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{},
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Facts recorded, by type."}, []string{"type"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."}, []string{"type"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_job_duration_seconds", Help: "From the start of a run to its end, by outcome.", Buckets: longBuckets,
 		}, []string{"outcome"}),

@@ -29,12 +29,12 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 }
 
 // see shows events of one stream, a second apart.
-func see(t *testing.T, m *metrics.Metrics, stream string, facts ...any) {
+func see(t *testing.T, m *metrics.Metrics, stream string, events ...any) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for i, fact := range facts {
-		rec := eventlog.Recorded{Stream: stream, Type: fmt.Sprintf("%T", fact), RecordedAt: at.Add(time.Duration(i) * time.Second)}
-		m.See([]eventlog.Recorded{rec}, func(eventlog.Recorded) (any, error) { return fact, nil })
+	for i, event := range events {
+		rec := eventlog.Recorded{Stream: stream, Type: fmt.Sprintf("%T", event), RecordedAt: at.Add(time.Duration(i) * time.Second)}
+		m.See([]eventlog.Recorded{rec}, func(eventlog.Recorded) (any, error) { return event, nil })
 	}
 }
 

@@ -44,9 +44,9 @@ func TestAnAccountWithoutALedgerIsNotMetered(t *testing.T) {
 	require.NoError(t, credits.Settle(t.Context(), "a", "h", credit.Dollar))
 	require.NoError(t, credits.Release(t.Context(), "a", "h"))
 	require.Equal(t, credit.Balance{}, balance(t, credits, "a"))
-	facts, err := events.ReadStream(t.Context(), credit.Stream("a"), 0, 10)
+	recorded, err := events.ReadStream(t.Context(), credit.Stream("a"), 0, 10)
 	require.NoError(t, err)
-	require.Empty(t, facts)
+	require.Empty(t, recorded)
 	require.NoError(t, credits.Grant(t.Context(), "a", 0, "operator", "metered from now"))
 	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(credits.Hold(t.Context(), "a", "h2", 1)))
 	require.NoError(t, credits.Settle(t.Context(), "a", "h", credit.Dollar), "held before there was a ledger")
@@ -76,11 +76,11 @@ func TestALedgerFromGrantToSettlement(t *testing.T) {
 	require.NoError(t, credits.Hold(ctx, "a", "free", 0), "nothing costs nothing")
 	require.NoError(t, credits.Settle(ctx, "a", "free", 7), "what was spent was spent")
 	require.Equal(t, credit.Balance{Metered: true, Available: -7, Settled: 62, Granted: 55}, balance(t, credits, "a"))
-	facts, err := events.ReadStream(ctx, credit.Stream("a"), 0, 100)
+	recorded, err := events.ReadStream(ctx, credit.Stream("a"), 0, 100)
 	require.NoError(t, err)
-	require.Len(t, facts, 8, "one fact for each change, none for a repeat or a refusal")
-	require.Equal(t, "ops@example.org", facts[0].Meta.Actor)
-	require.Equal(t, "trial", facts[0].Meta.Reason)
+	require.Len(t, recorded, 8, "one event for each change, none for a repeat or a refusal")
+	require.Equal(t, "ops@example.org", recorded[0].Meta.Actor)
+	require.Equal(t, "trial", recorded[0].Meta.Reason)
 }
 
 func TestWhatALedgerRefuses(t *testing.T) {

@@ -36,15 +36,15 @@ func TestChangesOfASubscriptionAreFacts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, stored, changed)
 	}
-	facts, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
+	recorded, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
 	require.NoError(t, err)
 	var kinds []string
-	for _, fact := range facts {
-		kinds = append(kinds, fact.Type)
-		require.Equal(t, eventlog.Meta{Actor: "ops", Reason: "invoice 17"}, fact.Meta)
+	for _, event := range recorded {
+		kinds = append(kinds, event.Type)
+		require.Equal(t, eventlog.Meta{Actor: "ops", Reason: "invoice 17"}, event.Meta)
 	}
 	require.Equal(t, []string{account.TypeTierChanged, account.TypeUnsubscribed, account.TypeTierChanged, account.TypeSubscribed}, kinds)
-	require.JSONEq(t, `{"tier":"pro","was":"standard"}`, string(facts[0].Data))
+	require.JSONEq(t, `{"tier":"pro","was":"standard"}`, string(recorded[0].Data))
 	_, err = subscriptions.Change(t.Context(), account.Change{Account: "nobody", Tier: account.TierPro, Actor: "ops"})
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 	_, err = subscriptions.Change(t.Context(), account.Change{Account: acme.ID, Tier: "gold", Actor: "ops"})

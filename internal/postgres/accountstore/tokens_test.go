@@ -105,11 +105,11 @@ func TestTheTierOfTheLatestTokenCounts(t *testing.T) {
 			require.Equal(t, c.want, a.Tier, "%+v", c)
 		}
 	}
-	facts, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
+	recorded, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
 	require.NoError(t, err)
-	require.Len(t, facts, 2, "what is so already is not recorded again")
-	require.Equal(t, account.TypeTierChanged, facts[1].Type)
-	require.Equal(t, "token", facts[1].Meta.Actor)
+	require.Len(t, recorded, 2, "what is so already is not recorded again")
+	require.Equal(t, account.TypeTierChanged, recorded[1].Type)
+	require.Equal(t, "token", recorded[1].Meta.Actor)
 }
 
 func TestKeysFollowSuspensionAndAccess(t *testing.T) {
@@ -141,11 +141,11 @@ func TestKeysFollowSuspensionAndAccess(t *testing.T) {
 	require.Equal(t, fault.Denied, fault.KindOf(err))
 	require.Equal(t, "forbidden", fault.CodeOf(err))
 
-	facts, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
+	recorded, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
 	require.NoError(t, err)
-	require.Len(t, facts, 2)
-	require.Equal(t, account.TypeRouterAccessChanged, facts[0].Type)
-	require.JSONEq(t, `{"enabled":false,"models":["bfl/*"],"denied":["bfl/flux-2-pro"]}`, string(facts[0].Data))
-	require.Equal(t, account.TypeSuspended, facts[1].Type)
-	require.Equal(t, eventlog.Meta{Actor: "ops", Reason: "because"}, facts[1].Meta)
+	require.Len(t, recorded, 2)
+	require.Equal(t, account.TypeRouterAccessChanged, recorded[0].Type)
+	require.JSONEq(t, `{"enabled":false,"models":["bfl/*"],"denied":["bfl/flux-2-pro"]}`, string(recorded[0].Data))
+	require.Equal(t, account.TypeSuspended, recorded[1].Type)
+	require.Equal(t, eventlog.Meta{Actor: "ops", Reason: "because"}, recorded[1].Meta)
 }

@@ -65,7 +65,7 @@ func TestChangesAtOnceAreAllKept(t *testing.T) {
 		group.Go(func() {
 			_, events, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Add: []string{tag}}, "")
 			if err != nil || len(events) != 1 {
-				t.Errorf("tag %s: %d facts, %v", tag, len(events), err)
+				t.Errorf("tag %s: %d events, %v", tag, len(events), err)
 			}
 		})
 	}

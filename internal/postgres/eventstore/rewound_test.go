@@ -24,8 +24,8 @@ func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
 		before  string // what else happens to the log
 		rewound bool
 	}{
-		"facts are lost": {lose: `position > 1`, rewound: true},
-		"facts are lost, and others take their positions": {lose: `position > 1`, again: true, rewound: true},
+		"events are lost": {lose: `position > 1`, rewound: true},
+		"events are lost, and others take their positions": {lose: `position > 1`, again: true, rewound: true},
 		"events are lost, and others have later positions": {
 			lose: `position > 1`, again: true, rewound: true,
 			before: `select setval(pg_get_serial_sequence('events', 'position'), 40)`,

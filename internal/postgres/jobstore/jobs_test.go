@@ -145,7 +145,7 @@ func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []job.ID{next}, holding)
 	})
-	t.Run("facts that were recorded go first on their own", func(t *testing.T) {
+	t.Run("events that were recorded go first on their own", func(t *testing.T) {
 		t.Parallel()
 		id := submit(t, "part")
 		_, err := events.Append(t.Context(), eventlog.Append{
