@@ -130,7 +130,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 		return nil, err
 	}
 	return &router.Hosting{
-		Catalog: in.catalog, Fetch: internet, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
+		Catalog: in.catalog, Fetch: internet, Lookup: os.LookupEnv, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
 		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Notify, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
 	}, nil

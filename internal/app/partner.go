@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -14,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/partner"
+	"github.com/millrace-dev/millrace/internal/model/provider"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -135,11 +137,11 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 		}
 		return node.ModelAnswer{ContentType: grant.ContentType, Content: r}, nil
 	}
-	var allow []string
-	if m, ok := a.catalog.Find(model, ""); ok {
-		allow = m.Allow
+	m, ok := a.catalog.Find(model, "")
+	if !ok { // it has left the catalog
+		m = &catalog.Model{}
 	}
-	content, err := a.fetch.Fetch(ctx, address, outbound.Bounds{}, allow)
+	content, err := provider.Fetch(ctx, a.fetch, m, os.LookupEnv, address)
 	if err != nil {
 		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, partner.CodeFetch, "what %s made cannot be fetched from its provider", model)
 	}

@@ -90,7 +90,7 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Notify: r.relay.Notify, Worker: uuid.NewString(), Log: log,
 		Provider: &router.Provider{Catalog: models, Client: provider.New(internet, lookup, log), Log: log},
 		Hosts: &router.Hosting{
-			Catalog: models, Fetch: internet, Blobs: r.blobs, Assets: assetstore.New(r.pool, r.events), Signer: r.signer,
+			Catalog: models, Fetch: internet, Lookup: lookup, Blobs: r.blobs, Assets: assetstore.New(r.pool, r.events), Signer: r.signer,
 			Notify: func([]outbox.Intent) {}, Log: log,
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
 // answer is a provider's response whose body has not been read yet.
@@ -21,7 +22,9 @@ type answer struct {
 	headers     map[string]string
 	contentType string
 	retryAfter  time.Duration
-	body        io.ReadCloser
+	body        io.Closer
+	redacted    io.Reader // the body, with the secrets overwritten
+	secrets     *redact.Secrets
 	watch       *outbound.Watcher
 	left        int64 // bytes that may still be read
 	problem     error // why reading ended before the end of the body
@@ -33,13 +36,15 @@ const maxErrorBody = 256 << 10
 // errTooLarge reports an answer larger than the entry's limit.
 var errTooLarge = errors.New("the answer is larger than the entry allows")
 
-func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64) *answer {
+// newAnswer returns an answer in which the secrets are overwritten, in its headers as in its body.
+func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64, secrets *redact.Secrets) *answer {
 	a := &answer{
-		status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), headers: map[string]string{},
-		body: resp.Body, watch: watch, left: limit, retryAfter: seconds(resp.Header.Get("Retry-After")),
+		status: resp.StatusCode, contentType: secrets.String(resp.Header.Get("Content-Type")), headers: map[string]string{},
+		body: resp.Body, redacted: secrets.Reader(resp.Body), secrets: secrets,
+		watch: watch, left: limit, retryAfter: seconds(resp.Header.Get("Retry-After")),
 	}
 	for name := range resp.Header {
-		a.headers[strings.ToLower(name)] = resp.Header.Get(name)
+		a.headers[strings.ToLower(name)] = secrets.String(resp.Header.Get(name))
 	}
 	if resp.Header.Get("Content-Encoding") != "" { // compression was not asked for
 		a.problem = errors.New("the answer is compressed")
@@ -73,14 +78,14 @@ func (a *answer) Read(p []byte) (int, error) {
 	if int64(len(p)) > a.left+1 {
 		p = p[:a.left+1]
 	}
-	n, err := a.body.Read(p)
+	n, err := a.redacted.Read(p)
 	a.watch.Progress()
 	if a.left -= int64(n); a.left < 0 {
 		a.problem = errTooLarge
 		return 0, errTooLarge
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		a.problem = a.watch.Cause(err)
+		a.problem = readable(a.secrets, a.watch.Cause(err))
 		return n, a.problem
 	}
 	return n, err

@@ -1,12 +1,36 @@
 package provider
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/url"
 
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
+
+// Fetcher downloads from an address on the open internet.
+type Fetcher interface {
+	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
+}
+
+// Fetch downloads a file that an answer of the model's provider links to. The operator's credentials for the model are
+// overwritten in it; lookup reads them (os.LookupEnv).
+func Fetch(ctx context.Context, from Fetcher, m *catalog.Model, lookup func(string) (string, bool), address string) (*outbound.Content, error) {
+	secrets := redact.New(credentials(m, lookup)...)
+	content, err := from.Fetch(ctx, address, outbound.Bounds{}, m.Allow)
+	if err != nil {
+		return nil, readable(secrets, err)
+	}
+	body := struct {
+		io.Reader
+		io.Closer
+	}{secrets.Reader(content), content}
+	return &outbound.Content{ReadCloser: body, ContentType: secrets.String(content.ContentType), Size: content.Size}, nil
+}
 
 // maxAssets bounds the addresses of one result that are copied.
 const maxAssets = 64

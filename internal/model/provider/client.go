@@ -153,10 +153,28 @@ func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *s
 	if handle == "" || len(handle) > maxHandle {
 		return c.refused(m, a, scope, s)
 	}
+	if err := storable(m, scope, handle); err != nil {
+		return astray(err)
+	}
 	return Outcome{
 		Phase: Accepted, Status: a.status, ContentType: a.contentType, Handle: handle,
 		PollAfter: m.Limits.PollFirst, Document: scope.Body,
 	}
+}
+
+// errSecretHandle refuses a handle that cannot lead to the generation, because it held the operator's credential.
+var errSecretHandle = errors.New("the provider's handle repeats the operator's credential")
+
+// storable refuses a handle with a credential in it, the operator's or the provider's own: handles are stored.
+func storable(m *catalog.Model, scope catalog.Scope, handle string) error {
+	if overwritten.MatchString(handle) {
+		return errSecretHandle
+	}
+	scope.Handle = handle
+	if _, err := addressOf(m, message{endpoint: m.Poll, scope: scope}); errors.Is(err, errUserInfo) {
+		return err
+	}
+	return nil
 }
 
 // refused classifies an answer with a successful status that is not a result.

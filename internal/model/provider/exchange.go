@@ -78,16 +78,17 @@ func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*answ
 		watch.Stop()
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
+	secrets := c.secrets(m, req.Header)
 	resp, err := c.http.RoundTrip(req, m.Allow) //nolint:bodyclose // the answer closes it
 	if err != nil {
-		err = watch.Cause(err)
+		err = readable(secrets, watch.Cause(err))
 		watch.Stop()
 		if sent.Load() {
 			return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	return newAnswer(resp, watch, m.Limits.Bytes), nil
+	return newAnswer(resp, watch, m.Limits.Bytes, secrets), nil
 }
 
 // request builds the HTTP request. The credential goes only to the provider's own hosts.
@@ -103,7 +104,7 @@ func (c *Client) request(ctx context.Context, m *catalog.Model, msg message) (*h
 	// The body is wrapped so that the transport cannot send it a second time on its own.
 	req, err := http.NewRequestWithContext(ctx, msg.endpoint.Method, address.String(), onceReader(body))
 	if err != nil {
-		return nil, errors.New("the provider's address is no address")
+		return nil, errNoAddress
 	}
 	req.ContentLength = body.size
 	if body.size > 0 {
@@ -137,8 +138,12 @@ func onceReader(p payload) io.Reader {
 	return struct{ io.Reader }{p.reader}
 }
 
-// errForeignHost refuses an address, given by the provider, that is not the provider's.
-var errForeignHost = errors.New("the provider named an address on a host that the entry does not list")
+// The addresses, given by a provider, that are never asked.
+var (
+	errForeignHost = errors.New("the provider named an address on a host that the entry does not list")
+	errUserInfo    = errors.New("the provider named an address with a user name or password in it")
+	errNoAddress   = errors.New("the provider's address is no address")
+)
 
 // addressOf expands an endpoint's address; a relative one belongs to the base.
 func addressOf(m *catalog.Model, msg message) (*url.URL, error) {
@@ -150,8 +155,11 @@ func addressOf(m *catalog.Model, msg message) (*url.URL, error) {
 		text = m.Base + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.User != nil {
-		return nil, errors.New("the provider's address is no address")
+	if err != nil {
+		return nil, errNoAddress
+	}
+	if u.User != nil {
+		return nil, errUserInfo
 	}
 	if !belongs(m, u) {
 		return nil, errForeignHost

@@ -113,13 +113,16 @@ func (c *Client) message(m *catalog.Model, s catalog.Scope) string {
 // accountName matches the keys and account names that providers write into their messages.
 var accountName = regexp.MustCompile(`\b(sk|pk|key|org|proj|acct|user|api|r8|fal)[-_][A-Za-z0-9_*-]{6,}`)
 
+// overwritten matches a secret that was overwritten as the answer was read.
+var overwritten = regexp.MustCompile(`\*{8,}`)
+
 func (c *Client) clean(m *catalog.Model, text string) string {
 	for _, name := range append(slices.Clone(m.Auth.Env), settingNames(m)...) {
 		if secret, ok := c.lookup(name); ok && len(secret) >= 4 {
 			text = strings.ReplaceAll(text, secret, "***")
 		}
 	}
-	text = accountName.ReplaceAllString(text, "***")
+	text = overwritten.ReplaceAllString(accountName.ReplaceAllString(text, "***"), "***")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
 	if runes := []rune(text); len(runes) > maxMessage {
 		return string(runes[:maxMessage]) + "…"

@@ -48,15 +48,21 @@ func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink
 	}
 }
 
-// lost is the failure of a generation whose status address can never be asked, or nil; without it such an address
-// would be polled for ever.
+// lost ends a generation whose address can never be asked; without it such an address would be polled for ever. Any
+// other error is returned.
 func lost(err error) (Outcome, error) {
-	if errors.Is(err, errForeignHost) {
-		failure := failureOf("provider_error", catalog.ChargesUnknown)
-		failure.Cause = err.Error()
-		return Outcome{Phase: Failed, Failure: failure}, nil
+	if errors.Is(err, errForeignHost) || errors.Is(err, errUserInfo) || errors.Is(err, errNoAddress) {
+		return astray(err), nil
 	}
 	return Outcome{}, err
+}
+
+// astray is the failure of a generation that the provider works on and that cannot be followed. Whether it is charged
+// is unknown.
+func astray(cause error) Outcome {
+	failure := failureOf("provider_error", catalog.ChargesUnknown)
+	failure.Detail, failure.Cause = "The provider named an address for the result that must not be used.", cause.Error()
+	return Outcome{Phase: Failed, Failure: failure}
 }
 
 // errTooLong is the sink of a status answer, which is never passed on.

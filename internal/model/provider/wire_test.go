@@ -55,8 +55,13 @@ func acme(t *testing.T, h http.HandlerFunc) (*catalog.Snapshot, *provider.Client
 
 func models(t *testing.T, base string) *catalog.Snapshot {
 	t.Helper()
+	return modelsOf(t, entry, base)
+}
+
+func modelsOf(t *testing.T, entries, base string) *catalog.Snapshot {
+	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(entry), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(entries), 0o600))
 	c, err := catalog.Load(catalog.Options{Dirs: []string{dir}, Bases: map[string]string{"acme": base}})
 	require.NoError(t, err)
 	return c.Snapshot()

@@ -18,14 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/provider"
-	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
-
-// Fetcher downloads from an address on the open internet.
-type Fetcher interface {
-	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
-}
 
 // Assets records assets.
 type Assets interface {
@@ -42,7 +36,8 @@ type Signer interface {
 // copies. It implements activities.Hosts.
 type Hosting struct {
 	Catalog   *catalog.Catalog
-	Fetch     Fetcher
+	Fetch     provider.Fetcher
+	Lookup    func(string) (string, bool) // the environment, in which the operator's credentials are
 	Blobs     blob.Store
 	Assets    Assets
 	Signer    Signer
@@ -127,7 +122,7 @@ func (h *Hosting) rewrite(ctx context.Context, answer call.Body, document []byte
 
 // copy stores one asset and returns the path of a link to it.
 func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref provider.AssetRef) (call.HostedAsset, string, error) {
-	content, err := h.Fetch.Fetch(ctx, ref.URL, outbound.Bounds{}, w.entry.Allow)
+	content, err := provider.Fetch(ctx, h.Fetch, w.entry, h.Lookup, ref.URL)
 	if err != nil {
 		return call.HostedAsset{}, "", err
 	}

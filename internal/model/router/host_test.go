@@ -28,7 +28,7 @@ const entry = `
 provider: studio
 title: Studio
 base: https://api.studio.example
-auth: {kind: none}
+auth: {kind: header, header: x-key, env: [STUDIO_KEY]}
 models:
   - model: many
     title: Many
@@ -38,6 +38,9 @@ models:
     price: {exact: "0", as_of: "2026-11-01"}
     charges_on_policy_rejection: "no"
 `
+
+// operatorKey is the operator's credential.
+const operatorKey = "k3y-of-the-operator"
 
 // shelf maps addresses to their content; every other address fails.
 type shelf map[string]string
@@ -82,7 +85,7 @@ func newHosting(t *testing.T, fetch shelf) (*router.Hosting, *mem.Store, registe
 	require.NoError(t, err)
 	blobs, assets := mem.New(), register{}
 	return &router.Hosting{
-		Catalog: models, Fetch: fetch, Blobs: blobs, Assets: assets, Signer: plainSigner{}, Base: "https://router.example/",
+		Catalog: models, Fetch: fetch, Lookup: func(string) (string, bool) { return operatorKey, true }, Blobs: blobs, Assets: assets, Signer: plainSigner{}, Base: "https://router.example/",
 		Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}, blobs, assets
 }
@@ -142,4 +145,18 @@ func TestAnAnswerThatCannotBeHostedIsReturnedUnchanged(t *testing.T) { // R-39, 
 	out, err := h.Host(t.Context(), answered(t, blobs, `{"images":[{"url":"https://cdn.example/a"}]}`))
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Failed)
+}
+
+func TestACopiedFileDoesNotHoldTheOperatorsKey(t *testing.T) {
+	t.Parallel()
+	h, blobs, _ := newHosting(t, shelf{"https://cdn.example/a.png": "made with " + operatorKey + " at noon"})
+	out, err := h.Host(t.Context(), answered(t, blobs, `{"images":[{"url":"https://cdn.example/a.png"}]}`))
+	require.NoError(t, err)
+	require.Len(t, out.Assets, 1)
+	r, err := blobs.Open(t.Context(), out.Assets[0].Ref)
+	require.NoError(t, err)
+	defer r.Close()
+	raw, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "made with "+strings.Repeat("*", len(operatorKey))+" at noon", string(raw))
 }

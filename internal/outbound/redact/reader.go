@@ -1,0 +1,76 @@
+package redact
+
+import "io"
+
+// chunk is how much is read at once.
+const chunk = 32 << 10
+
+// Reader returns a reader of r with the secrets overwritten, also where one arrives in several pieces. It passes on what
+// has arrived without waiting for more, except an end with which a secret may begin. Where r ends within a secret, the
+// part that has arrived is overwritten too.
+func (s *Secrets) Reader(r io.Reader) io.Reader {
+	if s == nil || len(s.forms) == 0 {
+		return r
+	}
+	return &reader{secrets: s, from: r}
+}
+
+// reader overwrites secrets in what it reads.
+type reader struct {
+	secrets *Secrets
+	from    io.Reader
+	raw     []byte // what has arrived
+	out     []byte // the same, overwritten
+	next    int    // the first byte of out that has not been read
+	ready   int    // the end of the bytes of out that may be read
+	err     error  // of from, returned after the last byte
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	for r.next == r.ready && len(p) > 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		if r.fill() == 0 && r.err == nil {
+			return 0, nil
+		}
+	}
+	n := copy(p, r.out[r.next:r.ready])
+	r.next += n
+	return n, nil
+}
+
+// fill reads once and returns how much. It is called when all that was ready has been read: what is left is the
+// beginning of a secret at most.
+func (r *reader) fill() int {
+	left := len(r.raw) - r.next
+	if r.raw == nil {
+		r.raw = make([]byte, 0, chunk)
+	}
+	r.raw = append(r.raw[:0], r.raw[r.next:]...)
+	r.out = append(r.out[:0], r.out[r.next:]...)
+	r.next = 0
+	if cap(r.raw)-left < chunk/2 {
+		r.raw = append(make([]byte, 0, left+chunk), r.raw...)
+	}
+	n, err := r.from.Read(r.raw[left:cap(r.raw)])
+	r.raw, r.err = r.raw[:left+n], err
+	r.out = append(r.out, r.raw[left:]...)
+	r.secrets.overwrite(r.raw, r.out)
+	r.settle()
+	return n
+}
+
+// settle says how much of what has arrived may be read.
+func (r *reader) settle() {
+	begun := r.secrets.unfinished(r.raw)
+	r.ready = len(r.out)
+	if r.err == nil {
+		r.ready -= begun
+	} else if begun >= Shortest {
+		for i := r.ready - begun; i < r.ready; i++ {
+			r.out[i] = mask[0]
+		}
+	}
+}
