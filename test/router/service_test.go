@@ -43,6 +43,8 @@ type service struct {
 	base, data string
 	catalog    string // directory of catalog files
 	probe      *probe
+	mail       *mailbox // what webhooks at the address hooks are sent
+	hooks      string
 	log        served.Log
 	err        error
 }
@@ -53,8 +55,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	for _, name := range []string{"OPENAI_API_KEY", "BFL_API_KEY", "ELEVENLABS_API_KEY"} {
-		if err := os.Setenv(name, credential); err != nil {
+	for name, value := range map[string]string{"OPENAI_API_KEY": credential, "BFL_API_KEY": credential, "ELEVENLABS_API_KEY": credential, "PARROT_API_KEY": parrotKey} {
+		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
 	}
@@ -75,17 +77,20 @@ func start(t *testing.T) *service {
 // provider gave for it, on a machine that is busy with other things.
 const deadline = 15 * time.Second
 
-// settings of the service, beside those of its environment. probe is the address of a provider that
-// behaves as a test tells it, entries the directory of catalog files.
-func settings(simulator, probe, entries string) map[string]string {
-	providers := []string{"probe=" + probe, "acme=" + simulator + "/sim"}
+// settings of the service, beside those of its environment. others are the addresses of providers beside the
+// simulated ones, by name, hooks is the host that webhooks may reach, entries the directory of catalog files.
+func settings(simulator string, others map[string]string, hooks, entries string) map[string]string {
+	providers := []string{"acme=" + simulator + "/sim"}
+	for name, base := range others {
+		providers = append(providers, name+"="+base)
+	}
 	for name, base := range sim.Bases(simulator) {
 		providers = append(providers, name+"="+base)
 	}
 	return map[string]string{
 		"MILLRACE_PUBLIC_URL": "https://router.example", "MILLRACE_SIMULATOR": simulator, "MILLRACE_PROVIDER_URLS": strings.Join(providers, ","),
 		"MILLRACE_ROUTER_MAX_BODY": fmt.Sprint(maxBody), "MILLRACE_ROUTER_SPEND_CEILING": "1", "MILLRACE_ROUTER_CONCURRENCY": "0:8",
-		"MILLRACE_ROUTER_DEADLINE": deadline.String(), "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken, "MILLRACE_CATALOG": entries,
+		"MILLRACE_ROUTER_DEADLINE": deadline.String(), "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken, "MILLRACE_CATALOG": entries, "MILLRACE_WEBHOOK_ALLOW": hooks,
 	}
 }
 
@@ -100,13 +105,20 @@ func startService() *service {
 	simulator := sim.New(sim.Options{Delay: 20 * time.Millisecond})
 	providers := httptest.NewServer(simulator)
 	s.probe = newProbe()
-	probe := httptest.NewServer(s.probe)
-	if err := errors.Join(os.Mkdir(s.catalog, 0o755), os.WriteFile(filepath.Join(s.catalog, "probe.yaml"), []byte(probeEntries), 0o600)); err != nil {
+	probe, repeating := httptest.NewServer(s.probe), httptest.NewServer(parrot())
+	s.mail = &mailbox{}
+	receiver := httptest.NewServer(s.mail)
+	s.hooks = receiver.URL
+	if err := errors.Join(
+		os.Mkdir(s.catalog, 0o755), os.WriteFile(filepath.Join(s.catalog, "probe.yaml"), []byte(probeEntries), 0o600),
+		os.WriteFile(filepath.Join(s.catalog, "parrot.yaml"), []byte(parrotEntries), 0o600),
+	); err != nil {
 		return &service{err: err}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	lookup := withSettings(settings(providers.URL, probe.URL, s.catalog))
+	others := map[string]string{"probe": probe.URL, "parrot": repeating.URL}
+	lookup := withSettings(settings(providers.URL, others, strings.TrimPrefix(s.hooks, "http://"), s.catalog))
 	go func() {
 		cmd := cli.Command(io.Discard, &s.log, lookup)
 		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "debug"})
@@ -115,7 +127,7 @@ func startService() *service {
 	stop = func() {
 		cancel()
 		<-ended
-		for _, server := range []*httptest.Server{providers, probe} {
+		for _, server := range []*httptest.Server{providers, probe, repeating, receiver} {
 			server.CloseClientConnections() // of answers that never end
 			server.Close()
 		}
