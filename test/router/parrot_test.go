@@ -233,8 +233,13 @@ func (h *heard) parrotCalls() (ids []string) {
 		model, body string
 		status      int
 	}{
-		{"says", `{}`, 200}, {"says", `{"prompt":"422"}`, 422}, {"says", `{"prompt":"400"}`, 400}, {"says", `{"prompt":"500"}`, 502},
-		{"streams", `{}`, 200}, {"later", `{}`, 200}, {"files", `{}`, 200},
+		{"says", `{}`, 200},
+		{"says", `{"prompt":"422"}`, 422},
+		{"says", `{"prompt":"400"}`, 400},
+		{"says", `{"prompt":"500"}`, 502},
+		{"streams", `{}`, 200},
+		{"later", `{}`, 200},
+		{"files", `{}`, 200},
 	} {
 		for _, path := range []string{"/v2", "/v2", "/v1"} {
 			r := h.do("POST", path+"/models/parrot/"+each.model, each.body, "Idempotency-Key", fmt.Sprint("parrot", path, i))

@@ -22,7 +22,7 @@ type answer struct {
 	headers     map[string]string
 	contentType string
 	retryAfter  time.Duration
-	body        io.Closer
+	body        io.ReadCloser
 	redacted    io.Reader // the body, with the secrets overwritten
 	secrets     *redact.Secrets
 	watch       *outbound.Watcher
