@@ -80,42 +80,59 @@ func clip8(v int32) uint8 {
 	return 255
 }
 
-// lanczos resizes in 8-bit, horizontally then vertically, byte-equal with Pillow.
-// Four-channel frames are filtered with premultiplied alpha.
+// lanczos resizes in 8-bit, byte-equal with Pillow 13. Four-channel frames are filtered with premultiplied alpha.
 func (e Engine) lanczos(ctx context.Context, g *grid, h, w int) (grid, error) {
 	if w == g.w && h == g.h {
 		return g.to8(), ctx.Err()
 	}
-	t := e.start(g.rows() + g.n*h)
-	mid := grid{n: g.n, h: g.h, w: w, c: g.c, u8: byteScratch.get(g.n * g.h * w * g.c)}
+	mid, first, last := grid{n: g.n, h: g.h, w: w, c: g.c}, lanczosAcross, lanczosDown
+	if downFirst(g, h, w) {
+		mid, first, last = grid{n: g.n, h: h, w: g.w, c: g.c}, lanczosDown, lanczosAcross
+	}
+	mid.u8 = byteScratch.get(mid.rows() * mid.stride())
 	defer byteScratch.put(mid.u8)
-	if err := lanczosAcross(ctx, t, g, &mid); err != nil {
+	t := e.start(g.rows() + g.n*h)
+	if err := first(ctx, t, g, &mid, premultiply); err != nil {
 		return grid{}, err
 	}
 	out := byteGrid(g.n, h, w, g.c)
-	if err := lanczosDown(ctx, t, &mid, &out); err != nil {
+	if err := last(ctx, t, &mid, &out, nil); err != nil {
 		return grid{}, err
 	}
 	return out, nil
 }
 
-func lanczosAcross(ctx context.Context, t *task, g, mid *grid) error {
-	taps := lanczosTaps(g.w, mid.w)
-	return t.rows(ctx, g.rows(), mid.stride()*8, func(lo, hi int) {
-		buf := byteScratch.get(g.stride())
+// downFirst reports whether Pillow filters the columns before the rows: where that leaves much less to filter.
+func downFirst(g *grid, h, w int) bool {
+	fewer := g.h - h
+	return fewer > 0 && fewer > 2*(g.w-w)
+}
+
+// pass is one of the two passes of a resize. The first is given premultiply; the last undoes it.
+type pass = func(ctx context.Context, t *task, from, to *grid, premultiply func(dst, src []uint8)) error
+
+var _, _ pass = lanczosAcross, lanczosDown
+
+func lanczosAcross(ctx context.Context, t *task, from, to *grid, premultiply func(dst, src []uint8)) error {
+	taps := lanczosTaps(from.w, to.w)
+	return t.rows(ctx, to.rows(), to.stride()*8, func(lo, hi int) {
+		buf := byteScratch.get(from.stride())
 		defer byteScratch.put(buf)
 		for y := lo; y < hi; y++ {
-			src := g.row8(buf, y)
-			if g.c == 4 {
+			src := from.row8(buf, y)
+			if from.c == 4 && premultiply != nil {
 				premultiply(buf, src)
 				src = buf
 			}
-			dst := mid.row8(nil, y)
-			if mid.w == g.w {
+			dst := to.row8(nil, y)
+			if to.w == from.w {
 				copy(dst, src)
-				continue
+			} else {
+				taps.across(dst, src, from.c)
 			}
-			taps.across(dst, src, g.c)
+			if from.c == 4 && premultiply == nil {
+				unpremultiply(dst)
+			}
 		}
 	})
 }
@@ -182,24 +199,53 @@ func (t *fixedTaps) across4(dst, src []uint8) {
 	}
 }
 
-func lanczosDown(ctx context.Context, t *task, mid, out *grid) error {
-	taps := lanczosTaps(mid.h, out.h)
-	return t.rows(ctx, out.rows(), out.stride()*8, func(lo, hi int) {
-		acc := intScratch.get(out.stride())
+func lanczosDown(ctx context.Context, t *task, from, to *grid, premultiply func(dst, src []uint8)) error {
+	taps := lanczosTaps(from.h, to.h)
+	return t.rows(ctx, to.rows(), to.stride()*8, func(lo, hi int) {
+		acc := intScratch.get(to.stride())
 		defer intScratch.put(acc)
-		for i := lo; i < hi; i++ {
-			dst := out.row8(nil, i)
-			frame, y := i/out.h, i%out.h
-			if mid.h == out.h {
-				copy(dst, mid.row8(nil, i))
-			} else {
-				taps.down(dst, acc, mid, frame*mid.h+taps.first[y], taps.weights[y])
+		buf := byteScratch.get(from.stride())
+		defer byteScratch.put(buf)
+		row := func(y int) []uint8 {
+			src := from.row8(buf, y)
+			if from.c == 4 && premultiply != nil {
+				premultiply(buf, src)
+				src = buf
 			}
-			if out.c == 4 {
+			return src
+		}
+		for i := lo; i < hi; i++ {
+			dst := to.row8(nil, i)
+			frame, y := i/to.h, i%to.h
+			switch {
+			case from.h == to.h:
+				copy(dst, row(i))
+			case premultiply == nil || from.c != 4 && from.u8 != nil: // nothing has to be made of the rows first
+				taps.down(dst, acc, from, frame*from.h+taps.first[y], taps.weights[y])
+			default:
+				taps.downEach(dst, acc, row, frame*from.h+taps.first[y], taps.weights[y])
+			}
+			if from.c == 4 && premultiply == nil {
 				unpremultiply(dst)
 			}
 		}
 	})
+}
+
+// downEach is down for rows that have to be made first.
+func (t *fixedTaps) downEach(dst []uint8, acc []int32, row func(y int) []uint8, first int, k []int32) {
+	for i := range acc {
+		acc[i] = 1 << (fixedBits - 1)
+	}
+	for j, w := range k {
+		for i, v := range row(first + j)[:len(acc)] {
+			acc[i] += w * int32(v)
+		}
+	}
+	dst = dst[:len(acc)]
+	for i, v := range acc {
+		dst[i] = clip8(v)
+	}
 }
 
 // down sums weighted rows from first on into dst, four rows at a time.

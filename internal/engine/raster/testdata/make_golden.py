@@ -89,7 +89,7 @@ def cover(a, h, w, method):
 for c in (1, 3, 4):
     src = picture(47, 61, c)
     save(f"source{c}", src)
-    for h, w in ((20, 30), (52, 70), (20, 61), (47, 45), (1, 1), (47, 61)):
+    for h, w in ((20, 30), (52, 70), (20, 61), (47, 45), (1, 1), (47, 61), (20, 58), (33, 70)):
         mode = {1: "L", 3: "RGB", 4: "RGBA"}[c]
         im = Image.fromarray(src[..., 0] if c == 1 else src, mode)
         out = np.asarray(im.resize((w, h), Image.Resampling.LANCZOS)).reshape(h, w, c)
