@@ -120,6 +120,9 @@ const poolSize = 24
 // as long; a connection of which only our end is left would otherwise be waited for for ever.
 const statementSilence = time.Minute
 
+// outboxPoll is the interval between two looks for intents that no process delivered at once.
+const outboxPoll = time.Second
+
 func (in *Instance) openStores(ctx context.Context) (err error) {
 	if in.key, err = in.secretKey(); err != nil {
 		return err
@@ -172,7 +175,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if in.traces != nil {
 		deliver.traced = in.traced
 	}
-	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outbox.Options{})
+	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (p place) open(ctx context.Context) (*parts, error) {
 	s.wake = eventstore.NewWake(p.DSN, s.log)
 	s.events = eventstore.New(s.pool, s.types, s.wake)
 	s.calls = callstore.New(s.pool, s.events, accountstore.NewCredits(s.pool, s.events))
-	s.relay = outbox.NewRelay(outboxstore.New(s.pool), starter{s.client}, s.log, outbox.Options{})
+	s.relay = outbox.NewRelay(outboxstore.New(s.pool), starter{s.client}, s.log, time.Second)
 	return s, nil
 }
 

@@ -5,143 +5,58 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/queue"
 )
 
-// Options tune a Relay. The zero value works.
-type Options struct {
-	Workers   int           // intents delivered concurrently; default 16
-	PollEvery time.Duration // interval between two looks for due intents; default 1 s
-	Lease     time.Duration // how long a claimed intent is not claimed again; default 15 s
-	CallLimit time.Duration // time limit of one attempt; default 10 s
-}
+// deliverTime bounds one attempt, and for how long attempts go on when the relay stops.
+const deliverTime = 10 * time.Second
 
-func (o *Options) setDefaults() {
-	if o.Workers == 0 {
-		o.Workers = 16
-	}
-	if o.PollEvery == 0 {
-		o.PollEvery = time.Second
-	}
-	if o.Lease == 0 {
-		o.Lease = 15 * time.Second
-	}
-	if o.CallLimit == 0 {
-		o.CallLimit = 10 * time.Second
-	}
-}
+// pauses double, for ever, from half a second to ten seconds: short enough to notice that Temporal is back, long
+// enough not to overload it.
+var pauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second}
 
 // Relay delivers intents: those passed to Notify at once, all others by polling the store.
 type Relay struct {
-	store   Store
-	starter Starter
-	log     *slog.Logger
-	opts    Options
-	fresh   chan Intent
-	done    chan int64
+	*queue.Runner[Intent]
+	store Store
+	log   *slog.Logger
+	done  chan int64
 }
 
-// NewRelay returns a Relay; Run starts it. Notify may be called before Run.
-func NewRelay(store Store, starter Starter, log *slog.Logger, opts Options) *Relay {
-	opts.setDefaults()
-	return &Relay{
-		store: store, starter: starter, log: log, opts: opts,
-		fresh: make(chan Intent, 1024), done: make(chan int64, 1024),
-	}
-}
-
-// Notify queues recorded intents for immediate delivery. It never blocks: when the queue is full,
-// the remaining intents are left to the next poll of the store.
-func (r *Relay) Notify(intents []Intent) {
-	for _, in := range intents {
-		select {
-		case r.fresh <- in:
-		default:
-			return
-		}
-	}
+// NewRelay returns a Relay that looks for due intents every so often; Run starts it. Notify may be called before Run.
+func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duration) *Relay {
+	r := &Relay{store: store, log: log, done: make(chan int64, 1024)}
+	r.Runner = queue.NewRunner(queue.Worker[Intent]{
+		Claim: store.Claim,
+		Tried: func(in Intent) int { return in.Attempts },
+		Attempt: func(ctx context.Context, in Intent) queue.Outcome {
+			if err := starter.Deliver(ctx, in); err != nil {
+				return queue.Outcome{State: queue.Waiting, Err: err}
+			}
+			return queue.Outcome{}
+		},
+		Finish: r.finish,
+	}, log, queue.Options{Name: "outbox", Parallel: 16, Poll: every, Timeout: deliverTime, Pauses: pauses, Forever: true, Grace: deliverTime})
+	return r
 }
 
 // Run delivers intents until ctx ends; then it finishes the attempts under way.
 func (r *Relay) Run(ctx context.Context) error {
-	var workers, sweeper sync.WaitGroup
-	for range r.opts.Workers {
-		workers.Go(func() { r.work(ctx) })
-	}
-	workers.Go(func() { r.poll(ctx) })
+	var sweeper sync.WaitGroup
 	sweeper.Go(r.forget)
-	workers.Wait()
-	close(r.done)
-	sweeper.Wait()
-	return nil
+	defer sweeper.Wait()
+	defer close(r.done)
+	return r.Runner.Run(ctx)
 }
 
-func (r *Relay) work(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case in := <-r.fresh:
-			r.deliver(context.WithoutCancel(ctx), in)
-		}
-	}
-}
-
-func (r *Relay) deliver(ctx context.Context, in Intent) {
-	call, cancel := context.WithTimeout(ctx, r.opts.CallLimit)
-	defer cancel()
-	err := r.starter.Deliver(call, in)
-	if err == nil {
+func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
+	if o.State == queue.Done {
 		r.done <- in.ID
-		return
+		return nil
 	}
-	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", err)
-	bookkeeping, cancelBooks := context.WithTimeout(ctx, r.opts.CallLimit)
-	defer cancelBooks()
-	if err := r.store.Retry(bookkeeping, in.ID, backoff(in.Attempts), err.Error()); err != nil {
-		r.log.Warn("intent retry not recorded; the intent is due again when its lease expires", "workflow_id", in.WorkflowID, "error", err)
-	}
-}
-
-// backoff returns the delay before the next attempt. It doubles from half a second to ten
-// seconds: short enough to notice that Temporal is back, long enough not to overload it.
-func backoff(attempts int) time.Duration {
-	d := 500 * time.Millisecond << min(attempts, 5)
-	return min(d, 10*time.Second)
-}
-
-func (r *Relay) poll(ctx context.Context) {
-	tick := time.NewTicker(r.opts.PollEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.claim(ctx)
-		}
-	}
-}
-
-func (r *Relay) claim(ctx context.Context) {
-	for {
-		intents, err := r.store.Claim(ctx, r.opts.Workers, r.opts.Lease)
-		if err != nil {
-			if ctx.Err() == nil {
-				r.log.Warn("outbox read failed", "error", err)
-			}
-			return
-		}
-		for _, in := range intents {
-			select {
-			case r.fresh <- in:
-			case <-ctx.Done():
-				return
-			}
-		}
-		if len(intents) < r.opts.Workers {
-			return
-		}
-	}
+	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", o.Err)
+	return r.store.Retry(ctx, in.ID, o.Pause, o.Err.Error())
 }
 
 // linger is how long delivered intents are gathered before one statement deletes them.
@@ -152,29 +67,23 @@ const linger = 20 * time.Millisecond
 // again, which is harmless.
 func (r *Relay) forget() {
 	for id := range r.done {
-		ids := r.gather(id)
-		ctx, cancel := context.WithTimeout(context.Background(), r.opts.CallLimit)
+		ids := []int64{id}
+		for full := time.After(linger); full != nil && len(ids) < 500; {
+			select {
+			case id, ok := <-r.done:
+				if !ok {
+					full = nil
+					break
+				}
+				ids = append(ids, id)
+			case <-full:
+				full = nil
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), deliverTime)
 		if err := r.store.Done(ctx, ids); err != nil {
 			r.log.Warn("delivered intents not deleted; they will be delivered again", "count", len(ids), "error", err)
 		}
 		cancel()
 	}
-}
-
-func (r *Relay) gather(first int64) []int64 {
-	ids := []int64{first}
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
-	for len(ids) < 500 {
-		select {
-		case id, ok := <-r.done:
-			if !ok {
-				return ids
-			}
-			ids = append(ids, id)
-		case <-timer.C:
-			return ids
-		}
-	}
-	return ids
 }

@@ -70,7 +70,7 @@ func (e *engine) Deliver(_ context.Context, in outbox.Intent) error {
 func start(t *testing.T, store *table, starter *engine) *outbox.Relay {
 	t.Helper()
 	starter.delivered = map[int64]int{}
-	r := outbox.NewRelay(store, starter, slog.New(slog.DiscardHandler), outbox.Options{Workers: 4, PollEvery: time.Millisecond})
+	r := outbox.NewRelay(store, starter, slog.New(slog.DiscardHandler), time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.Run(ctx) }()
@@ -130,7 +130,7 @@ func TestAFailedIntentIsTriedUntilItSucceeds(t *testing.T) {
 
 func TestKickNeverBlocks(t *testing.T) {
 	t.Parallel()
-	r := outbox.NewRelay(newTable(), &engine{}, slog.New(slog.DiscardHandler), outbox.Options{}) // not running
+	r := outbox.NewRelay(newTable(), &engine{}, slog.New(slog.DiscardHandler), time.Second) // not running
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -65,9 +65,10 @@ const (
 // MaxTries bounds the attempts kept in a delivery.
 const MaxTries = 10
 
-// Claimed is a delivery leased by this process.
+// Claimed is a delivery leased by this process, with what came of the attempt at it.
 type Claimed struct {
 	Delivery
+	answer
 	Lease    uuid.UUID
 	Sealed   []byte // the encrypted secrets of the endpoint
 	Disabled bool
@@ -90,12 +91,12 @@ type Queue interface {
 	// Claim leases at most free due deliveries to the caller. share bounds the deliveries leased for each account
 	// and endpoint over all processes. Of one subject and endpoint only the oldest is leased. Each lease counts as
 	// an attempt.
-	Claim(ctx context.Context, free int, share Share, lease time.Duration) ([]Claimed, error)
+	Claim(ctx context.Context, free int, share Share, lease time.Duration) ([]*Claimed, error)
 	// Finish records the outcome of an attempt. An outcome whose lease has passed to another process is ignored,
 	// unless it is a success. Finish returns how long all attempts at the endpoint have failed, 0 after a success.
-	Finish(ctx context.Context, c Claimed, o Outcome) (failing time.Duration, err error)
+	Finish(ctx context.Context, c *Claimed, o Outcome) (failing time.Duration, err error)
 	// GiveBack makes a delivery due again after an interrupted attempt, which does not count.
-	GiveBack(ctx context.Context, c Claimed) error
+	GiveBack(ctx context.Context, c *Claimed) error
 	// Prune removes one batch of deliveries that are past the retention or have no endpoint. more reports whether
 	// another batch remains.
 	Prune(ctx context.Context, retention time.Duration) (more bool, err error)

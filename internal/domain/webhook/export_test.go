@@ -12,8 +12,3 @@ func CheckAddress(text string, allow ...string) (string, error) { return checkAd
 func Sign(h http.Header, secret, old string, until time.Time, id string, at time.Time, body []byte) error {
 	return place{Secret: secret, Old: old, OldUntil: until}.sign(h, id, at, body)
 }
-
-// Next is Policy.next for tests.
-func (p Policy) Next(attempts int, asked time.Duration) (time.Duration, bool) {
-	return p.next(attempts, asked)
-}

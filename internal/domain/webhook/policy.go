@@ -1,9 +1,6 @@
 package webhook
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // Policy is the retry policy of deliveries. DefaultPolicy gives the defaults.
 type Policy struct {
@@ -32,20 +29,3 @@ var share = Share{Total: 256, Account: 8, Endpoint: 4}
 
 // maxRetryAfter bounds how long an endpoint may ask us to wait.
 const maxRetryAfter = time.Hour
-
-// next returns the pause after that number of attempts. It varies the pause at random by up to a fifth, so that
-// deliveries that failed together are not retried together. ok is false after the last attempt.
-func (p Policy) next(attempts int, asked time.Duration) (pause time.Duration, ok bool) {
-	if attempts > len(p.Retries) {
-		return 0, false
-	}
-	pause = p.Retries[max(attempts, 1)-1]
-	pause = pause*4/5 + rand.N(pause*2/5+1) // jitter; not a secret
-	return max(pause, min(asked, maxRetryAfter)), true
-}
-
-// lease is how long a process owns a claimed delivery: long enough for an attempt and for recording its outcome.
-func (p Policy) lease() time.Duration { return p.Timeout + recordTime }
-
-// recordTime bounds the time to record one outcome.
-const recordTime = 5 * time.Second

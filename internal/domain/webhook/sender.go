@@ -34,9 +34,7 @@ type answer struct {
 func (a answer) gone() bool { return a.Status == http.StatusGone }
 
 // send makes one attempt.
-func send(ctx context.Context, wire Wire, allow []string, p place, d Delivery, timeout time.Duration) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+func send(ctx context.Context, wire Wire, allow []string, p place, d Delivery) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(d.Body))
 	if err != nil {
 		return answer{}, errors.New("the address of a webhook cannot be asked") // without the address

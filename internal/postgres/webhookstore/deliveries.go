@@ -47,7 +47,7 @@ const claimDeliveries = `
 	returning d.id, d.account, d.webhook::text, d.subject, d.kind, d.body, d.attempts, d.replays, d.lease, e.sealed, e.disabled`
 
 // Claim implements webhook.Queue.
-func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease time.Duration) (claimed []webhook.Claimed, err error) {
+func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease time.Duration) (claimed []*webhook.Claimed, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var waiting bool
 		err := tx.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'pending')`).Scan(&waiting)
@@ -61,8 +61,8 @@ func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease 
 		if err != nil {
 			return err
 		}
-		claimed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (webhook.Claimed, error) {
-			var c webhook.Claimed
+		claimed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*webhook.Claimed, error) {
+			c := new(webhook.Claimed)
 			err := row.Scan(&c.ID, &c.Account, &c.Webhook, &c.Subject, &c.Kind, &c.Body, &c.Attempts, &c.Replays, &c.Lease, &c.Sealed, &c.Disabled)
 			return c, err
 		})
@@ -79,7 +79,7 @@ const finishDelivery = `update webhook_deliveries set state = $3, lease = null, 
 	where id = $1 and state <> 'delivered' and ($3 = 'delivered' or lease = $2 and state = 'pending')`
 
 // Finish implements webhook.Queue.
-func (s *Store) Finish(ctx context.Context, c webhook.Claimed, o webhook.Outcome) (failing time.Duration, err error) {
+func (s *Store) Finish(ctx context.Context, c *webhook.Claimed, o webhook.Outcome) (failing time.Duration, err error) {
 	try, err := json.Marshal(o.Try)
 	if err != nil {
 		return 0, fmt.Errorf("encode an attempt: %w", err)
@@ -104,7 +104,7 @@ func (s *Store) Finish(ctx context.Context, c webhook.Claimed, o webhook.Outcome
 }
 
 // GiveBack implements webhook.Queue.
-func (s *Store) GiveBack(ctx context.Context, c webhook.Claimed) error {
+func (s *Store) GiveBack(ctx context.Context, c *webhook.Claimed) error {
 	_, err := s.pool.Exec(ctx, `update webhook_deliveries set lease = null, leased_until = null, attempts = greatest(attempts - 1, 0)
 		where id = $1 and lease = $2`, c.ID, c.Lease)
 	return postgres.Classify(err, "give a delivery back")

@@ -59,7 +59,7 @@ func (h hooks) enqueue(account string, to webhook.ID, subjects ...string) []uuid
 	return ids
 }
 
-func (h hooks) claim(free int, share webhook.Share) []webhook.Claimed {
+func (h hooks) claim(free int, share webhook.Share) []*webhook.Claimed {
 	h.t.Helper()
 	claimed, err := h.Claim(h.t.Context(), free, share, time.Minute)
 	require.NoError(h.t, err)
@@ -86,7 +86,7 @@ func TestNobodyTakesMoreOfTheDeliveriesThanItsShare(t *testing.T) {
 	}
 	modest := h.endpoint("modest")
 	h.enqueue("modest", modest, "job-a")
-	count := func(claimed []webhook.Claimed) map[string]int {
+	count := func(claimed []*webhook.Claimed) map[string]int {
 		by := map[string]int{}
 		for _, c := range claimed {
 			by[c.Account]++
@@ -131,7 +131,7 @@ func TestDeliveriesOfOneSubjectKeepTheirOrder(t *testing.T) {
 	require.Equal(t, []uuid.UUID{ids[1]}, idsOf(h.claim(100, anyShare)), "a dead letter holds nobody up")
 }
 
-func idsOf(claimed []webhook.Claimed) []uuid.UUID {
+func idsOf(claimed []*webhook.Claimed) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, c := range claimed {
 		ids = append(ids, c.ID)

@@ -1,0 +1,184 @@
+// Package queue attempts the items of a queue that any number of processes work off. A process
+// leases the items that it claims; one that dies leaves them to be claimed by another when their
+// leases end, so every item is attempted at least once and none is lost. A failed attempt is
+// repeated after a pause, and an item whose pauses are used up becomes a dead letter. Where
+// items are kept, what an attempt is, and which items are due is left to a Worker.
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Worker keeps the items of a queue and attempts them. Its functions may be called concurrently.
+type Worker[T any] struct {
+	Claim   func(ctx context.Context, free int, lease time.Duration) ([]T, error) // leases at most free due items
+	Tried   func(item T) int                                                      // attempts so far, this one included; 0 counts as 1
+	Attempt func(ctx context.Context, item T) Outcome
+	Finish  func(ctx context.Context, item T, o Outcome) error // records an outcome; if it fails, the item is due when its lease ends
+}
+
+// Outcome is how an attempt ended.
+type Outcome struct {
+	State State
+	Pause time.Duration // before the item is due again; an attempt may ask for a longer one than the schedule has
+	Err   error
+}
+
+// State is the state of an item after an attempt.
+type State int
+
+// The states after an attempt.
+const (
+	Done     State = iota
+	Waiting        // due again after a pause
+	Dead           // not attempted any more
+	Returned       // due again: this process stopped in the middle of the attempt, which does not count
+)
+
+// ErrLost is the error of a dead letter that this process did not attempt: each process that did died.
+var ErrLost = errors.New("the process died at every attempt")
+
+// Options describe a queue.
+type Options struct {
+	Name     string          // in log lines
+	Parallel int             // items attempted at once
+	Poll     time.Duration   // interval between two looks for due items
+	Timeout  time.Duration   // of one attempt
+	Pauses   []time.Duration // before the second attempt, the third, …
+	Forever  bool            // the last pause repeats, and no item becomes a dead letter
+	MaxAsked time.Duration   // bounds the pause that an attempt asks for
+	Grace    time.Duration   // how long attempts may continue after Run's context ends
+}
+
+const (
+	recordTime = 5 * time.Second       // bounds the time to record one outcome
+	claimGap   = 20 * time.Millisecond // between the end of a claimed item and the next claim, so that several ends share one
+)
+
+// Runner works off a queue: items passed to Notify at once, all others by claiming them.
+type Runner[T any] struct {
+	worker  Worker[T]
+	log     *slog.Logger
+	opts    Options
+	fresh   chan T
+	slots   chan struct{} // one element for each running attempt
+	ended   chan struct{} // capacity 1: the attempt of a claimed item has ended
+	running sync.WaitGroup
+}
+
+// NewRunner returns a Runner; Run starts it. Notify may be called before Run.
+func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
+	return &Runner[T]{
+		worker: w, log: log.With("queue", opts.Name), opts: opts,
+		fresh: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1),
+	}
+}
+
+// Notify has recorded items attempted at once, without a claim. It never blocks: when too many wait, the rest is
+// left to be claimed.
+func (r *Runner[T]) Notify(items []T) {
+	for _, item := range items {
+		select {
+		case r.fresh <- item:
+		default:
+			return
+		}
+	}
+}
+
+// Run attempts items until ctx ends. Running attempts then have the grace period to finish.
+func (r *Runner[T]) Run(ctx context.Context) error {
+	attempts, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.opts.Grace, cut) })()
+	defer r.running.Wait()
+	look, soon := time.NewTimer(r.opts.Poll), false
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case item := <-r.fresh:
+			r.start(ctx, attempts, item, func() {})
+		case <-r.ended:
+			if !soon {
+				look.Reset(claimGap)
+			}
+			soon = true
+		case <-look.C:
+			r.claim(ctx, attempts)
+			look.Reset(r.opts.Poll)
+			soon = false
+		}
+	}
+}
+
+// claim starts attempts of due items, at most one for each free slot.
+func (r *Runner[T]) claim(ctx, attempts context.Context) {
+	free := cap(r.slots) - len(r.slots)
+	if free == 0 {
+		return
+	}
+	claimed, err := r.worker.Claim(ctx, free, r.opts.Timeout+recordTime)
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn("queue read failed", "error", err)
+	}
+	for _, item := range claimed {
+		r.start(ctx, attempts, item, func() {
+			select {
+			case r.ended <- struct{}{}:
+			default:
+			}
+		})
+	}
+}
+
+// start attempts an item as soon as a slot is free. What it does not start before ctx ends is claimed again.
+func (r *Runner[T]) start(ctx, attempts context.Context, item T, ended func()) {
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	r.running.Go(func() {
+		r.attempt(attempts, item)
+		<-r.slots
+		ended()
+	})
+}
+
+func (r *Runner[T]) attempt(ctx context.Context, item T) {
+	o, tried := Outcome{State: Dead, Err: ErrLost}, max(r.worker.Tried(item), 1)
+	if r.opts.Forever || tried <= len(r.opts.Pauses)+1 {
+		try, cancel := context.WithTimeout(ctx, r.opts.Timeout)
+		o = r.schedule(r.worker.Attempt(try, item), tried)
+		cancel()
+	}
+	if o.State != Done && ctx.Err() != nil {
+		o.State = Returned
+	}
+	books, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if err := r.worker.Finish(books, item, o); err != nil {
+		r.log.Warn("outcome not recorded; the item is attempted again when its lease ends", "error", err)
+	}
+}
+
+// schedule sets the pause before the next attempt, or makes the item a dead letter. It varies the pause at random by up
+// to a fifth, so that items that failed together are not attempted together.
+func (r *Runner[T]) schedule(o Outcome, tried int) Outcome {
+	switch {
+	case o.State != Waiting:
+	case tried > len(r.opts.Pauses) && !r.opts.Forever:
+		o.State = Dead
+	default:
+		pause := r.opts.Pauses[min(tried, len(r.opts.Pauses))-1]
+		o.Pause = max(pause*4/5+rand.N(pause*2/5+1), min(o.Pause, r.opts.MaxAsked)) // jitter; not a secret
+	}
+	return o
+}
