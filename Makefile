@@ -103,7 +103,7 @@ $(BENCHES:%=bench/%): bench/%:
 histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use
 	$(GO) test ./test/durability -count=1 -run TestHistoriesOfRealRunsReplay -record
 	$(GO) test ./test/calls -count=1 -run TestHistoriesOfRealCallsReplay -record
-	$(GO) test ./test/e2e -count=1 -run TestASweepTakesWhatIsOverAndLeavesWhatAJobWaitsFor -args -record
+	$(GO) test ./test/e2e -count=1 -run TestSweepRemovesExpiredAssetsExceptThoseJobsNeed -args -record
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code

@@ -49,7 +49,7 @@ func (b *bench) started(t *testing.T) activities.BeginResult {
 }
 
 // What the cache kept of a value may be gone from the store: its node runs then, as without a cache.
-func TestAnEntryWhoseValueIsGoneSparesNothing(t *testing.T) {
+func TestCacheEntryWithoutItsValueIsAMiss(t *testing.T) {
 	t.Parallel()
 	costly := func(node.Args, int64) time.Duration { return time.Minute }
 	source, show := step(), step()

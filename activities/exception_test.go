@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
-func TestFailuresAreToldInTheWordsOfTheContract(t *testing.T) { // W-62 to W-64
+func TestExceptionTypesFollowTheContract(t *testing.T) { // W-62 to W-64
 	t.Parallel()
 	for want, causes := range map[string][]error{
 		"ValidationError": {

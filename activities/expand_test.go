@@ -51,7 +51,7 @@ func chainOfSteps(n int) func(node.Value) (*node.Expansion, node.Value) {
 	}
 }
 
-func TestAnExpansionRunsOnWhatItWasHandedAndEveryAttemptIsTheSame(t *testing.T) {
+func TestExpansionIsTheSameOnEveryAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(chainOfSteps(2)))
 	sched, failed := b.whole(t)

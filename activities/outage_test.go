@@ -50,7 +50,7 @@ func TestANodeThatBeganManyTimesWithoutAnEndRuns(t *testing.T) {
 }
 
 // A job that waits for hours begins its node every few seconds; its stream does not grow without end.
-func TestBeginningsOfANodeThatWaitsAreRecordedUpToABound(t *testing.T) {
+func TestStartsOfAWaitingNodeAreRecordedUpToABound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return fault.New(fault.Unavailable, "", "away") }))
 	plan := b.begin(t)
@@ -111,7 +111,7 @@ func (f *frames) last(t *testing.T) stream.Frame {
 }
 
 // An error that nobody has classified may be an outage of a kind that nobody has met; it never ends a job.
-func TestAnUnforeseenErrorIsTriedAgainWithoutEnd(t *testing.T) {
+func TestUnknownErrorIsRetriedForever(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
 	plan := b.begin(t)
@@ -149,7 +149,7 @@ func (m *marks) Dead(context.Context, job.RunRef, string) (int, error) {
 }
 
 // A node that takes its worker down with it must not take all of them.
-func TestANodeThatWorkersDiedOfFails(t *testing.T) {
+func TestNodeThatKilledItsWorkersFails(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { ran++; return nil }))

@@ -14,7 +14,7 @@ import (
 )
 
 // A chain of large pictures holds those that are still to be read, and not all of them.
-func TestAChainLetsGoOfWhatNobodyReadsAnyMore(t *testing.T) {
+func TestChainFreesValuesAfterTheirLastReader(t *testing.T) {
 	t.Parallel()
 	solid := func(ctx context.Context) (*raster.Image, error) {
 		return raster.Engine{}.Solid(ctx, 1, 64, 64, []uint8{1, 2, 3})

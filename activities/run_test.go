@@ -148,7 +148,7 @@ func waiting() (*node.Class, <-chan struct{}) {
 
 const waitPrompt = `{"1":{"class_type":"Wait","inputs":{}}}`
 
-func TestANodeStoppedByItsUserEndsTheRunAndNamesWhereItStood(t *testing.T) {
+func TestCanceledNodeEndsTheRunAndIsNamed(t *testing.T) {
 	t.Parallel()
 	class, begun := waiting()
 	b := newBench(t, waitPrompt, []string{"1"}, class)
@@ -165,7 +165,7 @@ func TestANodeStoppedByItsUserEndsTheRunAndNamesWhereItStood(t *testing.T) {
 
 // A batch does not go on with a run whose events the log has lost, and such a run does not succeed; one that the log
 // has not admitted is not ended in its place.
-func TestARunIsHeldAgainstTheLog(t *testing.T) {
+func TestRunIsComparedWithTheLog(t *testing.T) {
 	t.Parallel()
 	class := &node.Class{
 		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
@@ -201,7 +201,7 @@ func TestARunIsHeldAgainstTheLog(t *testing.T) {
 }
 
 // A worker that shuts down, and a sibling that failed, interrupt a node too; neither is the user's wish.
-func TestANodeInterruptedOtherwiseIsNotTakenForCanceledByItsUser(t *testing.T) {
+func TestInterruptedNodeIsNotReportedAsCanceled(t *testing.T) {
 	t.Parallel()
 	for name, cause := range map[string]error{
 		"the worker shuts down": worker.ErrWorkerShutdown, "the workflow cancels a sibling": temporal.NewCanceledError(),
@@ -226,7 +226,7 @@ func TestANodeInterruptedOtherwiseIsNotTakenForCanceledByItsUser(t *testing.T) {
 }
 
 // A producer whose stored value was lost runs again, in a batch with nodes that never ran.
-func TestFactsOfNodesThatRunAgainMayStandBehindNewOnes(t *testing.T) {
+func TestEventsOfRetriedNodesMayFollowNewerOnes(t *testing.T) {
 	t.Parallel()
 	class := &node.Class{
 		Name: "Step", Module: "nodes", OutputNode: true,
@@ -296,7 +296,7 @@ func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {
 }
 
 // The engine tries a panic again for ever: a job must end with a reason rather than keep its place.
-func TestABugOutsideANodesRunEndsTheRun(t *testing.T) {
+func TestPanicOutsideANodeEndsTheRun(t *testing.T) {
 	t.Parallel()
 	class := &node.Class{
 		Name: "Broken", Module: "nodes", OutputNode: true,

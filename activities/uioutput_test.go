@@ -14,7 +14,7 @@ import (
 )
 
 // A short text that many nodes show is a long one to every view and every poll of the job.
-func TestWhatTheNodesOfAJobShowIsBounded(t *testing.T) {
+func TestUIOutputsOfAJobAreBounded(t *testing.T) {
 	t.Parallel()
 	shows := func(size int) *node.Class {
 		return &node.Class{

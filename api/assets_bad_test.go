@@ -33,7 +33,7 @@ func formOf(t *testing.T, data string) (body, contentType string) {
 }
 
 // A length that is less or more than what comes: the form is cut off, and nothing stays behind.
-func TestALyingContentLengthIsACutOffBody(t *testing.T) {
+func TestWrongContentLengthIsATruncatedBody(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{UploadIdle: 300 * time.Millisecond})
 	body, contentType := formOf(t, strings.Repeat("x", 300_000))

@@ -44,7 +44,7 @@ var losses = map[string]func(*pgtest.Proxy) <-chan struct{}{
 
 // An upload that is committed and whose answer is lost is told as it is: a client that was told of a failure would
 // send it again, and be told that it had used its key.
-func TestAnUploadWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
+func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 	t.Parallel()
 	for name, lose := range losses {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAnUploadWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
 }
 
 // A key is given back after a definite refusal, also when the database is lost over it.
-func TestAKeyWhoseReleaseIsNotAnsweredIsGivenBack(t *testing.T) {
+func TestAmbiguousReleaseOfAKeyIsRepeated(t *testing.T) {
 	t.Parallel()
 	h, proxy := startFilesBehind(t)
 	for i, lose := range []func(string) <-chan struct{}{
@@ -96,7 +96,7 @@ func TestAKeyWhoseReleaseIsNotAnsweredIsGivenBack(t *testing.T) {
 }
 
 // A failure before anything is committed uses no key up, and is not put down to the client.
-func TestAnUploadThatFailsBeforeItsCommitGivesItsKeyBack(t *testing.T) {
+func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) {
 	t.Parallel()
 	h, proxy := startFilesBehind(t)
 	lost := proxy.LoseStatement("begin")
@@ -110,7 +110,7 @@ func TestAnUploadThatFailsBeforeItsCommitGivesItsKeyBack(t *testing.T) {
 }
 
 // The other ways in have no key. What a client repeats must not be made twice by them either.
-func TestFilesWhoseCommitIsNotAnsweredAreMadeOnce(t *testing.T) {
+func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 	t.Parallel()
 	fromHash := func(h *fileHarness, t *testing.T) answer {
 		body := fmt.Sprintf(`{"hash": %q, "file_path": "other.png", "tags": ["x"]}`, hashOf("1"))
@@ -193,7 +193,7 @@ func (r returned) Release(context.Context, string, string, string, uuid.UUID) er
 }
 
 // Only when it stays unknown whether there is an asset is the key used up by a failure.
-func TestAKeyIsGivenBackUnlessAnAssetMayExist(t *testing.T) { // A-48
+func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 	t.Parallel()
 	for err, want := range map[error]int{
 		asset.ErrUncertain: 0,
@@ -215,7 +215,7 @@ func TestAKeyIsGivenBackUnlessAnAssetMayExist(t *testing.T) { // A-48
 }
 
 // A client that leaves when its last byte is sent has used its key up with an asset, never without one.
-func TestAClientThatLeavesUsesNoKeyWithoutAnAsset(t *testing.T) {
+func TestDisconnectedUploadReleasesItsKey(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	blocking, err := h.pool.Begin(t.Context())

@@ -107,7 +107,7 @@ func TestAnUploadBecomesAnAsset(t *testing.T) { // A-01, A-03, A-04, A-13, A-20,
 	require.Equal(t, want, again.json(t), "a read says the same, without created_new")
 }
 
-func TestTheSameBytesAreStoredOnceAndJudgedWithinTheAccount(t *testing.T) {
+func TestEqualBytesAreStoredOnceAndScannedPerAccount(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	first := h.post(t, "/api/v2/assets", "key-a", upload("x")...)
@@ -261,7 +261,7 @@ func (h *fileHarness) postKeyed(t *testing.T, key, credential string, parts ...p
 	return h.do(t, req)
 }
 
-func TestAHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
+func TestOversizedBodyIsRefusedBeforeItIsRead(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{MaxUpload: 1 << 20, MaxImage: 1 << 20})
 	for name, c := range map[string]struct {
@@ -291,7 +291,7 @@ func TestAHugeBodyIsRefusedBeforeItIsRead(t *testing.T) { // A-16
 	}
 }
 
-func TestAClientThatStopsHalfwayLeavesNothing(t *testing.T) {
+func TestInterruptedUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	body := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 600_000)
@@ -383,7 +383,7 @@ func TestIdempotencyKeys(t *testing.T) { // A-43 to A-50
 }
 
 // The clock is the database's: the rows are moved instead.
-func TestAKeyMeansNothingAfterADay(t *testing.T) {
+func TestIdempotencyKeyExpiresAfterADay(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	age := func(by string) {

@@ -163,7 +163,7 @@ func TestSocketsSayWhatWasWrong(t *testing.T) {
 }
 
 // Of a name that leads inside, a client learns no more than of one that does not exist.
-func TestNamesThatLeadInsideAreToldAsNamesThatDoNotExist(t *testing.T) {
+func TestPrivateHostNamesAnswerLikeUnknownOnes(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	answer := func(address string) string {

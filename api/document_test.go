@@ -65,7 +65,7 @@ func TestEveryRouteIsDocumentedAndEveryOperationServed(t *testing.T) {
 	}
 }
 
-func TestTheCheckerNoticesWhatIsWrong(t *testing.T) {
+func TestCheckerFindsErrors(t *testing.T) {
 	t.Parallel()
 	doc, err := openapitest.Load()
 	require.NoError(t, err)

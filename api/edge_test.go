@@ -127,7 +127,7 @@ func TestModeNoneAnswersItsOwnOriginOnly(t *testing.T) {
 	}
 }
 
-func TestAbsoluteLinksComeFromTheRightPlace(t *testing.T) {
+func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 	t.Parallel()
 	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "evil.example, pub.example", "X-Forwarded-Prefix", "/evil, /m"}
 	cases := map[string]struct {
@@ -194,7 +194,7 @@ func TestRefusalsThatPassSayWhenToComeBack(t *testing.T) {
 	}
 }
 
-func TestAnOutageOfAPartIsNoFaultOfTheClient(t *testing.T) {
+func TestOutageIs503NotAClientError(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
 	h.jobs.refuse = fault.Wrap(http.ErrServerClosed, fault.Unavailable, "", "dial tcp 10.1.2.3:5432")

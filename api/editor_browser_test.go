@@ -124,7 +124,7 @@ func TestTheCookieHidesBehindTLS(t *testing.T) {
 }
 
 // The requests are those that a browser sends, and those that pages of others could make it send.
-func TestACookieCountsForOurOwnPagesOnly(t *testing.T) {
+func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 	t.Parallel()
 	h := startEditor(t, api.Options{})
 	cookie, _ := h.signIn(t, "key-a")
@@ -163,7 +163,7 @@ func TestACookieCountsForOurOwnPagesOnly(t *testing.T) {
 
 // What is wrapped with a credential is wrapped with the check of where a cookie comes from, so no route that
 // changes something may go without; the forms of pages check for themselves.
-func TestNothingIsChangedWithoutACredential(t *testing.T) {
+func TestAdminChangesNeedACredential(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		"POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/signin", "POST /console/signout",
@@ -171,7 +171,7 @@ func TestNothingIsChangedWithoutACredential(t *testing.T) {
 	}, api.OpenChanges(t))
 }
 
-func TestACookieIsNoBetterThanItsKey(t *testing.T) {
+func TestCookieHasTheRightsOfItsKey(t *testing.T) {
 	t.Parallel()
 	h := startEditor(t, api.Options{})
 	reads, _ := h.signIn(t, "read")
@@ -242,7 +242,7 @@ func TestASocketOpensWithACookieFromOurOwnPagesOnly(t *testing.T) {
 	}
 }
 
-func TestWithoutAnEditorNoCookieCounts(t *testing.T) {
+func TestCookieIsIgnoredWithoutAnEditor(t *testing.T) {
 	t.Parallel()
 	cookie, _ := startEditor(t, api.Options{}).signIn(t, "key-a")
 	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Console = &api.Console{Sealer: testSealer(t)} })
@@ -273,7 +273,7 @@ func TestFormsOfOtherSitesSignNobodyIn(t *testing.T) {
 	require.Equal(t, "same-origin", h.do(t, "GET", "/editor", "").header.Get("Referrer-Policy"), "else the form would say Origin: null")
 }
 
-func TestFilesOfTheEditorNeverStandBeforeTheAPI(t *testing.T) {
+func TestEditorFilesNeverHideAPIRoutes(t *testing.T) {
 	t.Parallel()
 	h := startEditor(t, api.Options{})
 	file := h.do(t, "GET", "/assets/index-B2rHQ9Sn.js", "")
@@ -295,7 +295,7 @@ func TestFilesOfTheEditorNeverStandBeforeTheAPI(t *testing.T) {
 	}
 }
 
-func TestWithoutAccountsTheEditorOpensAtOnce(t *testing.T) {
+func TestEditorWithoutAccountsNeedsNoSignIn(t *testing.T) {
 	t.Parallel()
 	h := startEditor(t, api.Options{Mode: account.ModeNone})
 	require.Equal(t, "<!doctype html><title>E</title>", h.do(t, "GET", "/", "").body)

@@ -184,7 +184,7 @@ func TestScriptsOfCustomNodesAreServed(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/extensions/sim-pack/absent.js", "").status)
 }
 
-func TestWhatEditorsAskForWhenTheyOpen(t *testing.T) {
+func TestEditorStartupRoutes(t *testing.T) {
 	t.Parallel()
 	h := startWith(t, api.Options{Mode: "keys"}, func(d *api.Deps) {
 		in := &inputs{names: map[string][]string{}}

@@ -16,7 +16,7 @@ import (
 )
 
 // A body whose framing is broken is the client's mistake, on every surface in its own shape.
-func TestABodyThatIsFramedWronglyIsTheClientsMistake(t *testing.T) {
+func TestMalformedFramingIs400(t *testing.T) {
 	t.Parallel()
 	h := startRouter(t, api.Options{Mode: account.ModeKeys}, newHolding(false))
 	for path, want := range map[string]string{

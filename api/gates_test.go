@@ -13,7 +13,7 @@ import (
 
 // What refuses a submission that is right in itself has one status and one envelope on each surface
 // (W-03 to W-05, A-60, A-61, A-63).
-func TestGatesOfASubmission(t *testing.T) {
+func TestSubmissionThroughGates(t *testing.T) {
 	t.Parallel()
 	const prompt, v2 = "/api/prompt", "/api/v2/jobs"
 	drained, stopped := gate.Gate{Own: gate.Draining, All: gate.Open}.Refusal(), gate.Gate{Own: gate.Open, All: gate.Stopped}.Refusal()

@@ -10,7 +10,7 @@ import (
 )
 
 // RFC 9110, section 9.1: HEAD is offered wherever GET is. What is sent without end has no headers to ask for alone.
-func TestHeadersAreThereWithoutTheirBody(t *testing.T) {
+func TestHEADAnswersWithHeaders(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	made := h.post(t, "/api/v2/assets", "key-a", upload("x")...).json(t)

@@ -267,7 +267,7 @@ func TestSystemRoutes(t *testing.T) {
 	require.JSONEq(t, `{"status":"active"}`, h.do(t, "GET", "/api/user", "", "X-API-Key", "s3cret").body)
 }
 
-func TestWhatValidationFoundIsToldInBothVocabularies(t *testing.T) {
+func TestValidationErrorsInBothVocabularies(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
 	h.jobs.refuse = &graph.PromptError{

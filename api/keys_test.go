@@ -113,7 +113,7 @@ func (k *keyedJobs) jobOf(key string) string {
 
 // A client that was answered with a failure, although its job was recorded, learns the job when it sends the same
 // request again. A key that was answered is refused.
-func TestAKeyWhoseAnswerWasLostAnswersItsJob(t *testing.T) {
+func TestKeyWithoutStoredAnswerReturnsItsJob(t *testing.T) {
 	t.Parallel()
 	h, k := startKeyed(t)
 	k.loses, k.away = true, true
@@ -151,7 +151,7 @@ func TestARecordedJobIsAnsweredWhileTheDatabaseIsAway(t *testing.T) {
 }
 
 // While the database answers again, the request whose commit lost its answer is answered at once.
-func TestACommitThatLostItsAnswerIsAnswered(t *testing.T) {
+func TestUnansweredCommitIsResolved(t *testing.T) {
 	t.Parallel()
 	h, k := startKeyed(t)
 	k.loses = true

@@ -340,7 +340,7 @@ func TestALoaderPathLeadsToItsFile(t *testing.T) {
 }
 
 // An editor's page loads its scripts from /assets; this API then stands under /api only, where editors call it.
-func TestTheLibraryLeavesTheEditorItsFiles(t *testing.T) {
+func TestLibraryRoutesDoNotHideEditorFiles(t *testing.T) {
 	t.Parallel()
 	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) {
 		d.Editor = &api.Editor{Files: editorFiles(t), Sealer: testSealer(t)}

@@ -78,7 +78,7 @@ func (m movingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.L
 	return page, err
 }
 
-func TestAJobThatStartsMeanwhileIsInTheQueueOnce(t *testing.T) {
+func TestJobThatStartsDuringAListingIsListedOnce(t *testing.T) {
 	t.Parallel()
 	var moving movingJobs
 	h := startWith(t, api.Options{}, func(d *api.Deps) {
@@ -109,7 +109,7 @@ func (m failingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.
 	return m.memoryJobs.Line(ctx, owner, q)
 }
 
-func TestAQueueThatCannotBeReadToItsEndIsNotTakenForAWholeOne(t *testing.T) {
+func TestPartlyReadQueueIsAnError(t *testing.T) {
 	t.Parallel()
 	failing := func(from float64) *harness {
 		h := startWith(t, api.Options{}, func(d *api.Deps) {
@@ -212,8 +212,8 @@ func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { // see above
 	require.Less(t, many, few+16<<20, "ten times as deep costs no more than the ids")
 }
 
-// TestDeadlinesAreTakenBack: the connection of an answer with a deadline for its client serves others later.
-func TestDeadlinesAreTakenBack(t *testing.T) {
+// TestConnectionDeadlinesAreCleared: the connection of an answer with a deadline for its client serves others later.
+func TestConnectionDeadlinesAreCleared(t *testing.T) {
 	t.Parallel()
 	memory := &memoryJobs{jobs: map[job.ID]job.Job{}}
 	memory.put(job.Job{ID: jobA, Account: account.LocalID, State: job.Succeeded, Version: 1, SubmittedAt: then})

@@ -77,7 +77,7 @@ func TestInputsThatAreReadAtOnceAreBounded(t *testing.T) {
 }
 
 // What is stored takes no room: calls that wait for their provider do not count.
-func TestInputsThatAreStoredTakeNoRoom(t *testing.T) {
+func TestStoredInputsUseNoMemoryBudget(t *testing.T) {
 	t.Parallel()
 	calls := newHolding(true)
 	h := startRouter(t, bounded, calls)

@@ -128,7 +128,7 @@ func (panicking) Run(context.Context, call.Invocation) (*call.Result, error) { p
 func (panicking) Status(context.Context, call.Handle) (call.Progress, error) { panic("a bug") }
 
 // A panic is an answer like any other, and the service goes on.
-func TestAPanicIsAnIdentifiedAnswer(t *testing.T) {
+func TestPanicIs500WithRequestID(t *testing.T) {
 	t.Parallel()
 	h := startRouter(t, api.Options{}, panicking{})
 	seen := map[string]bool{}

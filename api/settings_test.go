@@ -33,7 +33,7 @@ func TestSettingsOfEditors(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, h.get(t, "/settings", "").status)
 }
 
-func TestSettingsThatAreNone(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	for path, body := range map[string]string{
@@ -55,7 +55,7 @@ func TestSettingsThatAreNone(t *testing.T) {
 }
 
 // An editor stores a handful of settings at once when it opens.
-func TestSettingsThatAreChangedAtOnceAreAllKept(t *testing.T) {
+func TestConcurrentSettingsChangesAreAllKept(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	const many = 8
@@ -80,7 +80,7 @@ func TestSettingsThatAreChangedAtOnceAreAllKept(t *testing.T) {
 	require.JSONEq(t, "{"+strings.Join(want, ",")+"}", string(h.get(t, "/settings", "key-a").body))
 }
 
-func TestEditorsAreToldWhereThingsStand(t *testing.T) {
+func TestEditorSystemRoutes(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	require.JSONEq(t, `{"storage":"server","migrated":true}`, string(h.get(t, "/api/users", "").body))

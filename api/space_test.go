@@ -26,7 +26,7 @@ func (f *fillable) CheckSpace() error {
 
 // While the disk is nearly full nothing new is taken, in the words of each surface, and /readyz says so by
 // the same rule; what is there can be read and deleted.
-func TestWithoutRoomNoSubmissionIsTaken(t *testing.T) {
+func TestSubmissionWithoutDiskSpaceIsRefused(t *testing.T) {
 	t.Parallel()
 	room := &fillable{}
 	room.full.Store(true)
@@ -44,7 +44,7 @@ func TestWithoutRoomNoSubmissionIsTaken(t *testing.T) {
 	require.Less(t, h.do(t, "POST", "/api/prompt", `{"prompt":{}}`, "X-API-Key", "key-a").status, 500)
 }
 
-func TestWithoutRoomNoFileIsTakenAndNoKeyUsed(t *testing.T) {
+func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	kept := h.post(t, "/api/v2/assets", "key-a", upload("kept")...).json(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/api"
 )
 
-func TestACredentialIsWithheldWhereverItStands(t *testing.T) { // W-21, X-37
+func TestCredentialIsRedactedEverywhereInASubmission(t *testing.T) { // W-21, X-37
 	t.Parallel()
 	const ofPartner, ofCaller = `comfyui-0123456789/"ab`, "caller-key-0123456789"
 	quoted, err := json.Marshal(ofPartner)
@@ -49,7 +49,7 @@ func TestSubmissionsAreBoundedWhereTheyAreRepeated(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsNoTextIsRefused(t *testing.T) { // A-49
+func TestKeyInInvalidUTF8IsRefused(t *testing.T) { // A-49
 	t.Parallel()
 	h := start(t, api.Options{})
 	require.Equal(t, 400, h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k\xff").status)

@@ -16,7 +16,7 @@ import (
 )
 
 // A body that is announced and never sent holds nothing for long, whoever asks for whatever.
-func TestABodyThatNeverComesHoldsNoConnection(t *testing.T) {
+func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(request.BoundWaiting(http.NotFoundHandler(), 100*time.Millisecond))
 	t.Cleanup(server.Close)
@@ -41,7 +41,7 @@ func TestABodyThatNeverComesHoldsNoConnection(t *testing.T) {
 }
 
 // What comes in time is not cut off by it, and the connection goes on.
-func TestABodyThatComesIsReadWithoutHaste(t *testing.T) {
+func TestSlowBodyIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	const within = 2 * time.Second // also of a client that is kept waiting for its turn on a busy machine
 	server := httptest.NewServer(request.BoundWaiting(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

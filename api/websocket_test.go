@@ -189,7 +189,7 @@ func closeOf(t *testing.T, conn *websocket.Conn) *websocket.CloseError {
 	}
 }
 
-func TestASlowSocketIsCutWithAReasonAndHoldsNobodyUp(t *testing.T) {
+func TestSlowSocketIsClosedWithoutDelayingOthers(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
 	slow, quick := h.dial(t, ""), h.dial(t, "")

@@ -127,7 +127,7 @@ func TestOneRunnerAtATimeAndTheOtherTakesOver(t *testing.T) {
 	require.Equal(t, "taken over", s.last(t, "note-1"))
 }
 
-func TestADeposedRunnerCannotWrite(t *testing.T) {
+func TestRunnerWithoutItsLockCannotWrite(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	stuck := &notes{entered: make(chan struct{}, 1000), gate: make(chan struct{})}
@@ -155,7 +155,7 @@ func (picky) Wants(e eventlog.Recorded) bool { return e.Stream == "note-wanted" 
 
 // Commits are what keeping views costs: one that wants little makes few of them, and is still not
 // behind the log for long.
-func TestAViewThatWantsLittleStillFollowsTheLog(t *testing.T) {
+func TestViewOfRareEventsKeepsItsCheckpointCurrent(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	batches := make(chan struct{}, 1000)

@@ -94,7 +94,7 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 	require.True(t, r.forgot)
 }
 
-func TestALostCallIsFoundBehindHundredsThatGoOn(t *testing.T) {
+func TestLostCallIsFoundAmongHundredsOfRunningOnes(t *testing.T) {
 	t.Parallel()
 	r := &callRecords{}
 	var ids []call.ID

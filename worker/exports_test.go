@@ -36,7 +36,7 @@ func (a *archives) Restart(_ context.Context, ref export.Ref, actor, reason stri
 	return []outbox.Intent{{WorkflowID: ref.Export.WorkflowID()}}, nil
 }
 
-func TestExportsThatNothingPacksAreBegunAgain(t *testing.T) {
+func TestExportsWithoutAWorkflowAreRestarted(t *testing.T) {
 	t.Parallel()
 	goesOn, held, ended, absent, broken := export.NewID(), export.NewID(), export.NewID(), export.NewID(), export.NewID()
 	a := &archives{}

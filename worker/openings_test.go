@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-func TestOpeningsAreWhatMayHaveGivenSlots(t *testing.T) {
+func TestOpenedQueues(t *testing.T) {
 	t.Parallel()
 	var events []eventlog.Recorded
 	for _, e := range [][2]string{
@@ -43,7 +43,7 @@ func TestQueuesThatAreOpenedMove(t *testing.T) {
 }
 
 // A queue may have been opened while no worker was there to see it.
-func TestAWorkerThatStartsMovesQueuesAtOnce(t *testing.T) {
+func TestStartingWorkerAdmitsQueuedJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &queues{waiting: []string{"a"}, given: map[string]int{}}

@@ -40,7 +40,7 @@ func (u *uploads) Reingest(_ context.Context, ref asset.IngestRef, actor, reason
 }
 
 // However many uploads wait, each is looked at, and those that nothing looks into are ingested again.
-func TestUploadsThatNothingLooksIntoAreIngestedAgain(t *testing.T) {
+func TestUploadsWithoutAWorkflowAreIngestedAgain(t *testing.T) {
 	t.Parallel()
 	u, ids := &uploads{}, []asset.ID{}
 	for range 450 {

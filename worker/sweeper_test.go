@@ -62,7 +62,7 @@ func (l *queues) Admit(_ context.Context, account string, b job.Bounds) ([]outbo
 	return []outbox.Intent{{WorkflowID: account}}, nil
 }
 
-func TestSlotsThatNoEndingHandsOnAreGivenToJobsThatWait(t *testing.T) {
+func TestSlotsFreedWithoutAnEndingAdmitQueuedJobs(t *testing.T) {
 	t.Parallel()
 	l, notified := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
 	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { notified += len(in) }}
@@ -73,7 +73,7 @@ func TestSlotsThatNoEndingHandsOnAreGivenToJobsThatWait(t *testing.T) {
 
 func (*slots) Bounds(context.Context, string) (job.Bounds, error) { return job.Bounds{Slots: 1}, nil }
 
-func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
+func TestFailingRevivalDoesNotDelayOtherJobs(t *testing.T) {
 	t.Parallel()
 	broken, lost := job.NewID(), job.NewID()
 	looked := all(terminated, lost)
@@ -88,7 +88,7 @@ func TestAJobThatCannotBeLookedAfterDoesNotKeepOthersWaiting(t *testing.T) {
 
 // A run whose workflow went with the engine's database, and one that stands behind more held slots than one
 // page shows: each is looked at in one round.
-func TestEverySlotIsLookedAtAndWhatTheEngineForgotRunsAgain(t *testing.T) {
+func TestSlotsWithoutAWorkflowAreRunAgain(t *testing.T) {
 	t.Parallel()
 	const many = 1001
 	s, ids, notified := &slots{}, []job.ID{}, 0
@@ -126,7 +126,7 @@ func TestARunWhoseEndWasLostRunsAgain(t *testing.T) {
 }
 
 // However often a run loses its workflow, it is started again, and less and less often.
-func TestARunThatLosesItsWorkflowAgainAndAgainIsStartedLessAndLessOften(t *testing.T) {
+func TestRevivalsOfOneRunBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		id := job.NewID()

@@ -204,7 +204,7 @@ func TestAnExportThatIsRefusedSaysWhy(t *testing.T) {
 	require.Equal(t, 1, s.attempt)
 }
 
-func TestAnExportThatCannotWorkIsGivenUp(t *testing.T) {
+func TestExportThatAlwaysFailsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := &exportFixture{refuse: func(int) error { return errors.New("a bug") }}
 	s.run(t, "one.png")

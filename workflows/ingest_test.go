@@ -114,7 +114,7 @@ func TestAScannerWithoutAVerdictLeavesTheAssetUsable(t *testing.T) { // A-37
 	require.Equal(t, asset.NotKnown, r.scans[0].Verdict)
 }
 
-func TestAScannerThatRejectsIsHeard(t *testing.T) {
+func TestScannerVerdictRejectedIsRecorded(t *testing.T) {
 	t.Parallel()
 	r := ingest(t, func(context.Context) (asset.Scan, error) {
 		return asset.Scan{Verdict: asset.Rejects, Reason: "no"}, nil

@@ -17,7 +17,7 @@ import (
 
 // Jobs go first, since their outputs and archives are what the other steps look at; a sweep of jobs that
 // fails is told, and keeps assets and blobs waiting no longer.
-func TestASweepTakesJobsThenAssetsThenBlobs(t *testing.T) {
+func TestSweepRetiresJobsThenAssetsThenBlobs(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]error{"well": nil, "jobs fail": temporal.NewNonRetryableApplicationError("no", "x", errors.New("x"))} {
 		t.Run(name, func(t *testing.T) {

@@ -126,14 +126,14 @@ func steps() graph.Shape {
 	}}
 }
 
-func TestARunThatBeginEndedIsOver(t *testing.T) {
+func TestRunEndedByBeginIsOver(t *testing.T) {
 	t.Parallel()
 	e := &engine{begin: plans(activities.BeginResult{Ended: true})}
 	require.NoError(t, e.execute(t, nil))
 	require.Equal(t, []string{"begin replan=false"}, e.log)
 }
 
-func TestARunGoesOnBehindTheBatchThatBeginRan(t *testing.T) {
+func TestRunContinuesAfterTheBatchOfBegin(t *testing.T) {
 	t.Parallel()
 	var read []activities.Input
 	e := &engine{
@@ -196,7 +196,7 @@ func TestAnOutputThatRunsBesideAFailingNodeIsSaved(t *testing.T) {
 
 // The log behind a failover lacks events that it had: the run tells each batch how far it has seen it, starts over
 // when told that this is gone, and so does one that is about to succeed.
-func TestARunStartsOverWhenTheLogHasLostItsFacts(t *testing.T) {
+func TestRunRestartsWhenItsEventsAreLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // batches run beside each other
 	lost, seen := false, map[int]int64{}

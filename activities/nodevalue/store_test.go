@@ -34,7 +34,7 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 }
 
 // What a node gave is kept for later jobs and may be handed on within its own, where it is the same blob.
-func TestWhatTheCacheKeepsStaysWhenItsJobEnds(t *testing.T) {
+func TestCachedValuesOutliveTheirJob(t *testing.T) {
 	t.Parallel()
 	values, owner, text := nodevalue.New(mem.New(), 0, 1<<20), job.NewID(), strings.Repeat("long enough for a blob ", 50)
 	kept, err := values.Put(t.Context(), owner, text)

@@ -42,7 +42,7 @@ func TestEveryRouteIsDocumentedWithItsParameters(t *testing.T) {
 	}
 }
 
-func TestAQueryThatWouldBePassedOverIsRefused(t *testing.T) {
+func TestUnknownQueryParameterIsRefused(t *testing.T) {
 	t.Parallel()
 	const token = "a-token"
 	h, err := admin.New(admin.Deps{Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler)}, token)

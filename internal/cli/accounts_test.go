@@ -11,7 +11,7 @@ import (
 )
 
 // Every change of an account by command line is an event with who and why, and neither is there without the other.
-func TestAccountsAndKeysMadeByCommandAreFacts(t *testing.T) {
+func TestAccountsAndKeysMadeByCommandAreRecorded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, err := s.run(t, "accounts", "create", "acme", "--tier", "pro", "--reason", "contract 7")

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 )
 
-func TestATakenPortIsToldBeforeAnythingIsStarted(t *testing.T) {
+func TestPortInUseIsReportedBeforeServersStart(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestATakenPortIsToldBeforeAnythingIsStarted(t *testing.T) {
 	require.Empty(t, left, "no data, no server")
 }
 
-func TestAnEditorThatIsNotThereIsToldBeforeAnythingIsStarted(t *testing.T) {
+func TestMissingEditorIsReportedBeforeServersStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := run(t, "dev", "--addr", "127.0.0.1:0", "--data", dir, "--editor", filepath.Join(dir, "none"))

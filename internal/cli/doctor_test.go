@@ -45,7 +45,7 @@ func TestTheDoctorFindsAHealthyDatabaseHealthy(t *testing.T) {
 	require.Equal(t, "fail", found["temporal"][0])
 }
 
-func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+func TestDoctorFindsProblems(t *testing.T) {
 	t.Parallel()
 	const id = "'aaaaaaaa-0000-4000-8000-000000000001'"
 	for name, tc := range map[string]struct {

@@ -129,7 +129,7 @@ func TestEventsArePagedInBothDirections(t *testing.T) {
 }
 
 // A search that no index serves ends at its bound, says so, and can be gone on with.
-func TestASearchOfTheLogIsBoundedAndSaysHowFarItLooked(t *testing.T) {
+func TestLogSearchIsBoundedAndReportsItsRange(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
 	_, err := s.pool.Exec(t.Context(), `select setval(pg_get_serial_sequence('events', 'position'), 2500000)`)
@@ -227,7 +227,7 @@ func TestEventsAreReadByPeople(t *testing.T) {
 }
 
 // An event names what led to it.
-func TestAFactShowsItsCause(t *testing.T) {
+func TestEventShowsItsCause(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
 	var cause string
@@ -251,7 +251,7 @@ func TestAFactShowsItsCause(t *testing.T) {
 	require.Contains(t, out, "position 6, job.submitted.v1, in job-aaaaaaaa")
 }
 
-func TestWrongQuestionsAboutTheLogAreOneLine(t *testing.T) {
+func TestEventCommandErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
 	for command, want := range map[string]string{
@@ -319,7 +319,7 @@ func TestEventsAreFollowed(t *testing.T) {
 }
 
 // Every type of event says what it means, in the words of the catalogue.
-func TestTheCatalogueSaysWhatTypesSay(t *testing.T) {
+func TestEventDocumentationMatchesTheTypes(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/events.md")
 	require.NoError(t, err)

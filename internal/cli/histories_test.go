@@ -14,7 +14,7 @@ import (
 )
 
 // X-31: what a file is worth is told apart, because only a divergence says that a deployment is to wait.
-func TestReplayedFilesAreToldApart(t *testing.T) {
+func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	t.Parallel()
 	recorded, err := filepath.Glob("../../workflows/testdata/histories/*.json")
 	require.NoError(t, err)

@@ -84,7 +84,7 @@ func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 }
 
 // X-34 and bad input: each a clear answer, and nothing changed.
-func TestRetriesThatCannotBeAreRefused(t *testing.T) {
+func TestImpossibleRetriesAreRefused(t *testing.T) {
 	t.Parallel()
 	const running job.ID = "bbbbbbbb-0000-4000-8000-000000000003"
 	s := newSite(t)
@@ -129,7 +129,7 @@ func TestRetriesThatCannotBeAreRefused(t *testing.T) {
 const painted = `{"prompt":{"1":{"class_type":"Partner_bfl_flux-2-pro","inputs":{"prompt":"a red square"}},` +
 	`"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`
 
-func TestACredentialGivenAgainIsSealed(t *testing.T) {
+func TestRetryCredentialIsSealed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.ended(t, good, "local", job.SubmittedV1{Credential: true}, job.TypeFailed, broke)
@@ -148,7 +148,7 @@ func TestACredentialGivenAgainIsSealed(t *testing.T) {
 }
 
 // X-35: a filter only shows what it finds until --yes is given, and what was retried is passed over.
-func TestBulkRetryAsksFirstAndRetriesOnce(t *testing.T) {
+func TestBulkRetryConfirmsAndRetriesOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var failed []job.ID
@@ -185,7 +185,7 @@ func TestBulkRetryAsksFirstAndRetriesOnce(t *testing.T) {
 }
 
 // A dry run answers what would become of each job, as the change itself would.
-func TestADryRunAnswersWhatWouldBecomeOfEachJob(t *testing.T) {
+func TestDryRunReportsTheOutcomeForEachJob(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.ended(t, bad, "local", job.SubmittedV1{}, job.TypeFailed, broke)

@@ -150,7 +150,7 @@ func TestJobsListSelects(t *testing.T) {
 	}
 }
 
-func TestJobsAreShownFromTheirFacts(t *testing.T) {
+func TestJobsAreShownFromTheirEvents(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	var now, past job.Job
@@ -183,7 +183,7 @@ func TestJobsAreShownFromTheirFacts(t *testing.T) {
 	}
 }
 
-func TestWrongQuestionsAboutJobsAreOneLine(t *testing.T) {
+func TestJobCommandErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	for command, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever keeps a command from its work is told in one line with what to do about it, and without passwords.
-func TestADatabaseThatCannotBeUsedIsNamedInOneLine(t *testing.T) {
+func TestUnusableDatabaseIsAOneLineError(t *testing.T) {
 	t.Parallel()
 	here, err := pgx.ParseConfig(pgtest.Server(t))
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestADatabaseThatCannotBeUsedIsNamedInOneLine(t *testing.T) {
 	require.Equal(t, "one; two", cli.Message(errors.Join(errors.New("one"), errors.New("two"))))
 }
 
-func TestMistakesOnTheCommandLineNameTheHelp(t *testing.T) {
+func TestUsageErrorsNameTheHelp(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
 		`--max-nodes takes a whole number, not "many"; see millrace dev --help`:                                  {"dev", "--max-nodes", "many"},
@@ -71,7 +71,7 @@ func TestMistakesOnTheCommandLineNameTheHelp(t *testing.T) {
 }
 
 // A refusal is told without the database's words for it; of what broke, the cause is told too.
-func TestARefusalIsToldWithoutItsCause(t *testing.T) {
+func TestRefusalIsPrintedWithoutItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("ERROR: duplicate key (SQLSTATE 23505)")
 	for want, err := range map[string]error{

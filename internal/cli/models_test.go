@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 )
 
-func TestModelsTellWhatTheyNeed(t *testing.T) {
+func TestModelsListRequiredVariables(t *testing.T) {
 	t.Parallel()
 	out, err := run(t, "models")
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func TestTheReferenceOfNodesIsCurrent(t *testing.T) {
 	}
 }
 
-func TestCommandsTeach(t *testing.T) {
+func TestReferenceCommands(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		args []string
@@ -62,7 +62,7 @@ func TestCommandsTeach(t *testing.T) {
 	}
 }
 
-func TestWrongUseIsExplainedInOneLine(t *testing.T) {
+func TestUsageErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		args []string

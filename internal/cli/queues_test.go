@@ -76,7 +76,7 @@ func TestCreditCommands(t *testing.T) {
 	require.False(t, ledger.Balance.Metered)
 }
 
-func TestSubscriptionsAreChangedOneThingAtATime(t *testing.T) {
+func TestSubscriptionFieldsChangeSeparately(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, err := s.run(t, "accounts", "create", "acme")

@@ -136,7 +136,7 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 }
 
 // What the two stores do not agree on is shown first, then mended, and then there is nothing left.
-func TestReconcilingMendsWhatTheTwoStoresDoNotAgreeOn(t *testing.T) {
+func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	t.Parallel()
 	const (
 		closed    job.ID = "bbbbbbbb-0000-4000-8000-000000000001" // runs; its workflow was closed from outside

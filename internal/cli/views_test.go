@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-func TestAResumedStreamGoesOnAndItsFactSaysWhoAndWhy(t *testing.T) {
+func TestResumedStreamRecordsActorAndReason(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.append(t, good, "local", job.TypeExpired, job.ExpiredV1{})

@@ -37,7 +37,7 @@ func TestAddressesHaveOneSpelling(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAddressIsRefused(t *testing.T) {
+func TestMalformedAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, given := range []string{"", "gpu:8188", "ftp://gpu", "http://", "http://me:secret@gpu", "http://gpu?x=1", "http://gpu#x", "http://gpu:port"} {
 		_, err := comfyui.New(given, comfyui.Options{})
@@ -275,7 +275,7 @@ func TestPathsOfTheMachineAreRemoved(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNotWhatWasSaid(t *testing.T) {
+func TestInconsistentFilesAreErrors(t *testing.T) {
 	t.Parallel()
 	m := machine(t, sim.Options{MaxUpload: 4096})
 	c := dial(t, m.URL(), comfyui.Options{})
@@ -478,7 +478,7 @@ func TestForgottenPromptIsUnknown(t *testing.T) {
 	require.Equal(t, comfyui.Unknown, state.Status)
 }
 
-func TestGarbageIsAnErrorEverywhere(t *testing.T) {
+func TestMalformedAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	m := machine(t, sim.Options{})
 	c := dial(t, m.URL(), comfyui.Options{})

@@ -19,7 +19,7 @@ func env(values map[string]string) func(string) (string, bool) {
 	}
 }
 
-func TestTheDefaultsAreSafe(t *testing.T) {
+func TestDefaultsAreLocalOnly(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load(env(nil))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestNoBoundOnTheTimeOfANodeCanBeAskedFor(t *testing.T) {
 	require.ErrorContains(t, err, "MILLRACE_NODE_TIMEOUT")
 }
 
-func TestWhatIsAllowedExplicitlyPasses(t *testing.T) {
+func TestAllowedAddressesPass(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*config.Config){
 		"wide with permission": func(c *config.Config) { c.Addr, c.AllowWide = "0.0.0.0:8188", true },

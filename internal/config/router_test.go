@@ -32,7 +32,7 @@ func TestRouterSettings(t *testing.T) { // R-82
 	require.Empty(t, d.Windows)
 }
 
-func TestRouterSettingsThatMakeNoSense(t *testing.T) {
+func TestInvalidRouterSettings(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
 		"MILLRACE_ROUTER_CONCURRENCY":   {"5", "0:x", "1:1,1:2", "0:-1", "-1:1"},

@@ -32,7 +32,7 @@ func TestTokenSettings(t *testing.T) {
 	require.Equal(t, []any{"org.id", "plan", "scope", true}, []any{o.Claim, o.Tier, o.Scopes, o.Begins})
 }
 
-func TestTokenSettingsThatMakeNoSense(t *testing.T) {
+func TestInvalidTokenSettings(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{
 		"MILLRACE_JWT_SECRET": "hunter2", "MILLRACE_JWT_JWKS": "http://id.example/keys", "MILLRACE_JWT_CREATE": "gold", "MILLRACE_JWT_SKEW": "0s",

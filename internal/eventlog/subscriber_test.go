@@ -85,7 +85,7 @@ func TestTopicsAreStreamCategories(t *testing.T) {
 	}
 }
 
-func TestFromNowMissesNothingAfterSubscribe(t *testing.T) {
+func TestFromNowStartsAtTheSubscription(t *testing.T) {
 	t.Parallel()
 	log := eventlogtest.NewMemory(eventlogtest.Registry(t))
 	note(t, log, "note-1", "before")

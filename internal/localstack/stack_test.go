@@ -390,7 +390,7 @@ func writeState(t *testing.T, dir, frontend, ui string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "state.json"), []byte(state), 0o600))
 }
 
-func TestTakenAddressesAreReplaced(t *testing.T) {
+func TestBusyPortsAreReplaced(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func TestPublicRefusesWhatIsNotTheInternet(t *testing.T) {
 	}
 }
 
-func TestAnAddressInsideIsRefusedAndNeverReached(t *testing.T) {
+func TestPrivateAddressIsRefusedAndNeverReached(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -101,7 +101,7 @@ func answer(query []byte, answers []string, asked *atomic.Int32) []byte {
 	return packed
 }
 
-func TestANameThatLeadsInsideIsRefusedWheneverItIsResolved(t *testing.T) {
+func TestPrivateAddressIsRefusedAtEveryResolution(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -129,7 +129,7 @@ func allowed(t *testing.T, h http.HandlerFunc) (string, *outbound.Client, []stri
 	return server.URL, c, []string{u.Host}
 }
 
-func TestAnAllowanceIsForOneHostAndPort(t *testing.T) {
+func TestAllowedAddressIsOneHostAndPort(t *testing.T) {
 	t.Parallel()
 	base, c, allow := allowed(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")

@@ -60,7 +60,7 @@ func (b behind) count(t *testing.T, query string, args ...any) (n int) {
 
 // A submission that was committed and whose answer was lost is answered as accepted: a client that was told of a
 // failure would submit it again, and one with a key would be told that it had used it.
-func TestASubmissionWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
+func TestAmbiguousCommitOfASubmissionIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	for name, n := range map[string]job.NewJob{
@@ -83,7 +83,7 @@ func TestASubmissionWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
 }
 
 // What was lost before its commit arrived is done by the attempt after it, once.
-func TestASubmissionWhoseCommitIsLostIsDoneOnce(t *testing.T) {
+func TestSubmissionWithLostCommitIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	n := job.NewJob{ID: job.NewID(), Account: "a", Bounds: job.Bounds{Slots: 1}, IdempotencyKey: "k", Operation: "jobs"}
@@ -98,7 +98,7 @@ func TestASubmissionWhoseCommitIsLostIsDoneOnce(t *testing.T) {
 }
 
 // The same of calls of models, which cost money.
-func TestACallWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
+func TestAmbiguousCommitOfACallIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestACallWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
 
 // Whoever ends a run or a call tries until the end is recorded: an attempt behind one whose answer was lost changes
 // nothing, neither lanes nor ledgers.
-func TestEndsWhoseCommitsAreNotAnsweredCountOnce(t *testing.T) {
+func TestAmbiguousCommitsOfEndsCountOnce(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	require.NoError(t, b.credits.Grant(t.Context(), "a", 100, "operator", "test"))
@@ -157,7 +157,7 @@ func TestEndsWhoseCommitsAreNotAnsweredCountOnce(t *testing.T) {
 }
 
 // An operator who is told of a failure grants again: credit must not be given twice.
-func TestAGrantWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
+func TestAmbiguousCommitOfAGrantIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	for i := range 2 {
@@ -170,7 +170,7 @@ func TestAGrantWhoseCommitIsNotAnsweredIsToldAsItIs(t *testing.T) {
 }
 
 // A key belongs to one request, whatever it hears of it: another request neither takes it nor gives it back.
-func TestAKeyWhoseClaimIsNotAnsweredIsTheClaimants(t *testing.T) {
+func TestAmbiguousClaimOfAKeyIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	keys, mine, other := jobstore.NewKeys(b.lossy), uuid.New(), uuid.New()
@@ -206,7 +206,7 @@ func (l leaver) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQuery
 }
 
 // A claim is finished for a client that has gone meanwhile, so that it cannot be recorded after its undoing.
-func TestAClaimIsFinishedForAClientThatHasGone(t *testing.T) {
+func TestClaimIsFinishedAfterTheClientDisconnects(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -228,7 +228,7 @@ func TestAClaimIsFinishedForAClientThatHasGone(t *testing.T) {
 }
 
 // The attempt behind one that was committed is not refused for what that one has taken: the account's last bytes.
-func TestAnUploadThatFillsAnAccountIsToldAsItIs(t *testing.T) {
+func TestAmbiguousCommitOfAnUploadAtTheLimitIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	storage := accountstore.NewStorage(b.lossy, 4)
@@ -250,7 +250,7 @@ func TestAnUploadThatFillsAnAccountIsToldAsItIs(t *testing.T) {
 }
 
 // An id that another has chosen before is refused, also when it is not known at first whether it was ours.
-func TestAnIDThatIsTakenIsRefusedBehindALostCommit(t *testing.T) {
+func TestTakenIDIsRefusedAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
 	n := asset.New{ID: asset.NewID(), Account: "other", Origin: asset.Uploaded, Hash: blob.Sum(nil), ContentType: "image/png"}

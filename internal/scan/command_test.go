@@ -29,7 +29,7 @@ func judge(t *testing.T, c scan.Command, data string) (asset.Scan, error) {
 	return c.Scan(t.Context(), asset.Asset{Size: int64(len(data))}, bytes.NewReader([]byte(data)))
 }
 
-func TestTheExitCodeOfTheProgramIsTheVerdict(t *testing.T) {
+func TestScannerExitCodeIsTheVerdict(t *testing.T) {
 	t.Parallel()
 	c := program(t, `test "$1" = --stdin || exit 9
 grep -q EICAR && { echo "found: EICAR"; exit 1; }; exit 0`, time.Minute)
@@ -43,7 +43,7 @@ grep -q EICAR && { echo "found: EICAR"; exit 1; }; exit 0`, time.Minute)
 	require.Equal(t, "found: EICAR", found.Reason)
 }
 
-func TestAProgramThatFailsOrHangsGivesNoVerdict(t *testing.T) {
+func TestFailingOrHangingScannerGivesNoVerdict(t *testing.T) {
 	t.Parallel()
 	_, err := judge(t, program(t, "echo no database >&2; exit 2", time.Minute), "x")
 	require.ErrorContains(t, err, "no database")

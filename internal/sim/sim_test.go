@@ -43,7 +43,7 @@ func send(t *testing.T, method, url, body string, headers ...string) (int, map[s
 	return resp.StatusCode, decoded
 }
 
-func TestChargesAreCountedByIdempotencyKeyOrBody(t *testing.T) {
+func TestSimulatorCountsChargesByKeyOrBody(t *testing.T) {
 	t.Parallel()
 	s, base := start(t)
 	for range 2 {
@@ -63,7 +63,7 @@ func TestChargesAreCountedByIdempotencyKeyOrBody(t *testing.T) {
 	require.Empty(t, s.Charges())
 }
 
-func TestAProviderWantsItsOwnCredential(t *testing.T) {
+func TestSimulatedProviderChecksItsCredential(t *testing.T) {
 	t.Parallel()
 	_, base := start(t)
 	for path, header := range map[string][2]string{
@@ -138,7 +138,7 @@ func TestAGenerationSurvivesItsServer(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-func TestADelayIsTheGenerationsAndNotItsSubmissions(t *testing.T) {
+func TestSimulatedDelayAppliesToGenerationOnly(t *testing.T) {
 	t.Parallel()
 	s, base := start(t)
 	status, submitted := send(t, "POST", base+"/sim/generations", `{"prompt":"[sim:delay=10m]"}`) // answered now
@@ -156,7 +156,7 @@ func TestADelayIsTheGenerationsAndNotItsSubmissions(t *testing.T) {
 	require.Equal(t, 409, status)
 }
 
-func TestAStatusAnswerThatHangsHangsOnce(t *testing.T) {
+func TestSimulatedStatusHangsOnce(t *testing.T) {
 	t.Parallel()
 	_, base := start(t)
 	_, submitted := send(t, "POST", base+"/sim/generations", `{"prompt":"[sim:late-hang]"}`)

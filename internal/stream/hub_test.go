@@ -54,7 +54,7 @@ func TestSubscriptionsGetTheMessagesOfTheirAccountInOrder(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestASubscriptionThatFallsBehindIsCut(t *testing.T) {
+func TestSlowSubscriptionIsCut(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]stream.HubOptions{"by count": {Queue: 2}, "by bytes": {QueueBytes: 1000}} {
 		t.Run(name, func(t *testing.T) {

@@ -321,7 +321,7 @@ func TestBrowsingALargeAccountReadsAPage(t *testing.T) {
 }
 
 // What no index serves ends at the time that a statement has, and is the client's concern.
-func TestAFilterThatLooksThroughTooMuchIsRefused(t *testing.T) {
+func TestTooBroadFilterIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := projectiontest.NewDatabase(t)
 	pool := projectiontest.OpenPool(t, dsn)

@@ -14,7 +14,7 @@ import (
 )
 
 // An event that the view cannot store would halt its stream.
-func TestMetadataThatIsTakenCanBeFolded(t *testing.T) {
+func TestAcceptedMetadataCanBeFolded(t *testing.T) {
 	t.Parallel()
 	for name, number := range map[string]string{
 		"the smallest double":           "-5e-324",

@@ -40,7 +40,7 @@ func said(status string, rest string) string {
 	return `{"type":"asset_export","data":{"task_id":"` + string(exported) + `",` + rest + `,"status":"` + status + `"}}`
 }
 
-func TestWatchersAreToldHowFarAnExportIs(t *testing.T) {
+func TestExportProgressIsAnnounced(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.out.HandleFrame(packing(export.Progress{Files: 3, Attempted: 1, Bytes: 100, Packed: 40}))
@@ -60,7 +60,7 @@ func TestWatchersAreToldHowFarAnExportIs(t *testing.T) {
 	}
 }
 
-func TestWatchersAreToldThatAnExportFailed(t *testing.T) {
+func TestExportFailureIsAnnounced(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.pack(t, export.FailedV1{Code: "c", Message: "no room", Files: 2})

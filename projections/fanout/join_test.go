@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/fanout"
 )
 
-func TestAWatcherThatComesLateGetsTheStateAndWhatFollows(t *testing.T) {
+func TestLateSubscriberGetsTheStateFirst(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
@@ -33,7 +33,7 @@ func TestAWatcherThatComesLateGetsTheStateAndWhatFollows(t *testing.T) {
 	require.Equal(t, frames(drain(t, w.sub)), frames(drain(t, late)), "every socket sees the same")
 }
 
-func TestAJobThatRanBeforeTheReplicaStartedIsPickedUp(t *testing.T) {
+func TestReplicaLoadsJobsThatStartedBeforeIt(t *testing.T) {
 	t.Parallel()
 	log := newLog(t)
 	log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2},
@@ -53,7 +53,7 @@ func TestAJobThatRanBeforeTheReplicaStartedIsPickedUp(t *testing.T) {
 	}, frames(drain(t, sub)))
 }
 
-func TestFactsBehindTheReplicasPositionAreNotSwallowedByTheLoad(t *testing.T) {
+func TestEventsAfterTheReplicaPositionAreNotLostByTheLoad(t *testing.T) {
 	t.Parallel()
 	// The log is already ahead of what this replica has been given: the load must not
 	// take over what the messages are still to tell.
@@ -68,7 +68,7 @@ func TestFactsBehindTheReplicasPositionAreNotSwallowedByTheLoad(t *testing.T) {
 	require.Equal(t, []string{notification(), statusFrame(1), lifecycle("execution_start"), cachedFrame("[]")}, frames(drain(t, sub)))
 }
 
-func TestAJobThatEndedBetweenPositionAndLoadStillSaysSo(t *testing.T) {
+func TestEndBetweenPositionAndLoadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	log := newLog(t)
 	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1}, job.SucceededV1{Run: 1})
@@ -92,7 +92,7 @@ func (s slowJobs) Active(ctx context.Context, account string) ([]job.Job, error)
 	return s.memoryLog.Active(ctx, account)
 }
 
-func TestFactsThatComeDuringTheLoadAreInTheSnapshotOnce(t *testing.T) {
+func TestEventsDuringTheLoadAreInTheSnapshotOnce(t *testing.T) {
 	t.Parallel()
 	log := newLog(t)
 	jobs := slowJobs{log, make(chan struct{}), make(chan struct{})}
@@ -138,7 +138,7 @@ func (brokenLog) ReadStream(context.Context, string, int64, int) ([]eventlog.Rec
 	return nil, errors.New("disk on fire")
 }
 
-func TestAnAccountThatCannotBeFollowedIsCutAndTheOthersGoOn(t *testing.T) {
+func TestFailingAccountIsCutAndOthersContinue(t *testing.T) {
 	t.Parallel()
 	log, hub := newLog(t), stream.NewHub(stream.HubOptions{})
 	early := log.append(t, owner, id, submitted(), job.CanceledV1{})
@@ -157,7 +157,7 @@ func TestAnAccountThatCannotBeFollowedIsCutAndTheOthersGoOn(t *testing.T) {
 	require.Equal(t, []string{statusFrame(1)}, frames(drain(t, kept)))
 }
 
-func TestAFactOfANewerVersionIsPassedOver(t *testing.T) {
+func TestEventOfANewerVersionIsSkipped(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.happen(t, submitted())

@@ -146,7 +146,7 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 	}
 }
 
-func TestFactsDeliveredTwiceSayNothing(t *testing.T) {
+func TestRepeatedEventsSendNoMessages(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	recs := w.log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1})
@@ -156,7 +156,7 @@ func TestFactsDeliveredTwiceSayNothing(t *testing.T) {
 	require.Empty(t, drain(t, w.sub))
 }
 
-func TestStateTravelsWithTheLastMessageOfItsFact(t *testing.T) {
+func TestLastMessageOfAnEventCarriesTheState(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: 2}, job.CancelRequestedV1{Run: 1})
@@ -251,7 +251,7 @@ func TestProgressStateOfALargeGraphIsBounded(t *testing.T) {
 	require.Contains(t, state.Data.Nodes, "299")
 }
 
-func TestAccountsDoNotHearEachOther(t *testing.T) {
+func TestFramesStayWithinTheirAccount(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	recs := w.log.append(t, "someone else", "99999999-2222-4333-8444-555555555555", submitted(), job.AdmittedV1{Run: 1})
@@ -275,7 +275,7 @@ func TestTextGoesToEveryClient(t *testing.T) {
 
 // The events of a run's start may come behind what its first node shows: it is shown with them. What an earlier run
 // left unshown is not.
-func TestTextThatOvertakesTheStartOfItsRunWaitsForIt(t *testing.T) {
+func TestTextBeforeTheStartOfItsRunIsDelayed(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	text := func(run int, data string) stream.Frame {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/fanout"
 )
 
-func TestFailuresAreToldInTheWordsOfTheSelfHostedRuntimeWhereAskedFor(t *testing.T) { // W-64
+func TestExceptionTypesInRuntimeNamesIfConfigured(t *testing.T) { // W-64
 	t.Parallel()
 	w := &watch{log: newLog(t), hub: stream.NewHub(stream.HubOptions{})}
 	w.out = fanout.New(w.log, w.log, w.log.registry, w.hub, slog.New(slog.DiscardHandler))

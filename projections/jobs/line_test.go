@@ -13,7 +13,7 @@ import (
 )
 
 // A page of hundreds of waiting jobs with megabytes of names each must not be read into memory at once.
-func TestAPageOfALineOfVeryLargeJobsEndsEarly(t *testing.T) {
+func TestQueuePageIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	target := strings.Repeat("x", 6<<20)

@@ -13,7 +13,7 @@ import (
 )
 
 // A page of a thousand jobs with megabytes each must not be read into memory at once.
-func TestAPageOfVeryLargeJobsEndsEarly(t *testing.T) {
+func TestJobPageIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	const many, mib = 12, 1 << 20

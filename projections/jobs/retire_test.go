@@ -80,7 +80,7 @@ func (r *retention) after(t *testing.T, d time.Duration) upkeep.JobSweep {
 
 const month = 31 * 24 * time.Hour
 
-func TestAnEndedJobGoesAtItsDeadlineAndItsFactsStayReadableInTheArchive(t *testing.T) {
+func TestEndedJobIsRetiredAndReadableFromTheArchive(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	document, err := blob.PutBytes(t.Context(), r.blobs, []byte(`{"prompt":{}}`))
@@ -159,7 +159,7 @@ func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 }
 
 // A blob that is missing although nobody gave the archive up is a loss, and told.
-func TestALostArchiveIsNoForgottenOne(t *testing.T) {
+func TestMissingArchiveIsAnError(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	id := r.submit(t, job.Document{Inline: "{}"}, 1)
@@ -172,7 +172,7 @@ func TestALostArchiveIsNoForgottenOne(t *testing.T) {
 	require.ErrorContains(t, err, "archive")
 }
 
-func TestFactsOfAnExpiredJobAreErasedWhereThatIsConfigured(t *testing.T) {
+func TestEventsOfRetiredJobsAreErasedIfConfigured(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	r.sweep.Policy.Erase = true
@@ -247,7 +247,7 @@ func TestOutputsWithoutADeadlineEndWithTheirJob(t *testing.T) {
 	require.True(t, over)
 }
 
-func TestFactsLeaveTheLogOnlyByRetention(t *testing.T) {
+func TestEventsLeaveTheLogOnlyByRetention(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	id := r.submit(t, job.Document{Inline: "{}"}, 1)

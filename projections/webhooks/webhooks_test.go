@@ -129,7 +129,7 @@ func told(t *testing.T, pool *pgxpool.Pool) [][4]string {
 	return all
 }
 
-func TestEachEndIsToldOnceToThoseWhoAskedBefore(t *testing.T) {
+func TestEachEndIsDeliveredOncePerEndpoint(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
 	store := eventstore.New(pool, r, nil)
@@ -165,7 +165,7 @@ func TestEachEndIsToldOnceToThoseWhoAskedBefore(t *testing.T) {
 	require.Equal(t, webhook.DeliveryID(first, recorded[6].ID), page.Deliveries[0].ID)
 }
 
-func TestCallsAreToldWithTheirModelButNotThoseOfPartnerNodes(t *testing.T) {
+func TestCallsAreDeliveredExceptThoseOfPartnerNodes(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
 	store := eventstore.New(pool, r, nil)
@@ -191,7 +191,7 @@ func TestCallsAreToldWithTheirModelButNotThoseOfPartnerNodes(t *testing.T) {
 	require.Contains(t, string(page.Deliveries[0].Body), `"self":"/v2/models/acme/m/requests/`+string(own)+`"`)
 }
 
-func TestWhatIsDisabledOrRemovedIsToldNothing(t *testing.T) {
+func TestDisabledAndRemovedEndpointsGetNothing(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
 	store := eventstore.New(pool, r, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
-func TestACallIsBoundToWhatItsAccountMayUse(t *testing.T) {
+func TestCallRespectsAccountPermissions(t *testing.T) {
 	t.Parallel()
 	r := newRouted(t)
 	for name, c := range map[string]struct {
@@ -55,7 +55,7 @@ func TestACallIsBoundToWhatItsAccountMayUse(t *testing.T) { // R-14, R-15
 
 // An account whose subscription has lapsed runs nothing new, as a caller and within its jobs (W-63: by this
 // type a node fails with InactiveSubscriptionError), and still gets what was paid for.
-func TestALapsedSubscriptionRunsNothing(t *testing.T) {
+func TestInactiveAccountRunsNothing(t *testing.T) {
 	t.Parallel()
 	var lapsed atomic.Bool
 	s := newStand(t, limits(func(string) call.Limits {

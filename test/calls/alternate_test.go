@@ -109,7 +109,7 @@ func TestServersThatDoNotServeAModel(t *testing.T) {
 	require.Len(t, r.sim.Charges(), 4, "refused ones reach no server")
 }
 
-func TestAnotherServerTakesOverOnlyWhatWasCertainlyNotTaken(t *testing.T) {
+func TestFallbackOnlyForUnprocessedCalls(t *testing.T) {
 	t.Parallel()
 	r := newRouted(t)
 	for fault, tc := range map[string]struct {

@@ -77,7 +77,7 @@ func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
 	}
 }
 
-func TestAKeyServesOneRequestOfOneAccount(t *testing.T) {
+func TestIdempotencyKeyBelongsToOneRequestOfOneAccount(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)
@@ -135,7 +135,7 @@ func TestARefusalBeforeDispatchReleasesTheKey(t *testing.T) { // R-71
 	require.False(t, res.Replayed)
 }
 
-func TestARetryOfARunningCallWaitsAndALetGoOneCollects(t *testing.T) {
+func TestRetryOfARunningCallWaitsForItsAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)
@@ -169,7 +169,7 @@ func TestARetryOfARunningCallWaitsAndALetGoOneCollects(t *testing.T) { // R-49, 
 	require.Equal(t, 1, s.provider.count("x"))
 }
 
-func TestADeadlineTellsToRetryOnlyWithAHandle(t *testing.T) {
+func TestDeadlineAnswerAsksToRetryOnlyWithAHandle(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)
@@ -191,7 +191,7 @@ func TestADeadlineTellsToRetryOnlyWithAHandle(t *testing.T) { // R-48, R-70
 	close(s.provider.gate("c"))
 }
 
-func TestAnAnswerThatIsNotOursToKeepIsGivenOnce(t *testing.T) {
+func TestAnswerThatMayNotBeStoredIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)
@@ -210,7 +210,7 @@ func TestAnAnswerThatIsNotOursToKeepIsGivenOnce(t *testing.T) { // R-67, R-74
 	require.Equal(t, 1, s.provider.count("x"))
 }
 
-func TestABrokenAnswerIsNeverAskedForAgain(t *testing.T) { // outcome unknown
+func TestInterruptedAnswerIsNotRequestedAgain(t *testing.T) { // outcome unknown
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)
@@ -288,7 +288,7 @@ func TestRateWindows(t *testing.T) { // R-61
 	require.Equal(t, call.RateLimited, refused(t, err).Type)
 }
 
-func TestQueuedCallsParkAndMoveInOrder(t *testing.T) {
+func TestQueuedCallsWaitAndStartInOrder(t *testing.T) {
 	t.Parallel()
 	one := limits(func(string) call.Limits {
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 2, QueueFor: time.Hour}
@@ -355,7 +355,7 @@ func TestCancelReachesTheProvider(t *testing.T) {
 	require.Zero(t, *c.Charged)
 }
 
-func TestAParkedCallTimesOut(t *testing.T) {
+func TestWaitingCallTimesOut(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, limits(func(string) call.Limits {
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 2, QueueFor: time.Millisecond}

@@ -50,9 +50,9 @@ func (f flakyEvents) Append(ctx context.Context, a eventlog.Append) ([]eventlog.
 	return flaky(func() ([]eventlog.Recorded, error) { return f.Store.Append(ctx, a) })
 }
 
-// TestFailuresBetweenFactWireAndAnswer has every step of a call's way fail on its own: before the event,
+// TestFailuresAtEveryStepOfACall has every step of a call's way fail on its own: before the event,
 // between event and wire, between wire and answer, behind the answer. What the provider answered arrives.
-func TestFailuresBetweenFactWireAndAnswer(t *testing.T) {
+func TestFailuresAtEveryStepOfACall(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	models := modelcall.New(modelcall.Deps{

@@ -12,7 +12,7 @@ import (
 )
 
 // A call that waits for its provider holds none of its input in memory: what is counted as returned is.
-func TestAWaitingCallHoldsNoInput(t *testing.T) {
+func TestWaitingCallKeepsNoInputInMemory(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)

@@ -59,7 +59,7 @@ func (u unsure) Accept(ctx context.Context, n call.NewCall) (call.Admission, err
 	return call.Admission{}, fault.New(fault.Unavailable, "", "the connection broke at the commit")
 }
 
-func TestACallRecordedWithoutOurKnowingIsTakenBack(t *testing.T) {
+func TestCallOfAnAmbiguousCommitIsDiscarded(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	s.work(t)
@@ -110,7 +110,7 @@ func (w watched) Load(ctx context.Context, account string, id call.ID) (call.Cal
 	return c, err
 }
 
-func TestACallRecordedBehindOurLookIsTakenBack(t *testing.T) {
+func TestCallRecordedAfterTheCheckIsDiscarded(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	looked := make(chan struct{})
@@ -143,7 +143,7 @@ func (broken) Dispatch(context.Context, call.Conversation, io.Writer) (call.Exch
 	panic("an answer that nobody thought of")
 }
 
-func TestAnAnswerThatTripsUsUpEndsItsCallOnly(t *testing.T) {
+func TestPanicWhileReadingAnAnswerEndsOneCallOnly(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, openTiers)
 	models := s.place.models(s.parts)

@@ -61,7 +61,7 @@ func (c *cluster) checkLanes() {
 }
 
 // what is submitted while the engine is away is accepted, and runs when it returns.
-func TestSubmissionsDoNotNeedTheEngine(t *testing.T) {
+func TestSubmissionsAreAcceptedWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	c.await([]string{c.submit(cheap("before"))}, "completed")

@@ -110,7 +110,7 @@ func (c *cluster) untilCall(event string) {
 }
 
 // A request whose sender died before the provider's handle was kept is not sent again: the job says so.
-func TestARequestWhoseAnswerIsLostIsNotSentAgain(t *testing.T) {
+func TestRequestWithoutAnswerIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	c, _ := startPartners(t)
 	id := c.submit(paintedBy("never [sim:hang]"))

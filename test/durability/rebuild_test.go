@@ -13,7 +13,7 @@ import (
 
 // A rebuild that is killed half way, while it folds beside the live views, changes nothing: they go on
 // serving, equal their rebuild, and the next rebuild leaves nothing of the killed one behind.
-func TestARebuildMayBeKilled(t *testing.T) {
+func TestKilledRebuildLeavesTheViewUnchanged(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	var ids []string

@@ -78,7 +78,7 @@ func TestOperatorsReadWhatBecameOfAJobOverHTTP(t *testing.T) {
 	}
 }
 
-func TestWrongQuestionsAboutHistoriesAreAnsweredOverHTTP(t *testing.T) {
+func TestInvalidHistoryRequests(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	id := c.submit(strings.ReplaceAll(cheapGraph, "PREFIX", "asked"))

@@ -139,7 +139,7 @@ func TestOperatorsRunQueuesAccountsAndCreditOverHTTP(t *testing.T) {
 }
 
 // Metrics say what the log says, and hold no secret.
-func TestMetricsTellWhatRan(t *testing.T) {
+func TestMetricsCountRuns(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	c.await(c.submit(strings.ReplaceAll(cheapGraph, "PREFIX", "metrics")), "completed")

@@ -14,7 +14,7 @@ const gate = `{
 	"8":{"class_type":"PreviewAny","inputs":{"source":["3",0]}},
 	"9":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`
 
-func TestWhatReadsABlockerIsSkippedAndTheJobCompletes(t *testing.T) {
+func TestBlockedNodesAreSkippedAndTheJobCompletes(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	for range 2 { // nothing that a blocker had a part in is answered from the cache

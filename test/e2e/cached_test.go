@@ -70,7 +70,7 @@ func TestOnlyWhatChangedRunsAgain(t *testing.T) {
 	require.Equal(t, []string{"renamed_00001_.png"}, names(after))
 }
 
-func TestNoAccountIsAnsweredWithWhatAnotherMade(t *testing.T) {
+func TestNodeCacheIsPerAccount(t *testing.T) {
 	t.Parallel()
 	mine, theirs := newClient(t, "pro"), newClient(t, "pro")
 	mine.await(mine.submit(dear), "completed")

@@ -28,7 +28,7 @@ var slow = func() string {
 	return "{" + strings.Join(append(nodes, `"99":{"class_type":"SaveImage","inputs":{"images":["40",0],"filename_prefix":"slow"}}`), ",") + "}"
 }()
 
-func TestARunIsToldTheSameOnEverySurface(t *testing.T) {
+func TestEverySurfaceReportsTheSameRun(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	first, second := c.dial("&clientId=one"), c.dial("")

@@ -95,7 +95,7 @@ func TestTheConsoleShowsAnAccountItsJobs(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.post("/console/jobs/"+id+"/retry", url.Values{"from": {"99"}}).status)
 }
 
-func TestTheConsoleRunsNothingOfAGraph(t *testing.T) {
+func TestConsoleEscapesGraphContent(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	id := c.submit(`{"<script>alert(1)</script>":{"class_type":"PrimitiveString",
@@ -112,7 +112,7 @@ func TestTheConsoleRunsNothingOfAGraph(t *testing.T) {
 	require.NotContains(t, page.header.Get("Content-Security-Policy"), "unsafe-inline")
 }
 
-func TestTheConsoleIsNobodyElses(t *testing.T) {
+func TestConsoleShowsOwnJobsOnly(t *testing.T) {
 	t.Parallel()
 	c, other := newNamed(t, "pro"), newClient(t, "pro")
 	id := c.submit(slow) // it runs until it is canceled

@@ -31,7 +31,7 @@ func (b *browser) fetch(method, path, contentType, body string) reply {
 	return b.visit(method, path, body, "Sec-Fetch-Site", "same-origin", "Origin", b.base, "Content-Type", contentType)
 }
 
-func TestAnEditorWorksWithNothingButItsSignIn(t *testing.T) {
+func TestEditorRoutesAcceptTheSignInCookie(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	b := &browser{client: c}

@@ -91,7 +91,7 @@ func TestExpansionsNest(t *testing.T) {
 
 // Values that are no constants travel to the nodes of an expansion, long nodes of it are activities, and
 // output nodes in it run and are told.
-func TestOutputNodesOfAnExpansionRunAndAreTold(t *testing.T) {
+func TestOutputNodesOfAnExpansionRunAndAreAnnounced(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	socket := c.dial("")
@@ -159,7 +159,7 @@ func TestAnExpansionThatCannotRunIsAnErrorOfTheNodeThatExpanded(t *testing.T) {
 
 // A node inside an expansion that fails is told as the node of the prompt that it came from: clients know
 // no other.
-func TestAFailureInsideAnExpansionIsToldOfTheNodeInThePrompt(t *testing.T) {
+func TestFailureInsideAnExpansionNamesTheNodeOfThePrompt(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	socket := c.dial("")
@@ -177,7 +177,7 @@ func TestAFailureInsideAnExpansionIsToldOfTheNodeInThePrompt(t *testing.T) {
 	require.Equal(t, "MillraceRepeat", failed["node_type"])
 }
 
-func TestARepeatedJobIsSparedTheExpansion(t *testing.T) {
+func TestRepeatedJobUsesTheCachedExpansion(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	c.await(c.submit(repeated), "completed")

@@ -25,7 +25,7 @@ func wide(branches int) string {
 // An account whose graph has hundreds of nodes ready does not keep another's waiting until they are done:
 // the engine hands tasks out by account. By age alone the second account would come last, once the tasks
 // that wait are older than the engine takes for no backlog, which is five seconds.
-func TestAWideGraphDoesNotHoldUpAnotherAccount(t *testing.T) {
+func TestWideGraphDoesNotDelayOtherAccounts(t *testing.T) {
 	t.Parallel()
 	huge, small := newClient(t, "standard"), newClient(t, "standard")
 	branches := 60 * runtime.NumCPU()

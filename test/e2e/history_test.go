@@ -71,7 +71,7 @@ func (c *client) finishedListed() (ids []string) {
 	return ids
 }
 
-func TestAJobsLogTellsItsRun(t *testing.T) {
+func TestJobLogsShowTheRun(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	id := c.submit(`{"1":{"class_type":"EmptyImage","inputs":{"width":40,"height":30,"batch_size":1,"color":0}},
@@ -103,7 +103,7 @@ func TestAJobsLogTellsItsRun(t *testing.T) {
 	require.Contains(t, text, "ERROR run 1: failed")
 }
 
-func TestAJobThatWaitsHasNoLogAndItsGraphStandsInTheQueue(t *testing.T) {
+func TestQueuedJobHasNoLogAndShowsItsGraph(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "standard")
 	running := c.submit(slow)

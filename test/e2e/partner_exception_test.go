@@ -9,7 +9,7 @@ import (
 )
 
 // W-62, W-63: what the account may not do is told by the exception types of the cloud contract.
-func TestWhatAnAccountMayNotRunFailsItsNodes(t *testing.T) {
+func TestForbiddenModelFailsItsNode(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change []string // of the account

@@ -33,7 +33,7 @@ func (c *client) ordered(graph string) string {
 	return id
 }
 
-func TestModelsAreNodes(t *testing.T) {
+func TestModelsAreOfferedAsNodeClasses(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	all := c.json("GET", "/api/object_info", "")

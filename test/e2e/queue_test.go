@@ -143,7 +143,7 @@ func (n named) awaitLedger(want string) {
 	}
 }
 
-func TestATierCountsAtOnce(t *testing.T) {
+func TestTierChangeTakesEffectAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newNamed(t, "standard")
 	running := c.submit(slow)

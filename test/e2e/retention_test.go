@@ -96,7 +96,7 @@ func (at servers) swept(t *testing.T) (string, workflows.RetentionResult) {
 }
 
 // A real sweep, with real jobs and assets: what a job that waits refers to stays, whatever its deadline.
-func TestASweepTakesWhatIsOverAndLeavesWhatAJobWaitsFor(t *testing.T) {
+func TestSweepRemovesExpiredAssetsExceptThoseJobsNeed(t *testing.T) {
 	t.Parallel()
 	c := newNamed(t, "pro")
 	at := serversOf(t)

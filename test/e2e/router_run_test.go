@@ -89,7 +89,7 @@ func TestBadInputOfARun(t *testing.T) { // R-40 to R-42, R-53 to R-56
 	require.Equal(t, "invalid_input", res.Header.Get("X-Service-Error-Type"))
 }
 
-func TestProvidersFailuresAreTold(t *testing.T) { // R-45, R-51, R-52, R-56, R-59, R-65
+func TestProviderFailuresReachTheCaller(t *testing.T) { // R-45, R-51, R-52, R-56, R-59, R-65
 	t.Parallel()
 	c := newClient(t, "creator")
 	for fault, want := range map[string]struct {
@@ -123,7 +123,7 @@ func TestProvidersFailuresAreTold(t *testing.T) { // R-45, R-51, R-52, R-56, R-5
 	require.Equal(t, "input_text", decode(t, subject.body)["refusal_subject"])
 }
 
-func TestACallerWhoLeavesCollectsByTheKey(t *testing.T) { // R-50, R-68, R-69, R-76
+func TestDisconnectedCallerGetsTheAnswerByItsKey(t *testing.T) { // R-50, R-68, R-69, R-76
 	t.Parallel()
 	c := newClient(t, "creator")
 	const path, body = "/v2/models/sim/image", `{"prompt":"x [sim:delay=20s]"}`
@@ -228,7 +228,7 @@ func TestEstimates(t *testing.T) {
 	turnedDown(t, c.do("POST", echo+"/estimate", `[]`), 400, "invalid_input")
 }
 
-func TestWhatAnAccountMayRun(t *testing.T) { // R-14, R-15, R-35, R-45
+func TestModelAccess(t *testing.T) { // R-14, R-15, R-35, R-45
 	t.Parallel()
 	c, s, name := newMember(t)
 	s.run(t, "accounts", "models", name, "--allow", "sim/open,sim/image", "--reason", "test")

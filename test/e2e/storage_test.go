@@ -65,7 +65,7 @@ func (c *client) kept(id string) account.Storage {
 
 // An account that keeps as much as it may is refused at every door, in the words of each surface, and lets nothing
 // go that was accepted: its running job saves what it makes.
-func TestAnAccountKeepsNoMoreThanItsShare(t *testing.T) {
+func TestStorageLimitOfAnAccount(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	graph := `{"prompt":` + strings.ReplaceAll(cheapGraph, "PREFIX", "share") + `}`

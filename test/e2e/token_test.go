@@ -93,7 +93,7 @@ func TestTokensAndKeysOfTheRouter(t *testing.T) { // R-08 to R-13, R-93
 	require.Equal(t, 401, c.with("GET", "/api/queue", "", bearer(newToken(t, s, "nobody"))...).status)
 }
 
-func TestEntitlementsOfTheRouter(t *testing.T) {
+func TestRouterAccessOfAccounts(t *testing.T) {
 	t.Parallel()
 	s, c := start(t), newClient(t, "standard")
 	name := "entitled"

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-func TestNobodyIsGivenAnAddressTwice(t *testing.T) {
+func TestPortsAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var group sync.WaitGroup

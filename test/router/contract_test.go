@@ -38,7 +38,7 @@ func TestPathsOfTheRouterAskForACredential(t *testing.T) { // R-05, R-07, R-08, 
 	require.Contains(t, c.do("GET", "/v2/models/SIM/Echo", "").body, "sim/echo")
 }
 
-func TestFundsAreAskedForBeforeTheBody(t *testing.T) { // R-45
+func TestCreditIsCheckedBeforeTheBodyIsRead(t *testing.T) { // R-45
 	t.Parallel()
 	c := newClient(t)
 	c.run(t, "accounts", "credit", c.account, "--amount", "0", "--reason", "metered")
@@ -55,7 +55,7 @@ func TestFundsAreAskedForBeforeTheBody(t *testing.T) { // R-45
 	require.Equal(t, 200, c.do("POST", "/v2/models/sim/echo", `{"prompt":"x"}`).status)
 }
 
-func TestALapsedSubscriptionRunsNothingAndCollects(t *testing.T) { // R-14: what was paid for is handed out
+func TestInactiveAccountRunsNothingButReadsItsResults(t *testing.T) { // R-14: what was paid for is handed out
 	t.Parallel()
 	c := newClient(t)
 	const path, body = "/v2/models/sim/echo", `{"prompt":"x"}`
@@ -77,7 +77,7 @@ func TestALapsedSubscriptionRunsNothingAndCollects(t *testing.T) { // R-14: what
 	require.Equal(t, 200, c.do("POST", path, body).status)
 }
 
-func TestARequestIsCollectedAlthoughItsModelIsNoLongerTheCallers(t *testing.T) {
+func TestResultIsServedAfterTheModelIsRevoked(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	const path = "/v2/models/sim/echo/requests"
@@ -92,7 +92,7 @@ func TestARequestIsCollectedAlthoughItsModelIsNoLongerTheCallers(t *testing.T) {
 	c.do("GET", "/v2/models/sim/open/requests/"+strings.ToUpper(id), "").failed(t, 404, "request_not_found")
 }
 
-func TestVersionOneSaysItsRequestsIDAndNothingElse(t *testing.T) { // R-97
+func TestVersionOneSetsRequestIDHeadersOnly(t *testing.T) { // R-97
 	t.Parallel()
 	c := newClient(t)
 	ran := c.do("POST", "/v1/models/openai/gpt-image-2", picture)
@@ -126,7 +126,7 @@ func TestKeysOfBothVersions(t *testing.T) { // R-63, R-66, R-99
 	}
 }
 
-func TestABodyThatEndsEarlyIsTheCallersMistake(t *testing.T) { // lying Content-Length
+func TestTruncatedBodyIs400(t *testing.T) { // lying Content-Length
 	t.Parallel()
 	c := newClient(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
@@ -158,7 +158,7 @@ func TestTokensNeedNoBeginning(t *testing.T) { // R-93
 	bearer(jwt.MapClaims{}).failed(t, 401, "unauthorized")
 }
 
-func TestAnswersThatLieAreNoResults(t *testing.T) { // R-51; the provider is asked once for a key, whatever it answers
+func TestInconsistentAnswersAreRefused(t *testing.T) { // R-51; the provider is asked once for a key, whatever it answers
 	t.Parallel()
 	c := newClient(t)
 	for _, model := range []string{"json", "bytes"} {
@@ -177,7 +177,7 @@ func TestAnswersThatLieAreNoResults(t *testing.T) { // R-51; the provider is ask
 	}
 }
 
-func TestAGenerationThatOutlivedItsConnectionIsCollected(t *testing.T) { // R-49, R-69, R-70, R-99
+func TestGenerationIsCollectedAfterItsConnectionBroke(t *testing.T) { // R-49, R-69, R-70, R-99
 	t.Parallel()
 	for _, version := range []string{"v1", "v2"} {
 		t.Run(version, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestAGenerationThatOutlivedItsConnectionIsCollected(t *testing.T) { // R-49
 	})
 }
 
-func TestTheOutputSchemaJudgesNoAnswer(t *testing.T) { // R-37, R-38, R-39
+func TestOutputSchemaDoesNotRejectAnswers(t *testing.T) { // R-37, R-38, R-39
 	t.Parallel()
 	c := newClient(t)
 	for _, model := range []string{"typed", "json"} {
@@ -220,7 +220,7 @@ func TestTheOutputSchemaJudgesNoAnswer(t *testing.T) { // R-37, R-38, R-39
 	}
 }
 
-func TestVersionsDifferInNothingElse(t *testing.T) { // R-92, R-100
+func TestVersionsAnswerAlike(t *testing.T) { // R-92, R-100
 	t.Parallel()
 	c := newClient(t)
 	both := func(method, path, body string) (one, two reply) {

@@ -7,7 +7,7 @@ import (
 )
 
 // A price that a provider names only as it takes a submission is kept until the result is there.
-func TestWhatAProviderNamedOnAcceptanceIsCharged(t *testing.T) {
+func TestPriceNamedOnAcceptanceIsCharged(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	estimate := c.do("POST", "/v2/models/bfl/flux-2-pro/estimate", `{"prompt":"x"}`)

@@ -91,7 +91,7 @@ func TestTheCeilingOnCommittedSpend(t *testing.T) { // R-46, R-77, R-78, R-80, R
 	}
 }
 
-func TestADeadlineWithoutAGenerationNamesNoPace(t *testing.T) { // R-48, R-70
+func TestDeadlineWithoutGenerationHasNoRetryAfter(t *testing.T) { // R-48, R-70
 	t.Parallel()
 	c := newClient(t)
 	unsent := c.do("POST", "/v2/models/sim/image", `{"prompt":"x [sim:hang]"}`, "Idempotency-Key", "unsent")
@@ -99,7 +99,7 @@ func TestADeadlineWithoutAGenerationNamesNoPace(t *testing.T) { // R-48, R-70
 	require.Empty(t, unsent.header.Get("Retry-After"), "the provider has not taken it")
 }
 
-func TestCopiedAssetsAreBelowThePublicAddress(t *testing.T) { // R-101
+func TestLinksOfCopiedAssetsUseThePublicURL(t *testing.T) { // R-101
 	t.Parallel()
 	r := newClient(t).do("POST", "/v2/models/sim/image", `{"prompt":"x"}`)
 	require.Equal(t, 200, r.status, r.body)

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-func TestAnEndpointIsToldOnceOfEachJobAndCanCheckWhoTellsIt(t *testing.T) {
+func TestEndpointGetsOneSignedMessagePerJob(t *testing.T) {
 	t.Parallel()
 	c, r := newClient(t), receive(t, nil)
 	e := c.register(r.url)
@@ -44,7 +44,7 @@ func TestAnEndpointIsToldOnceOfEachJobAndCanCheckWhoTellsIt(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, int(c.deliveries(e, "")[0]["last_attempts"].([]any)[0].(map[string]any)["status_code"].(float64)))
 }
 
-func TestARefusalIsTriedAgainUnderTheSameIDUntilItIsTaken(t *testing.T) {
+func TestRefusedDeliveryIsRetriedUnderTheSameID(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	r := receive(t, func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -245,7 +245,7 @@ func TestAnEndpointThatKeepsFailingIsDisabled(t *testing.T) {
 	require.Len(t, c.deliveries(e, "?limit=1000"), before, "it is told nothing more")
 }
 
-func TestFailedAndCancelledJobsAreToldToThoseWhoAskedForThem(t *testing.T) {
+func TestFailedAndCancelledJobsAreDeliveredToTheirSubscribers(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	failed, cancelled, calls := receive(t, nil), receive(t, nil), receive(t, nil)
@@ -274,7 +274,7 @@ func TestFailedAndCancelledJobsAreToldToThoseWhoAskedForThem(t *testing.T) {
 	require.Empty(t, calls.all())
 }
 
-func TestARotatedSecretSignsBesideTheOldOneForAsLongAsAsked(t *testing.T) {
+func TestRotatedSecretOverlapsWithTheOldOne(t *testing.T) {
 	t.Parallel()
 	c, r := newClient(t), receive(t, nil)
 	e := c.register(r.url)
@@ -289,7 +289,7 @@ func TestARotatedSecretSignsBesideTheOldOneForAsLongAsAsked(t *testing.T) {
 	require.False(t, m.signedWith(t, e.secret) || m.signedWith(t, fresh))
 }
 
-func TestAddressesThatMayNotBeReachedAreRefused(t *testing.T) {
+func TestForbiddenAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	for _, url := range []string{
@@ -311,9 +311,9 @@ func TestAddressesThatMayNotBeReachedAreRefused(t *testing.T) {
 	}
 }
 
-// TestANameThatLeadsInsideIsNotReached registers a name that resolves to the loopback address: the guard
+// TestPrivateAddressIsNotReached registers a name that resolves to the loopback address: the guard
 // decides when it is dialled.
-func TestANameThatLeadsInsideIsNotReached(t *testing.T) {
+func TestPrivateAddressIsNotReached(t *testing.T) {
 	t.Parallel()
 	c, r := newClient(t), receive(t, nil)
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(r.url[:strings.LastIndex(r.url, "/")], "http://"))

@@ -22,7 +22,7 @@ func lying(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"status":"elsewhere"}`) // the test reads what arrives
 }
 
-func TestBothPlacesReportWrongAnswers(t *testing.T) {
+func TestHandlerAndTransportReportWrongAnswers(t *testing.T) {
 	t.Parallel()
 	var inside, outside notes
 	server := httptest.NewServer(openapitest.Handler(&inside, "/below", http.HandlerFunc(lying)))

@@ -14,7 +14,7 @@ const scale = `{"input":{
 	"optional":{"mask":["MASK"]}},
 	"output":["IMAGE"],"output_is_list":[false],"output_node":false,"display_name":"Scale"}`
 
-func TestTextsAndSpellingsAreNoDifference(t *testing.T) {
+func TestTextsAndSpellingsAreNotCompared(t *testing.T) {
 	t.Parallel()
 	found, err := catalogue.Diff(json.RawMessage(scale), json.RawMessage(`{"input":{
 		"required":{"image":["IMAGE",{"tooltip":"x"}],"method":["COMBO",{"options":["lanczos","area"]}],"width":["INT",{"default":512.0,"min":0,"max":16384}]},
@@ -42,7 +42,7 @@ func TestDifferencesOfAClass(t *testing.T) {
 	}, found)
 }
 
-func TestFilesOfTwoPlacesAreNoDifference(t *testing.T) {
+func TestFileNamesAreNotCompared(t *testing.T) {
 	t.Parallel()
 	found, err := catalogue.Diff(
 		json.RawMessage(`{"input":{"required":{"image":[["a.png"],{"image_upload":true}]}}}`),

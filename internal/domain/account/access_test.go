@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func TestAccessAllowsWhatItSays(t *testing.T) {
+func TestAccessAllows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		access account.Access
@@ -50,7 +50,7 @@ func TestListsOfModelsAreChecked(t *testing.T) {
 	require.Error(t, check(account.Access{Models: make([]string, 1001)}))
 }
 
-func TestAccessIsComparedByWhatItSays(t *testing.T) {
+func TestAccessEqual(t *testing.T) {
 	t.Parallel()
 	require.True(t, account.Access{}.Equal(account.Access{Denied: []string{}}))
 	require.False(t, account.Access{}.Equal(account.Access{Models: []string{}}), "every model is not no model")

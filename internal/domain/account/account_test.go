@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func TestWordsOfTheCommandLine(t *testing.T) {
+func TestParseModesTiersAndScopes(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"none", "token", "keys"} {
 		_, err := account.ParseMode(word)
@@ -92,7 +92,7 @@ func (broken) IdentityByKey(context.Context, account.KeyHash) (account.Identity,
 	return account.Identity{}, fault.New(fault.Unavailable, "", "the store is away")
 }
 
-func TestAnOutageIsNotAWrongKey(t *testing.T) {
+func TestOutageDuringAuthenticationIsUnavailable(t *testing.T) {
 	t.Parallel()
 	auth := account.NewKeys(broken{})
 	_, err := auth.Authenticate(t.Context(), "some key")

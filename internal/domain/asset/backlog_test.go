@@ -23,7 +23,7 @@ type notified []outbox.Intent
 
 func (k *notified) Notify(intents []outbox.Intent) { *k = append(*k, intents...) }
 
-func TestIngestionWaitsForTheUploadsUnderWay(t *testing.T) {
+func TestIngestionOfABurstWaitsForItsUploads(t *testing.T) {
 	t.Parallel()
 	var now notified
 	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: now.Notify})

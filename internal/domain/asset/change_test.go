@@ -30,7 +30,7 @@ func metadata(t *testing.T, raw string) *asset.Metadata {
 	return &m
 }
 
-func TestAChangeIsTheFactsThatItComesTo(t *testing.T) {
+func TestChangeEventsOfAnAsset(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change asset.Change

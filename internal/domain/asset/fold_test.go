@@ -136,7 +136,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func TestLaterNeverShortens(t *testing.T) {
+func TestLaterReturnsTheLaterDeadline(t *testing.T) {
 	t.Parallel()
 	soon, late := start, start.Add(time.Hour)
 	require.Equal(t, &late, asset.Later(&soon, &late))

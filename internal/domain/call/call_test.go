@@ -95,7 +95,7 @@ func TestDeliveringTwiceChangesNothing(t *testing.T) {
 	require.EqualValues(t, 9, *once.Charged)
 }
 
-func TestFactIDsTellCallIndexAndFactApart(t *testing.T) {
+func TestEventIDsDifferByCallIndexAndType(t *testing.T) {
 	t.Parallel()
 	base := call.EventID(id, 0, call.TypeSucceeded)
 	require.Equal(t, base, call.EventID(id, 0, call.TypeSucceeded))
@@ -120,7 +120,7 @@ func TestParseID(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestFingerprintsTellEveryByteApart(t *testing.T) {
+func TestFingerprintDependsOnEveryByte(t *testing.T) {
 	t.Parallel()
 	seen := map[blob.Ref]bool{}
 	for _, parts := range [][3]string{

@@ -33,7 +33,7 @@ func TestDroppedParamsStayWithinTheHeadersBounds(t *testing.T) { // router contr
 }
 
 // A call is recorded whatever its body holds: an event beyond the log's bound would keep a paid answer from being told.
-func TestWhatIsKeptOfDroppedFieldsFitsIntoAFact(t *testing.T) {
+func TestDroppedFieldsAreBoundedInEvents(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 500_000)
 	for i := range many {

@@ -40,7 +40,7 @@ func TestAProcessThatIsSilentWhileItIsWatchedIsDead(t *testing.T) {
 }
 
 // A process cannot say that it lives while the database is away: what it has on the wire is not given up for that.
-func TestSilenceWhileNobodyCouldListenIsNoSign(t *testing.T) {
+func TestSilenceDuringAnOutageDoesNotCount(t *testing.T) {
 	t.Parallel()
 	w, sign := watch(t), time.Unix(5, 0)
 	require.True(t, w.silentFor(4*time.Second, sign))
@@ -54,7 +54,7 @@ func TestSilenceWhileNobodyCouldListenIsNoSign(t *testing.T) {
 
 // The database's clock says nothing of life: set forward it makes every sign old, set back it makes those of the
 // dead new.
-func TestAClockThatIsSetKillsNobody(t *testing.T) {
+func TestClockChangeDeclaresNoProcessDead(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		w := watch(t)
@@ -65,7 +65,7 @@ func TestAClockThatIsSetKillsNobody(t *testing.T) {
 }
 
 // A busy machine checks seldom. A process that writes to the database all the while knows that others could as well.
-func TestSilenceBetweenSeldomChecksCountsWhileTheDatabaseIsWithinReach(t *testing.T) {
+func TestSilenceBetweenRareChecksCountsIfTheDatabaseAnswers(t *testing.T) {
 	t.Parallel()
 	w, sign := watch(t), time.Unix(5, 0)
 	pass := func(d time.Duration) {

@@ -83,7 +83,7 @@ func TestTheFoldBalancesAndForgetsRepeats(t *testing.T) {
 	require.Equal(t, map[string]credit.Hold{"a": {Micros: 60, State: credit.Settled}, "b": {Micros: 40, State: credit.Released}}, l.Holds)
 }
 
-func TestFactIDsTellAccountHoldAndFactApart(t *testing.T) {
+func TestEventIDsDifferByAccountReservationAndType(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, key := range [][3]string{{"a", "b", "c"}, {"ab", "", "c"}, {"a", "bc", ""}, {"b", "a", "c"}} {

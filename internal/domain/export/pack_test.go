@@ -73,7 +73,7 @@ func TestAnArchiveHoldsItsFiles(t *testing.T) {
 	}
 }
 
-func TestWhatIsLostIsMissingFromTheArchive(t *testing.T) {
+func TestLostFilesAreReportedAsMissing(t *testing.T) {
 	t.Parallel()
 	blobs := mem.New()
 	items := shelf(t, blobs, "one", "two", "three")

@@ -73,7 +73,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-func TestTheStoryOfARun(t *testing.T) {
+func TestFoldOfARun(t *testing.T) {
 	t.Parallel()
 	j := fold(submitted, admitted, started, cached, first, firstDone, second)
 	require.Equal(t, id, j.ID)
@@ -90,7 +90,7 @@ func TestTheStoryOfARun(t *testing.T) {
 
 // What was recorded may run again behind the loss of a worker, and no second end of it is recorded: what the job is at
 // is the node that has not ended.
-func TestANodeThatRunsAgainDoesNotStandAsRunning(t *testing.T) {
+func TestRetriedNodeIsNotListedAsRunningTwice(t *testing.T) {
 	t.Parallel()
 	again, secondAgain := first, second
 	again.Attempt, secondAgain.Attempt = 2, 2
@@ -112,7 +112,7 @@ func TestDeliveringTwiceChangesNothing(t *testing.T) {
 }
 
 // A fold keeps what it was given: a view holds the state before while the state after is made.
-func TestAFoldLeavesTheStateBeforeAlone(t *testing.T) {
+func TestFoldDoesNotChangeItsInput(t *testing.T) {
 	t.Parallel()
 	before := fold(submitted, admitted, started, cached, first)
 	raw, err := json.Marshal(before)
@@ -125,14 +125,14 @@ func TestAFoldLeavesTheStateBeforeAlone(t *testing.T) {
 	require.JSONEq(t, string(raw), string(after))
 }
 
-func TestFactsOfAnotherRunOnlyMoveTheVersion(t *testing.T) {
+func TestEventsOfAnotherRunOnlyMoveTheVersion(t *testing.T) {
 	t.Parallel()
 	j := fold(submitted, admitted, started, cached, job.NodeExecutedV1{Run: 2, Node: "1", Class: "A"})
 	require.Empty(t, j.Executed)
 	require.EqualValues(t, 5, j.Version)
 }
 
-func TestFactIDsAreTheSameOnEveryAttemptAndDifferOtherwise(t *testing.T) {
+func TestEventIDsAreStableAndDistinct(t *testing.T) {
 	t.Parallel()
 	base := job.EventID(id, 1, "n", 0, job.TypeNodeExecuted)
 	require.Equal(t, base, job.EventID(id, 1, "n", 0, job.TypeNodeExecuted))

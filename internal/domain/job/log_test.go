@@ -71,7 +71,7 @@ func TestLogsAreTheirAccountsAndBounded(t *testing.T) {
 	require.Empty(t, quiet.Text, "a job that waits has no log")
 }
 
-func TestWhatANodeLogsIsBounded(t *testing.T) {
+func TestNodeLogIsBounded(t *testing.T) {
 	t.Parallel()
 	lines := job.LogLines(append(make([]string, 100), strings.Repeat("ö", 1000)))
 	require.Len(t, lines, 64)

@@ -41,7 +41,7 @@ func pair(ids string, constant any, slot int) *graph.Plan {
 	}}
 }
 
-func TestKeysTellApartWhatGivesOtherResultsAndNothingElse(t *testing.T) {
+func TestKeyDependsOnWhatChangesTheResult(t *testing.T) {
 	t.Parallel()
 	base := nodecache.Keys(scope, pair("", int64(1), 0), registry(t, nil), plain)
 	require.False(t, base[1].IsZero())
@@ -66,7 +66,7 @@ func TestKeysTellApartWhatGivesOtherResultsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeKnownBeforeItRunsHasNoKeyNorHasWhatReadsIt(t *testing.T) {
+func TestUncacheableUnitAndDependentsHaveNoKey(t *testing.T) {
 	t.Parallel()
 	changing := registry(t, func(c *node.Class) { c.Uncached = true })
 	unknown := func(*node.Class, node.Args) (string, error) { return "", errors.New("no such file") }
@@ -87,7 +87,7 @@ func TestWhatCannotBeKnownBeforeItRunsHasNoKeyNorHasWhatReadsIt(t *testing.T) {
 }
 
 // A value that was handed to an expansion is known by its content, whichever job it is stored for.
-func TestWhatWasHandedOverHasTheKeyOfItsContent(t *testing.T) {
+func TestHandedValueIsKeyedByItsContent(t *testing.T) {
 	t.Parallel()
 	handed := func(ref string, value node.Value) nodecache.Key {
 		digest, err := nodecache.Digest(value)
@@ -133,7 +133,7 @@ func random(r *rand.Rand, size int) *graph.Plan {
 	return p
 }
 
-func TestAChangeReachesExactlyWhatReadsIt(t *testing.T) {
+func TestKeyChangesForDependentsOnly(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -153,7 +153,7 @@ func TestAChangeReachesExactlyWhatReadsIt(t *testing.T) {
 	}
 }
 
-func TestWhatRunsHasEverythingItReads(t *testing.T) {
+func TestScheduledUnitsHaveTheirInputs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -188,7 +188,7 @@ func TestWhatRunsHasEverythingItReads(t *testing.T) {
 	}
 }
 
-func TestALazyBranchThatNobodyAskedForIsNotSaidToBeCached(t *testing.T) {
+func TestUnusedLazyBranchIsNotReportedAsCached(t *testing.T) {
 	t.Parallel()
 	plan := &graph.Plan{Nodes: []graph.PlanNode{
 		{ID: "1", Class: "Source"},

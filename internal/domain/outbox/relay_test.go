@@ -95,7 +95,7 @@ func (t *table) await(tb testing.TB, count int) []int64 {
 	return ids
 }
 
-func TestKickedIntentsAreCarriedOutAndForgotten(t *testing.T) {
+func TestNotifiedIntentsAreDeliveredAndForgotten(t *testing.T) {
 	t.Parallel()
 	store, starter := newTable(), &engine{}
 	r := start(t, store, starter)
@@ -103,7 +103,7 @@ func TestKickedIntentsAreCarriedOutAndForgotten(t *testing.T) {
 	require.ElementsMatch(t, []int64{1, 2, 3}, store.await(t, 3))
 }
 
-func TestWhatWasLeftOverIsClaimed(t *testing.T) {
+func TestLeftoverIntentsAreClaimed(t *testing.T) {
 	t.Parallel()
 	var due []outbox.Intent
 	for id := range int64(30) {
@@ -128,7 +128,7 @@ func TestAFailedIntentIsTriedUntilItSucceeds(t *testing.T) {
 	require.Equal(t, []int64{7, 7, 7}, store.retried)
 }
 
-func TestKickNeverBlocks(t *testing.T) {
+func TestNotifyNeverBlocks(t *testing.T) {
 	t.Parallel()
 	r := outbox.NewRelay(newTable(), &engine{}, slog.New(slog.DiscardHandler), time.Second) // not running
 	done := make(chan struct{})

@@ -147,7 +147,7 @@ func TestDecide(t *testing.T) {
 }
 
 // Ten graphs of two checkpoints, in turns, on two servers: each checkpoint is loaded once.
-func TestAlternatingCheckpointsStayOnTheirServers(t *testing.T) {
+func TestPlacementKeepsModelsOnTheirServers(t *testing.T) {
 	t.Parallel()
 	servers := []*server.Server{healthy("s1"), healthy("s2")}
 	var waiting []*server.Wait

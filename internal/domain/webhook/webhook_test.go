@@ -45,7 +45,7 @@ func TestRetriesOutlastAWeekendAndEndBeforeTheEndpointIsDisabled(t *testing.T) {
 	require.Less(t, all, p.DisableAfter)
 }
 
-func TestAnOperatorAllowsByHostAndPort(t *testing.T) {
+func TestOperatorAllowsAddressesByHostAndPort(t *testing.T) {
 	t.Parallel()
 	host, err := webhook.CheckAddress("http://127.0.0.1:8080/x", "127.0.0.1:8080")
 	require.NoError(t, err)

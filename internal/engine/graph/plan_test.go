@@ -235,7 +235,7 @@ func TestEstimatesNeverOverflow(t *testing.T) {
 	}
 }
 
-func TestASegmentIsKnownByItsNodes(t *testing.T) {
+func TestSegmentKeyDependsOnItsNodes(t *testing.T) {
 	t.Parallel()
 	key := func(s graph.Segment) int {
 		k, err := s.Key()

@@ -326,7 +326,7 @@ func (w *world) check(batches []graph.Batch) {
 
 // The stored values of a cached unit may be lost like any others. The unit then runs, with the units that it reads, also
 // when the run has continued in another execution meanwhile.
-func TestACachedUnitWhoseValuesAreLostRunsAfterAll(t *testing.T) {
+func TestCachedUnitRunsWhenItsValuesAreLost(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{{Millis: 1000, Output: true}}}
 	s := graph.NewScheduler(shape)
@@ -398,7 +398,7 @@ func TestCheapChainIsOneLocalBatchThatStoresNothing(t *testing.T) {
 	require.Empty(t, next[0].Needs)
 }
 
-func TestLongUnitTakesItsLinearTailAlong(t *testing.T) {
+func TestExpensiveUnitRunsWithItsLinearTail(t *testing.T) {
 	t.Parallel()
 	shape := chainOf(4, 10)
 	shape.Units[1].Millis = 10_000

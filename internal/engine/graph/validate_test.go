@@ -413,8 +413,8 @@ func TestLinkedInputsAreNotChecked(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLaddersTakeNoExponentialTime has 2^2000 paths from top to bottom.
-func TestLaddersTakeNoExponentialTime(t *testing.T) {
+// TestLadderGraphsTakePolynomialTime has 2^2000 paths from top to bottom.
+func TestLadderGraphsTakePolynomialTime(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString(`{"0":{"class_type":"Text","inputs":{"value":"x"}}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-func TestACallWithABlockerDoesNotRunAndHandsItOnSilently(t *testing.T) {
+func TestBlockedCallIsSkippedAndPassesTheBlockerOn(t *testing.T) {
 	t.Parallel()
 	class := joiner()
 	class.Run = func(context.Context, *node.Call) (node.Result, error) { panic("a blocked call must not run") }
@@ -25,7 +25,7 @@ func TestACallWithABlockerDoesNotRunAndHandsItOnSilently(t *testing.T) {
 	}
 }
 
-func TestOnlyTheCallsWithABlockerAreKeptFromRunning(t *testing.T) {
+func TestBlockerStopsOnlyItsCalls(t *testing.T) {
 	t.Parallel()
 	inputs := node.Args{"a": node.List{"1", node.Blocker{Message: "not this"}, "3"}, "b": "x"}
 	res, err := node.Invocation{Class: joiner(), Inputs: inputs}.Run(t.Context(), node.Call{})
@@ -80,7 +80,7 @@ func TestABlockedNodeAsksForNoLazyInputs(t *testing.T) {
 	}
 }
 
-func TestWhatABlockerSaysIsBounded(t *testing.T) {
+func TestBlockerMessageIsBounded(t *testing.T) {
 	t.Parallel()
 	inputs := node.Args{"a": node.Blocker{Message: strings.Repeat("é", 5000)}}
 	res, err := node.Invocation{Class: joiner(), Inputs: inputs}.Run(t.Context(), node.Call{})

@@ -95,7 +95,7 @@ func TestDecodingIsBounded(t *testing.T) {
 	}
 }
 
-func TestBrokenWritersAreReported(t *testing.T) {
+func TestWriteErrorsAreReported(t *testing.T) {
 	t.Parallel()
 	for _, v := range []node.Value{"x", picture(t), node.List{"x"}} {
 		require.ErrorIs(t, node.EncodeValue(broken{}, v), io.ErrClosedPipe)

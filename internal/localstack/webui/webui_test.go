@@ -73,7 +73,7 @@ func TestPagesOfOtherSitesReachNothing(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask(t, h, "GET", host, "/", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}).Code, "a link")
 }
 
-func TestAPasswordIsAskedForAndNotHandedOn(t *testing.T) {
+func TestPasswordIsRequiredAndNotForwarded(t *testing.T) {
 	t.Parallel()
 	h := webui.New(webui.Options{Socket: socket(t), Password: "right"})
 	const host = "127.0.0.1:8233"
@@ -92,7 +92,7 @@ func TestAPasswordIsAskedForAndNotHandedOn(t *testing.T) {
 	require.Empty(t, w.Header().Get("X-Seen-Authorization"))
 }
 
-func TestWorkflowsAreOnlyLookedAtUnlessChangesAreAskedFor(t *testing.T) {
+func TestTemporalUIIsReadOnlyByDefault(t *testing.T) {
 	t.Parallel()
 	path := socket(t)
 	const host, below = "127.0.0.1:8233", "/api/v1/namespaces/default/workflows/job-1"
@@ -105,7 +105,7 @@ func TestWorkflowsAreOnlyLookedAtUnlessChangesAreAskedFor(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask(t, readOnly, "GET", host, below, nil).Code)
 }
 
-func TestAUIThatIsAwayIsSaidToBe(t *testing.T) {
+func TestUnavailableUIIsReported(t *testing.T) {
 	t.Parallel()
 	h := webui.New(webui.Options{Socket: filepath.Join(t.TempDir(), "none")})
 	require.Equal(t, http.StatusBadGateway, ask(t, h, "GET", "localhost:8233", "/", nil).Code)

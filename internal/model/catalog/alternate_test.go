@@ -18,7 +18,7 @@ func alternate(t *testing.T, model, server string) (*catalog.Model, *catalog.Alt
 	return m, a
 }
 
-func TestATranslatedBodyNamesTheFieldsItLoses(t *testing.T) {
+func TestTranslatedBodyReportsDroppedFields(t *testing.T) {
 	t.Parallel()
 	_, fal := alternate(t, "bfl/flux-2-pro", "fal")
 	picture := strings.Repeat("A", 10_000)

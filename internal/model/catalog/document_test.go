@@ -40,7 +40,7 @@ func dig(t *testing.T, document any, path ...string) any {
 	return document
 }
 
-func TestADocumentHasInputAndOutputAndBothFlags(t *testing.T) {
+func TestSchemaDocumentHasInputOutputAndFlags(t *testing.T) {
 	t.Parallel()
 	for _, m := range builtin(t).Models() {
 		v2, d2 := document(t, m, catalog.V2)
@@ -124,7 +124,7 @@ func TestSuggestionsAreCloseVisibleAndAtMostThree(t *testing.T) {
 	require.Empty(t, s.Suggest("bfl/flux-2-por", func(m *catalog.Model) bool { return m.ID != "bfl/flux-2-pro" && m.Provider == "sim" }))
 }
 
-func TestAWalkSeesEveryModelOnce(t *testing.T) {
+func TestPagingListsEveryModelOnce(t *testing.T) {
 	t.Parallel()
 	s := builtin(t)
 	all := func(*catalog.Model) bool { return true }
@@ -148,7 +148,7 @@ func TestAWalkSeesEveryModelOnce(t *testing.T) {
 	require.Equal(t, "bfl/flux-3-video", page[0].ID, "a cursor after a model that is gone continues at the next one")
 }
 
-func TestACursorIsOpaqueAuthenticAndEnds(t *testing.T) {
+func TestCursorIsSignedAndExpires(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	cursors := catalog.NewCursors([]byte("key"), func() time.Time { return now })

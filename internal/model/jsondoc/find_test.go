@@ -40,7 +40,7 @@ func TestReplaceRefusesAPointerToNoString(t *testing.T) {
 	}
 }
 
-func TestRawReturnsTheExactBytes(t *testing.T) {
+func TestRawReturnsExactBytes(t *testing.T) {
 	t.Parallel()
 	raw := jsondoc.Raw([]byte(odd), "", "/a/0", "/a/0/n", "/big")
 	require.Equal(t, strings.TrimSpace(odd), string(raw[""]))

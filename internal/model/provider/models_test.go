@@ -180,7 +180,7 @@ func TestAHostedResultIsRewrittenAndKeepsEveryOtherByte(t *testing.T) {
 	})
 }
 
-func TestTheHostingGroupsSelectWhatTheContractNames(t *testing.T) {
+func TestHostingGroupsSelectTheContractsFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for id, want := range map[string][]string{

@@ -126,7 +126,7 @@ func TestAFormCarriesTheMembersInOrder(t *testing.T) {
 	require.Equal(t, `prompt[]=a;n[]=2;image[image/png]=hi;o[]={"x":1};`, got)
 }
 
-func TestAnswersThatAreNoResultAreProviderErrors(t *testing.T) {
+func TestUnexpectedAnswersAreProviderErrors(t *testing.T) {
 	t.Parallel()
 	answers := map[string]http.HandlerFunc{
 		"no JSON":       func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) },
@@ -165,7 +165,7 @@ func TestAnswersThatAreNoResultAreProviderErrors(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsLateTimesOut(t *testing.T) {
+func TestSlowProviderTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
 		"before its answer": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, // only waits

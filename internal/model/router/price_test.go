@@ -84,7 +84,7 @@ func TestACallCostsWhatItsProviderSays(t *testing.T) {
 	}
 }
 
-func TestABlurredPictureIsARefusal(t *testing.T) {
+func TestModerationImageCountsAsRefusal(t *testing.T) {
 	t.Parallel()
 	x := converse(t, served(t), "stability/stable-image-core", `{"prompt":"x [sim:late-policy]"}`, 30_000)
 	require.Equal(t, call.PolicyViolation, x.Failure.Type)

@@ -29,7 +29,7 @@ func run(ctx context.Context, looks ...func(context.Context) error) []string {
 
 // What is asked over HTTP is answered in bounded time: with nothing that the others stand on they are not run, and what
 // gives no answer is said to give none.
-func TestTheDoctorDoesNotWaitForWhatIsAway(t *testing.T) {
+func TestDoctorDoesNotWaitForUnavailableServers(t *testing.T) {
 	t.Parallel()
 	well := func(context.Context) error { return nil }
 	away := func(context.Context) error { return errors.New("no route") }

@@ -241,7 +241,7 @@ func TestTimelineAddsUp(t *testing.T) {
 	require.Equal(t, inspect.Millis(800*time.Millisecond), failed.Nodes[1].Took)
 }
 
-func TestPointsAreVersionsOrTimes(t *testing.T) {
+func TestParsePoint(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]inspect.Point{
 		"12": {Version: 12}, "v3": {Version: 3}, "2026-01-02T03:04:05Z": {Time: start}, "2026-01-02 03:04:05": {Time: start},

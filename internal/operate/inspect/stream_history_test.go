@@ -72,7 +72,7 @@ func uploaded(t testing.TB) inspect.StreamHistory[asset.Asset] {
 		event{4 * time.Second, "ingest", asset.TypeScanned, asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean}}})
 }
 
-func TestStoriesForPeople(t *testing.T) {
+func TestHistoryRendering(t *testing.T) {
 	t.Parallel()
 	now := start.Add(time.Minute)
 	good, odd, file := rerouted(t), uncertain(t), uploaded(t)
@@ -113,7 +113,7 @@ func TestPhasesAddUp(t *testing.T) {
 	require.Equal(t, inspect.Millis(55*time.Second), last.Took)
 }
 
-func TestAStoryFoldsAsItWas(t *testing.T) {
+func TestHistoryFoldsAtEveryVersion(t *testing.T) {
 	t.Parallel()
 	history := rerouted(t)
 	past, err := history.At(inspect.Point{Version: 4})

@@ -92,7 +92,7 @@ func TestTheNumberOfSeriesIsBounded(t *testing.T) {
 }
 
 // The deepest queues are others at every scrape, and yet a server of Prometheus keeps few series.
-func TestAccountsKeepTheirSeries(t *testing.T) {
+func TestAccountSeriesAreStable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 	require.Contains(t, m.Names(), "millrace_provider_cost_usd_total")
 }
 
-func TestADatabaseThatIsAwayIsTold(t *testing.T) {
+func TestDatabaseUpGaugeIsZeroWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	m := metrics.New()
 	m.Read(source{err: errors.New("away")}, slog.New(slog.DiscardHandler))

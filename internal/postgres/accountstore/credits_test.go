@@ -83,7 +83,7 @@ func TestALedgerFromGrantToSettlement(t *testing.T) {
 	require.Equal(t, "trial", recorded[0].Meta.Reason)
 }
 
-func TestWhatALedgerRefuses(t *testing.T) {
+func TestLedgerRefusals(t *testing.T) {
 	t.Parallel()
 	credits, _, _ := newCredits(t)
 	ctx := t.Context()
@@ -101,7 +101,7 @@ func TestWhatALedgerRefuses(t *testing.T) {
 	require.Equal(t, credit.Balance{}, balance(t, credits, "a"))
 }
 
-func TestHoldsThatRunAtOnceDoNotOverdraw(t *testing.T) {
+func TestConcurrentReservationsDoNotOverdraw(t *testing.T) {
 	t.Parallel()
 	credits, _, _ := newCredits(t)
 	require.NoError(t, credits.Grant(t.Context(), "a", 10, "ops", "test"))
@@ -123,7 +123,7 @@ func TestHoldsThatRunAtOnceDoNotOverdraw(t *testing.T) {
 	require.Equal(t, credit.Balance{Metered: true, Held: 10, Granted: 10}, balance(t, credits, "a"))
 }
 
-func TestOneHoldMadeByManyAtOnceIsHeldOnce(t *testing.T) {
+func TestConcurrentReservationsOfOneIDCountOnce(t *testing.T) {
 	t.Parallel()
 	credits, _, _ := newCredits(t)
 	require.NoError(t, credits.Grant(t.Context(), "a", 10, "ops", "test"))
@@ -148,7 +148,7 @@ func TestOneHoldMadeByManyAtOnceIsHeldOnce(t *testing.T) {
 }
 
 // Whatever runs at once, the tables agree with the events, and the events balance.
-func TestTheBalanceIsAlwaysTheFoldOfTheFacts(t *testing.T) {
+func TestBalanceEqualsTheFoldOfItsEvents(t *testing.T) {
 	t.Parallel()
 	credits, _, pool := newCredits(t)
 	var group sync.WaitGroup
@@ -222,7 +222,7 @@ func tamper(t *testing.T, pool *pgxpool.Pool, account string) {
 }
 
 // A hold is part of the caller's transaction: it comes and goes with it.
-func TestAHoldInsideAnothersTransaction(t *testing.T) {
+func TestReservationJoinsTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	credits, events, pool := newCredits(t)
 	require.NoError(t, credits.Grant(t.Context(), "a", 10, "ops", "test"))

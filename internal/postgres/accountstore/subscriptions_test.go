@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-func TestChangesOfASubscriptionAreFacts(t *testing.T) {
+func TestSubscriptionChangesAreRecorded(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	types := eventlog.NewRegistry()

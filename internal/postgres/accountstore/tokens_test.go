@@ -77,7 +77,7 @@ func TestTokensNameAccounts(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestTheTierOfTheLatestTokenCounts(t *testing.T) {
+func TestTierOfTheLatestTokenWins(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	types := eventlog.NewRegistry()

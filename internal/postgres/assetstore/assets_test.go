@@ -150,7 +150,7 @@ func TestExpiredAssetsEndUnlessAJobNeedsThem(t *testing.T) {
 	require.Equal(t, asset.Expired, b.state(t, needed.ID))
 }
 
-func TestReferencesOfTheCollector(t *testing.T) {
+func TestCollectorKeepsReferencedBlobs(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	a := b.create(t, "a.png", "x", nil)
@@ -170,7 +170,7 @@ func TestReferencesOfTheCollector(t *testing.T) {
 	require.Equal(t, map[blob.Ref]bool{document: true}, needed)
 }
 
-func TestARejectedAssetGivesNoBytesAndIsNotHeld(t *testing.T) {
+func TestRejectedAssetIsNotServedAndNotReferenced(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	a := b.create(t, "a.png", "x", nil)
@@ -208,7 +208,7 @@ func TestThumbnailsAreServedByTheLinkOfTheirAsset(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-func TestAReferenceKnowsWhatIsKnownOfItsBytes(t *testing.T) {
+func TestReferenceInheritsSizeAndScanOfItsBytes(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	a := b.create(t, "a.png", "x", nil)

@@ -17,7 +17,7 @@ import (
 )
 
 // A bucket that does not answer takes what waits for it, and nothing from anybody else.
-func TestSlowRequestsToTheBucketStarveNoQuery(t *testing.T) {
+func TestSlowBucketDoesNotStarveQueries(t *testing.T) {
 	t.Parallel()
 	const conns, many = 6, 40
 	pool, err := postgres.Open(t.Context(), storetest.NewDatabase(t), postgres.PoolOptions{MaxConns: conns})

@@ -56,7 +56,7 @@ func TestOnlyItsOwnerChangesAnAsset(t *testing.T) {
 }
 
 // Changes that come at once follow each other: none is lost, and together they keep the bound.
-func TestChangesAtOnceAreAllKept(t *testing.T) {
+func TestConcurrentChangesAreAllKept(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	a := b.create(t, "1.png", "1", nil)

@@ -111,7 +111,7 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	require.Equal(t, account.Storage{Bytes: 500, Files: 1}, kept)
 }
 
-func TestAnArchiveBeyondTheShareOfItsAccountIsNotKept(t *testing.T) {
+func TestArchiveOverTheStorageLimitIsNotKept(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	ref := b.accepted(t, "x")
@@ -127,7 +127,7 @@ func TestAnArchiveBeyondTheShareOfItsAccountIsNotKept(t *testing.T) {
 	require.Equal(t, account.CodeStorage, e.Failure.Code)
 }
 
-func TestEqualExportsUnderWayAreOne(t *testing.T) {
+func TestEqualConcurrentExportsAreOne(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	var mu sync.Mutex
@@ -155,7 +155,7 @@ func TestEqualExportsUnderWayAreOne(t *testing.T) {
 	}
 }
 
-func TestExportsOfAnAccountUnderWayAreBounded(t *testing.T) {
+func TestConcurrentExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	first := b.accepted(t, "0")
@@ -170,7 +170,7 @@ func TestExportsOfAnAccountUnderWayAreBounded(t *testing.T) {
 	b.accepted(t, "one too many")
 }
 
-func TestAnExportThatNothingPacksIsBegunAgain(t *testing.T) {
+func TestExportWithoutAWorkflowIsRestarted(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	ref := b.accepted(t, "x")

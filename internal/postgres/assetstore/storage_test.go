@@ -92,7 +92,7 @@ func (k *keeper) requireCounted(t *testing.T, owner string) account.Storage {
 
 // Whatever is added and taken, by several at once, refused, given up half-way or cut off by a dying connection:
 // what is kept count of is what the records add up to.
-func TestWhatAnAccountKeepsIsCountedExactly(t *testing.T) {
+func TestStoredBytesAreCountedExactly(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, 4000)
 	seed := uint64(time.Now().UnixNano())

@@ -71,7 +71,7 @@ func (b callBooks) lane(t *testing.T) (inFlight, parked int, committed, spent in
 	return inFlight, parked, committed, spent
 }
 
-func TestALedgerFollowsACall(t *testing.T) {
+func TestLedgerRecordsReservationAndChargeOfACall(t *testing.T) {
 	t.Parallel()
 	b := newCallBooks(t)
 	require.NoError(t, b.credits.Grant(t.Context(), "a", 100, "operator", "test"))
@@ -204,7 +204,7 @@ func TestRestartingACallNumbersItsRuns(t *testing.T) {
 	require.Empty(t, none)
 }
 
-func TestSignsOfLife(t *testing.T) {
+func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	b := newCallBooks(t)
 	alive, err := b.calls.Alive(t.Context(), "w")
@@ -221,7 +221,7 @@ func TestSignsOfLife(t *testing.T) {
 	require.True(t, alive, "it takes silence that was listened to")
 }
 
-func TestCallsWhoseJobEndedAreStray(t *testing.T) {
+func TestStrayCallsOfEndedJobs(t *testing.T) {
 	t.Parallel()
 	b := newCallBooks(t)
 	require.NoError(t, b.credits.Grant(t.Context(), "a", 100, "operator", "test"))

@@ -119,7 +119,7 @@ func TestAwayDatabaseIsUnavailable(t *testing.T) {
 
 // What passes must not fail the runs that meet it: they would be given up for a full disk, or because a replica is not
 // promoted yet.
-func TestADatabaseThatTakesNothingIsAway(t *testing.T) {
+func TestReadOnlyDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	for name, sql := range map[string]string{

@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// TestAnAppendToManyStreamsCostsWhatItsStreamsCost: appending to streams that exist costs about what it costs to
+// TestAppendAllCostIsLinearInStreams: appending to streams that exist costs about what it costs to
 // make them, which is in proportion to their number. With the square of it, 4,000 took sixteen times as long.
-func TestAnAppendToManyStreamsCostsWhatItsStreamsCost(t *testing.T) {
+func TestAppendAllCostIsLinearInStreams(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	const streams = 4000

@@ -118,7 +118,7 @@ func TestAPausedQueueAcceptsAndStartsNothing(t *testing.T) {
 	}
 }
 
-func TestADrainedQueueTakesNothingAndWorksOff(t *testing.T) {
+func TestDrainedQueueRefusesNewJobsAndFinishesWaitingOnes(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	bounds := job.Bounds{Slots: 1, QueueDepth: 9}
@@ -138,7 +138,7 @@ func TestADrainedQueueTakesNothingAndWorksOff(t *testing.T) {
 	require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err))
 }
 
-func TestAStoppedQueueTakesAndStartsNothing(t *testing.T) {
+func TestStoppedQueueAcceptsAndStartsNothing(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	bounds := job.Bounds{Slots: 1, QueueDepth: 9}
@@ -155,7 +155,7 @@ func TestAStoppedQueueTakesAndStartsNothing(t *testing.T) {
 	require.Empty(t, y.holding(t, account.LocalID))
 }
 
-func TestWhatOperatorsDidToAQueueIsAFact(t *testing.T) {
+func TestQueueChangesAreRecorded(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	y.must(t, job.NewJob{})
@@ -190,7 +190,7 @@ func TestWhatOperatorsDidToAQueueIsAFact(t *testing.T) {
 }
 
 // Once a pause has returned nothing of the account is admitted, however many submissions race with it.
-func TestAPauseTakesEffectWhenItReturns(t *testing.T) {
+func TestPauseIsInForceWhenItReturns(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	bounds := job.Bounds{Slots: 1000, QueueDepth: 1000}

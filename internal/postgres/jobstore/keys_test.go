@@ -15,7 +15,7 @@ import (
 )
 
 // A flood of keys is forgotten whole a day later, however large, and no other is.
-func TestSpentKeysAreForgotten(t *testing.T) {
+func TestExpiredKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	_, err := pool.Exec(t.Context(), `insert into idempotency_keys (account, operation, key, expires_at)
@@ -31,7 +31,7 @@ func TestSpentKeysAreForgotten(t *testing.T) {
 }
 
 // A claim that arrives after it was undone takes nothing, and leaves the key to others.
-func TestARevokedClaimCannotArriveLate(t *testing.T) {
+func TestRevokedClaimIsNotRecordedLater(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	keys, late, other := jobstore.NewKeys(pool), uuid.New(), uuid.New()
@@ -45,7 +45,7 @@ func TestARevokedClaimCannotArriveLate(t *testing.T) {
 }
 
 // A key names its job until the job was answered.
-func TestAnUnansweredKeyNamesItsJob(t *testing.T) {
+func TestUnfinishedKeyNamesItsJob(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	keys, made := jobstore.NewKeys(pool), uuid.New()

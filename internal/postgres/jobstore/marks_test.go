@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-func TestAProcessLeavesAMarkAtTheNodeItDiesOf(t *testing.T) {
+func TestKilledProcessLeavesAMarkAtItsNode(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	first, second := jobstore.NewNodeMarks(pool, "w/1"), jobstore.NewNodeMarks(pool, "w/2")

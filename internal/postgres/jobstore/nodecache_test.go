@@ -80,7 +80,7 @@ func TestTheNodeCacheEvictsWhatIsOldAndThenWhatIsLongestUnused(t *testing.T) {
 
 // An entry is shown as long as its files have at least as long to live as they have lived: a job that shows
 // them again must not soon show nothing.
-func TestAnEntryWhoseFilesSoonEndIsPassedOver(t *testing.T) {
+func TestCacheEntryWithExpiringFilesIsSkipped(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	cache := jobstore.NewNodeCache(pool)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-func TestProgressThatPassesIsKeptForPolls(t *testing.T) {
+func TestProgressIsStoredForPolls(t *testing.T) {
 	t.Parallel()
 	store := livestore.NewProgress(storetest.OpenPool(t, storetest.NewDatabase(t)))
 	bus := stream.NewRecorder(stream.NewLocal(), store, slog.New(slog.DiscardHandler))

@@ -309,7 +309,7 @@ func writeVersion(t *testing.T, dir, version string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data", "PG_VERSION"), []byte(version), 0o644))
 }
 
-func TestRootIsToldOfAParentItsServerCannotEnter(t *testing.T) {
+func TestUnreachableParentDirectoryIsReportedToRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives its server another user")

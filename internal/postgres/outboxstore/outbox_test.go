@@ -11,7 +11,7 @@ import (
 )
 
 // An intent that a process leased before it died is left to nobody for an hour because the clock was set back by one.
-func TestIntentsAreDueWhenTheClockWasSetBack(t *testing.T) {
+func TestIntentsAreDeliveredAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	box := outboxstore.New(pool)

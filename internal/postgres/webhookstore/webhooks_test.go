@@ -76,7 +76,7 @@ func subjects(n int) []string {
 
 var anyShare = webhook.Share{Total: 100, Account: 100, Endpoint: 100} // a constant of the tests
 
-func TestNobodyTakesMoreOfTheDeliveriesThanItsShare(t *testing.T) {
+func TestDeliveriesAreSharedAmongAccountsAndEndpoints(t *testing.T) {
 	t.Parallel()
 	h := newHooks(t)
 	share := webhook.Share{Account: 3, Endpoint: 2}
@@ -208,7 +208,7 @@ func TestADeliveryRemembersItsLatestAttempts(t *testing.T) {
 	require.Equal(t, 500+webhook.MaxTries+2, tries[len(tries)-1].Status)
 }
 
-func TestDeliveriesAreForgottenAfterTheirRetentionAndWaitingOnesAreNot(t *testing.T) {
+func TestEndedDeliveriesAreForgottenAfterTheirRetention(t *testing.T) {
 	t.Parallel()
 	h := newHooks(t)
 	to := h.endpoint("acme")

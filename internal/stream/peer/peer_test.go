@@ -134,7 +134,7 @@ func until(t *testing.T, from *peer.Bus, frames <-chan stream.Frame, account, ne
 	}
 }
 
-func TestStrangersGetNothing(t *testing.T) {
+func TestUnauthorizedRequestsGetNothing(t *testing.T) {
 	t.Parallel()
 	bus, err := peer.New(newDirectory(), peer.Options{Self: peer.Replica{ID: "x"}, Secret: "s"})
 	require.NoError(t, err)

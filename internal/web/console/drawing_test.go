@@ -22,7 +22,7 @@ func draw(t *testing.T, prompt string, timeline inspect.Timeline) console.Drawin
 	return console.Draw(g, timeline)
 }
 
-func TestNodesStandRightOfWhatTheyReadAndDoNotOverlap(t *testing.T) {
+func TestDrawingPlacesNodesRightOfTheirInputs(t *testing.T) {
 	t.Parallel()
 	d := draw(t, `{
 		"9":{"class_type":"Join","inputs":{"a":["5",0],"b":["1",0],"c":[1,2],"d":["no such",0]}},
@@ -62,7 +62,7 @@ func TestNodesAreColouredByWhatBecameOfThem(t *testing.T) {
 	require.Equal(t, []string{"executed 12 ms", "cached", "not run"}, states(job.Canceled))
 }
 
-func TestAGraphThatNobodyCouldSeeIsNotDrawn(t *testing.T) {
+func TestTooLargeGraphIsNotDrawn(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 301 {

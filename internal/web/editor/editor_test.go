@@ -87,7 +87,7 @@ func TestFilesAreServedWithTypesAndAnAge(t *testing.T) {
 }
 
 // The dates of an unpacked archive say nothing, so a new version is told from the old by its bytes.
-func TestANewVersionIsNotTakenForTheOld(t *testing.T) {
+func TestEntryOfAnotherClassVersionIsNotUsed(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"index.html": "one"})
 	d := open(t, dir)

@@ -106,7 +106,7 @@ func refused(t *testing.T, v *webtoken.Verifier, token, why string) {
 	require.Zero(t, id)
 }
 
-func TestAGoodTokenStandsForItsAccount(t *testing.T) {
+func TestValidTokenAuthenticatesItsAccount(t *testing.T) {
 	t.Parallel()
 	v, b := verifier(t, webtoken.Options{Secret: secret})
 	id, err := v.Authenticate(t.Context(), hs(t, claims()))
@@ -174,7 +174,7 @@ func TestClaimsDecideWhetherATokenIsGood(t *testing.T) {
 	}
 }
 
-func TestTheTierOfATokenIsPassedOn(t *testing.T) {
+func TestTierOfATokenIsForwarded(t *testing.T) {
 	t.Parallel()
 	v, b := verifier(t, webtoken.Options{Secret: secret, Tier: "plan"})
 	_, err := v.Authenticate(t.Context(), hs(t, claims("plan", "creator")))
@@ -203,7 +203,7 @@ func TestScopesOfATokenAreItsRights(t *testing.T) {
 	}
 }
 
-func TestWhatTheAccountsSayIsKept(t *testing.T) {
+func TestAccountErrorsKeepTheirKind(t *testing.T) {
 	t.Parallel()
 	v, _ := verifier(t, webtoken.Options{Secret: secret})
 	_, err := v.Authenticate(t.Context(), hs(t, claims("sub", "banned")))
@@ -354,7 +354,7 @@ func verifierAt(t testing.TB, c *clock, url string) *webtoken.Verifier {
 	return v
 }
 
-func TestARotationIsSeenAndAFloodIsNot(t *testing.T) {
+func TestKeyRotationIsFetchedAtABoundedRate(t *testing.T) {
 	t.Parallel()
 	i, p, c := newIssuer(t), pairs(), &clock{}
 	i.publish(nil, public("old", p.ed.Public()))
@@ -410,7 +410,7 @@ func TestKeysOutliveTheIssuersAbsence(t *testing.T) {
 	require.Equal(t, fault.Unavailable, fault.KindOf(err), "but not for ever")
 }
 
-func TestAnswersThatAreNoKeys(t *testing.T) {
+func TestMalformedKeySets(t *testing.T) {
 	t.Parallel()
 	weak, err := rsa.GenerateKey(rand.Reader, 1024) // too short, on purpose
 	require.NoError(t, err)
@@ -447,7 +447,7 @@ func keysOf(t *testing.T, keys ...jose.JSONWebKey) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.Write(raw) } // a test's server
 }
 
-func TestOptionsThatMakeNoSense(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]webtoken.Options{
 		"nothing to check with": {}, "a short secret": {Secret: "short"}, "a long skew": {Secret: secret, Skew: time.Hour},

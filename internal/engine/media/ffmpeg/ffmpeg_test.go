@@ -62,7 +62,7 @@ var (
 	}
 )
 
-func TestASoundComesBack(t *testing.T) {
+func TestSoundRoundTrip(t *testing.T) {
 	t.Parallel()
 	tool, want := find(t), tone(t, 22050, 2, 1.5)
 	var file bytes.Buffer
@@ -91,7 +91,7 @@ func TestASoundComesBack(t *testing.T) {
 	require.InDelta(t, 1.5, length, 0.001)
 }
 
-func TestAVideoComesBack(t *testing.T) {
+func TestVideoRoundTrip(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
 	for _, channels := range []int{1, 3, 4} {
@@ -125,7 +125,7 @@ func TestAVideoComesBack(t *testing.T) {
 }
 
 // With a playlist or a script, ffmpeg would read other files or the network.
-func TestFilesThatPointElsewhereAreRefused(t *testing.T) {
+func TestFilesThatReferToOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
 	secret := filepath.Join(t.TempDir(), "secret.flac")
@@ -183,7 +183,7 @@ func TestFramesBeyondTheBoundAreRefused(t *testing.T) {
 }
 
 // Tags come from the caller: no tag may end the list of tags.
-func TestATagCannotEndTheListOfTags(t *testing.T) {
+func TestTagsCannotOpenSections(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
 	tags := []ffmpeg.Tag{{Key: "[STREAM]", Value: "a"}, {Key: "[CHAPTER]", Value: "b"}, {Key: "x\x00", Value: "c\x00"}, {Key: "workflow", Value: "{}"}}

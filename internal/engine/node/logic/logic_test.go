@@ -149,7 +149,7 @@ func TestConditionsGoByPythonsTruth(t *testing.T) {
 	require.Equal(t, []node.Value{true}, res.Outputs, "what the first decides is not asked of the others")
 }
 
-func TestTheRectangleOfFourNumbers(t *testing.T) {
+func TestBoundingBoxFromFourNumbers(t *testing.T) {
 	t.Parallel()
 	class := logic.PrimitiveBoundingBox()
 	res, err := class.Run(t.Context(), &node.Call{Args: node.Args{"x": int64(1), "y": int64(2), "width": int64(3), "height": int64(4)}})

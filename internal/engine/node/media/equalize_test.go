@@ -67,7 +67,7 @@ func throughFFmpeg(t *testing.T, rate int, samples []float32, filters string) []
 	return got
 }
 
-func TestTheEqualizerLeavesWhatItIsNotToldToChangeAndCutsWhatIsTooLoud(t *testing.T) {
+func TestEqualizerKeepsNeutralBandsAndClips(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	in := noise(t, 44100)

@@ -176,7 +176,7 @@ func TestOddSizes(t *testing.T) {
 }
 
 // A silent video has a sound of no length, which goes into another one as it came.
-func TestASilentVideoStaysSilent(t *testing.T) {
+func TestVideoWithoutSoundHasNoAudioTrack(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	parts := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": nodetest.VideoName})}).Outputs

@@ -95,7 +95,7 @@ func TestClassesDoWhatPythonDoes(t *testing.T) {
 	}
 }
 
-func TestWhatIsFoundInTextsIsWhatPythonFinds(t *testing.T) {
+func TestRegexFindsWhatPythonFinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range goldens(t, "golden_find.json", 2000) {
 		res, err := c.run(t)

@@ -97,7 +97,7 @@ var reads = map[string]func(context.Context, *bucket.Store, blob.Ref) ([]byte, e
 }
 
 // A connection that breaks in the middle of an object does not mean damage: the read continues.
-func TestAReadContinuesWhereItsAnswerBrokeOff(t *testing.T) {
+func TestInterruptedReadResumesAtItsOffset(t *testing.T) {
 	t.Parallel()
 	for name, read := range reads {
 		for _, behind := range []int{0, 1, 300_000} {
@@ -115,7 +115,7 @@ func TestAReadContinuesWhereItsAnswerBrokeOff(t *testing.T) {
 
 // A connection that breaks again and again means that the service is away, not that the object is damaged, which would take
 // the object out of service for good.
-func TestABrokenAnswerDoesNotCountAsDamage(t *testing.T) {
+func TestBrokenReadIsNotReportedAsDamage(t *testing.T) {
 	t.Parallel()
 	for name, read := range reads {
 		t.Run(name, func(t *testing.T) {

@@ -200,7 +200,7 @@ func TestWriterProcess(t *testing.T) {
 }
 
 // Several stores on one folder start in the same instant and clear staging folders concurrently.
-func TestStoresThatStartAtOnceShareAFolder(t *testing.T) {
+func TestStoresStartedConcurrentlyShareAFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var group errgroup.Group
