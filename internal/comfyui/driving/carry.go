@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
@@ -27,6 +29,7 @@ func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 	if !known {
 		return fault.New(fault.Internal, "", "the value %s of input %s of node %s was not read", in.From, in.Input, n.ID)
 	}
+	c.owner = n.ID
 	key := in.From + "/" + string(in.Type)
 	given, moved := c.moved[key]
 	if !moved {
@@ -36,8 +39,8 @@ func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 		}
 		c.moved[key] = given
 	}
-	if text, ok := given.(string); ok && in.Input == prefixInput {
-		given = c.inRoot(text)
+	if in.Input == prefixInput {
+		given = c.belowRoot(given)
 	}
 	c.prompt[n.ID].Inputs[in.Input] = given
 	return nil
@@ -47,38 +50,48 @@ func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 func (c *compiled) move(ctx context.Context, value node.Value) (any, error) {
 	switch v := value.(type) {
 	case node.List:
-		if len(v) == 1 {
-			return c.move(ctx, v[0])
-		}
-		return nil, fault.New(fault.Invalid, "value_cannot_cross", "a list of %d values cannot be given to a server", len(v))
+		return c.moveList(ctx, v)
 	case node.Blocker:
-		return nil, fault.New(fault.Invalid, "value_cannot_cross", "the value is blocked: %s", v.Message)
+		return nil, cannotCross("the value is blocked: %s", v.Message)
 	case *raster.Image:
 		return c.moveImage(ctx, v)
 	case *raster.Mask:
 		return c.moveMask(ctx, v)
+	case *media.Sound:
+		return c.moveSound(ctx, v)
+	case *media.Video:
+		return c.moveVideo(ctx, v)
 	case node.Opaque:
-		name, err := c.putBytes(ctx, "."+strings.ToLower(string(v.Type)), v.Data)
-		if err != nil {
-			return nil, err
-		}
-		return linkTo(c.add("LoadLatent", map[string]any{"latent": name}), 0), nil
+		return c.moveOpaque(ctx, v)
 	case string, int64, float64, bool:
 		return v, nil
 	}
-	return nil, fault.New(fault.Invalid, "value_cannot_cross", "%s cannot be given to a server", node.Describe(value))
+	return nil, cannotCross("%s cannot be given to a server", node.Describe(value))
+}
+
+// cannotCross is the error of a value that cannot be moved.
+func cannotCross(format string, args ...any) error {
+	return fault.New(fault.Invalid, "value_cannot_cross", "%s", fmt.Sprintf(format, args...))
 }
 
 // maxMoved bounds the frames of a batch that is moved to a server one by one.
 const maxMoved = 4096
 
-// moveImage uploads the frames of an image and joins them again. Alpha is moved beside the colours.
+// moveImage moves an image: as it is where the server has the node pack and the samples are floats, or else as PNG.
 func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error) {
+	if c.lossless(loadImage) && (!im.Is8Bit() || im.Channels() != 3) {
+		return c.moveTensors(ctx, loadImage, losslessImage(im))
+	}
+	return c.movePictures(ctx, im)
+}
+
+// movePictures uploads the frames of an image and joins them again. Alpha is moved beside the colours.
+func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, error) {
 	if im.Frames() > maxMoved {
 		return nil, fault.New(fault.Exhausted, "value_too_large", "a batch of %d pictures is more than the %d that are moved to a server", im.Frames(), maxMoved)
 	}
-	var joined any
-	for frame := range im.Frames() {
+	frames := make([]any, im.Frames())
+	for frame := range frames {
 		var b bytes.Buffer
 		if err := codec.EncodePNG(ctx, &b, im, frame, codec.PNGOptions{Level: 1}); err != nil {
 			return nil, err
@@ -88,21 +101,36 @@ func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error)
 			return nil, err
 		}
 		loaded := c.add("LoadImage", map[string]any{"image": name})
-		one := linkTo(loaded, 0)
+		frames[frame] = linkTo(loaded, 0)
 		if im.Channels() == 4 {
-			one = linkTo(c.add("JoinImageWithAlpha", map[string]any{"image": one, "alpha": linkTo(loaded, 1)}), 0)
+			frames[frame] = linkTo(c.add("JoinImageWithAlpha", map[string]any{"image": linkTo(loaded, 0), "alpha": linkTo(loaded, 1)}), 0)
 		}
-		if joined == nil {
-			joined = one
-			continue
-		}
-		joined = linkTo(c.add("ImageBatch", map[string]any{"image1": joined, "image2": one}), 0)
 	}
-	return joined, nil
+	return c.batch(frames), nil
 }
 
-// moveMask moves a mask as the red of a picture: grey pictures of some sizes are not read by servers.
+// batch joins pictures pairwise, so that the server copies each only a few times.
+func (c *compiled) batch(frames []any) any {
+	for len(frames) > 1 {
+		var joined []any
+		for pair := range slices.Chunk(frames, 2) {
+			if len(pair) == 2 {
+				joined = append(joined, linkTo(c.add("ImageBatch", map[string]any{"image1": pair[0], "image2": pair[1]}), 0))
+			} else {
+				joined = append(joined, pair[0])
+			}
+		}
+		frames = joined
+	}
+	return frames[0]
+}
+
+// moveMask moves a mask: as it is where the server has the node pack, or else as the red of a picture, since servers
+// fail to read grey pictures of some sizes.
 func (c *compiled) moveMask(ctx context.Context, m *raster.Mask) (any, error) {
+	if c.lossless(loadMask) {
+		return c.moveTensors(ctx, loadMask, losslessMask(m))
+	}
 	pix := make([]float32, 0, m.Pixels()*3)
 	row := make([]float32, m.Width())
 	for frame := range m.Frames() {
@@ -116,7 +144,7 @@ func (c *compiled) moveMask(ctx context.Context, m *raster.Mask) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	picture, err := c.moveImage(ctx, im)
+	picture, err := c.movePictures(ctx, im)
 	if err != nil {
 		return nil, err
 	}
@@ -124,10 +152,23 @@ func (c *compiled) moveMask(ctx context.Context, m *raster.Mask) (any, error) {
 }
 
 func (c *compiled) putBytes(ctx context.Context, suffix string, data []byte) (string, error) {
-	sum := blake3.Sum256(data)
-	return c.d.uploaded.put(ctx, c.r, upload{
-		digest: hex.EncodeToString(sum[:]), suffix: suffix, size: int64(len(data)), body: bytes.NewReader(data),
-	})
+	return c.putStream(ctx, suffix, func() (io.Reader, int64, error) { return bytes.NewReader(data), int64(len(data)), nil })
+}
+
+// putStream uploads what open gives: once for its digest, by which it is named, and once for the server.
+func (c *compiled) putStream(ctx context.Context, suffix string, open func() (io.Reader, int64, error)) (string, error) {
+	body, size, err := open()
+	if err != nil {
+		return "", err
+	}
+	sum := blake3.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return "", fmt.Errorf("digest a value: %w", err)
+	}
+	if body, _, err = open(); err != nil {
+		return "", err
+	}
+	return c.d.uploaded.put(ctx, c.r, upload{digest: hex.EncodeToString(sum.Sum(nil)), suffix: suffix, size: size, body: body})
 }
 
 // upload is a file to be moved in, named by its content.

@@ -13,7 +13,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -60,6 +62,7 @@ type Run struct {
 	Segment  *graph.Segment
 	Inputs   map[string]node.Value // by the names of SegmentIn.From
 	Classes  *node.Registry
+	Offers   func(class string) bool // whether the server has a class; nil = it has the original's and not those of the node pack
 	Files    func(nodeID string) NodeFiles
 	Extra    map[string]json.RawMessage // extra_data of the prompt
 	Recorder Recorder
@@ -88,6 +91,7 @@ func (e *NodeError) Error() string { return e.ExecutionError.Error() }
 type Options struct {
 	MaxOutput int64         // of one file that a server gives; default 4 GiB
 	MaxPixels int64         // of one value
+	Sounds    *ffmpeg.Tool  // reads the sounds of servers; nil = they are passed on as files
 	LostAfter time.Duration // without an answer since the connection broke; default 2 s
 	Look      time.Duration // between two looks at a prompt that says nothing; default 2 s
 }
@@ -95,6 +99,9 @@ type Options struct {
 func (o *Options) setDefaults() {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = 4 << 30
+	}
+	if o.MaxPixels == 0 {
+		o.MaxPixels = raster.DefaultMaxPixels
 	}
 	if o.LostAfter == 0 {
 		o.LostAfter = 2 * time.Second
@@ -138,7 +145,7 @@ func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 		return Result{}, given(ctx, err)
 	}
 	res := Result{Took: time.Since(f.began)}
-	if res.Outputs, err = d.outputs(ctx, &r, c, outcome); err != nil {
+	if res.Outputs, err = f.outputs(ctx, outcome); err != nil {
 		return Result{}, given(ctx, err)
 	}
 	return res, nil

@@ -22,6 +22,8 @@ type follower struct {
 	recorded map[string]bool
 	cached   map[string]bool
 	sent     int
+	own      bool      // this driver sent the prompt
+	kept     int       // files that were kept as values
 	misread  int       // looks in a row that told nothing
 	broken   time.Time // since when the connection is; zero = it is not
 }
@@ -140,6 +142,7 @@ func (f *follower) send(ctx context.Context) error {
 	}
 	f.sent++
 	f.began = time.Now()
+	f.own = true
 	_, err = f.r.Server.Submit(ctx, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	switch fault.CodeOf(err) {
 	case comfyui.CodeLost, comfyui.CodeServerError: // it may have arrived: the next look tells
@@ -192,9 +195,12 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server says that the prompt failed, and not why")
 	}
 	e := *outcome.Err
-	if id, ok := f.segmentNode(e.Node, ""); ok {
-		e.Node = id
-		e.Class = f.c.node(id).Class
+	id, ok := f.segmentNode(e.Node, "")
+	if !ok { // a node that was added, which nobody has seen
+		id = f.c.serves[e.Node]
+	}
+	if n := f.c.node(id); n != nil {
+		e.Node, e.Class = id, n.Class
 	}
 	return &NodeError{e}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,10 +29,20 @@ type compiled struct {
 	d       *Driver
 	nodes   map[string]*graph.PlanNode // of the segment, by id
 	prompt  map[string]promptNode
-	outputs []string       // by graph.Segment.Outputs: the added node that puts the value out
+	outputs []put          // by graph.Segment.Outputs
 	root    string         // folder of the files that the prompt saves
 	prefix  string         // of the ids of added nodes
 	moved   map[string]any // what stands for a value that was moved in, by its name and type
+	lists   [][]bool       // by node and slot: the value may be a list
+	owner   string         // the node of the segment that nodes are being added for
+	serves  map[string]string
+}
+
+// put is how a value leaves its server.
+type put struct {
+	id    string // of the added node that puts it out
+	sizes string // of the one that tells how many frames each picture of a list has; "" = none
+	list  bool   // it may be a list
 }
 
 func (c *compiled) node(id string) *graph.PlanNode { return c.nodes[id] }
@@ -43,7 +54,7 @@ const rootFolder = "millrace"
 func (d *Driver) compile(r *Run) (*compiled, error) {
 	c := &compiled{
 		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: rootFolder + "/" + string(r.Prompt),
-		prompt: map[string]promptNode{}, prefix: "millrace", moved: map[string]any{},
+		prompt: map[string]promptNode{}, prefix: "millrace", moved: map[string]any{}, serves: map[string]string{},
 	}
 	for i := range r.Segment.Nodes {
 		n := &r.Segment.Nodes[i]
@@ -58,6 +69,7 @@ func (d *Driver) compile(r *Run) (*compiled, error) {
 		}
 	}
 	c.separate()
+	c.lists = c.findLists()
 	for i, out := range r.Segment.Outputs {
 		c.outputs = append(c.outputs, c.addOutput(i, out))
 	}
@@ -87,6 +99,7 @@ func (c *compiled) complete(ctx context.Context) (json.RawMessage, error) {
 func (c *compiled) add(class string, inputs map[string]any) string {
 	id := c.prefix + strconv.Itoa(len(c.prompt))
 	c.prompt[id] = promptNode{class, inputs}
+	c.serves[id] = c.owner
 	return id
 }
 
@@ -155,21 +168,28 @@ const prefixInput = "filename_prefix"
 // separate gives every node that saves files a folder that no other prompt has, so that two jobs never share a file
 // and the server does not name a file from its cache that is gone.
 func (c *compiled) separate() {
-	for id := range c.nodes {
+	for _, id := range slices.Sorted(maps.Keys(c.nodes)) { // so that added nodes have the same ids on every attempt
 		n := c.prompt[id]
+		c.owner = id
 		prefix, given := n.Inputs[prefixInput]
 		if !given {
 			continue
 		}
-		switch v := prefix.(type) {
-		case string:
-			n.Inputs[prefixInput] = c.inRoot(v)
-		case []any:
-			harmless := c.add("StringReplace", map[string]any{"string": v, "find": "..", "replace": "__"})
-			joined := c.add("StringConcatenate", map[string]any{"string_a": c.root + "/", "string_b": linkTo(harmless, 0), "delimiter": ""})
-			n.Inputs[prefixInput] = linkTo(joined, 0)
-		}
+		n.Inputs[prefixInput] = c.belowRoot(prefix)
 	}
+}
+
+// belowRoot returns a name, given as a text or a link, below the folder of the prompt.
+func (c *compiled) belowRoot(name any) any {
+	switch v := name.(type) {
+	case string:
+		return c.inRoot(v)
+	case []any:
+		harmless := c.add("StringReplace", map[string]any{"string": v, "find": "..", "replace": "__"})
+		joined := c.add("StringConcatenate", map[string]any{"string_a": c.root + "/", "string_b": linkTo(harmless, 0), "delimiter": ""})
+		return linkTo(joined, 0)
+	}
+	return name
 }
 
 // inRoot returns the prefix of a file name that lies in the folder of the prompt, whatever ".." the graph has in it:
@@ -183,21 +203,44 @@ func (c *compiled) inRoot(prefix string) string {
 	return c.root + "/" + strings.Join(parts, "/")
 }
 
-// addOutput adds the node that puts a value out, and returns its id.
-func (c *compiled) addOutput(i int, out graph.SegmentOut) string {
-	from := linkTo(c.r.Segment.Nodes[out.Node].ID, out.Slot)
+// addOutput adds the nodes that put a value out.
+func (c *compiled) addOutput(i int, out graph.SegmentOut) put {
+	c.owner = c.r.Segment.Nodes[out.Node].ID
+	from := linkTo(c.owner, out.Slot)
+	p := put{list: out.Slot < len(c.lists[out.Node]) && c.lists[out.Node][out.Slot]}
+	if class, ok := lossless[out.Type]; ok && c.lossless(class.save) {
+		p.id = c.add(class.save, map[string]any{class.input: from, prefixInput: fmt.Sprintf("%s/value%d", c.root, i)})
+		return p
+	}
 	switch out.Type {
 	case node.Image:
-		return c.add("PreviewImage", map[string]any{"images": from})
+		p.id, p.sizes = c.addPicture(from, p.list)
 	case node.Mask:
-		picture := c.add("MaskToImage", map[string]any{"mask": from})
-		return c.add("PreviewImage", map[string]any{"images": linkTo(picture, 0)})
+		p.id, p.sizes = c.addPicture(linkTo(c.add("MaskToImage", map[string]any{"mask": from}), 0), p.list)
 	case segment.Latent:
-		return c.add("SaveLatent", map[string]any{"samples": from, prefixInput: fmt.Sprintf("%s/latent%d", c.root, i)})
+		p.id = c.add("SaveLatent", map[string]any{"samples": from, prefixInput: fmt.Sprintf("%s/latent%d", c.root, i)})
+	case node.Audio:
+		p.id = c.add("SaveAudio", map[string]any{"audio": from, prefixInput: fmt.Sprintf("%s/sound%d", c.root, i)})
+	case node.Video:
+		p.id = c.add("SaveVideo", map[string]any{
+			"video": from, prefixInput: fmt.Sprintf("%s/video%d", c.root, i), "format": "auto", "codec": "auto", "format.codec": "auto",
+		})
 	default:
-		return c.add("PreviewAny", map[string]any{"source": from})
+		p.id = c.add("PreviewAny", map[string]any{"source": from})
 	}
+	return p
 }
+
+// addPicture adds the nodes that put pictures out, and of a list how many frames each of them has.
+func (c *compiled) addPicture(from []any, list bool) (id, sizes string) {
+	if list && c.offers("GetImageSize") {
+		sizes = c.add("PreviewAny", map[string]any{"source": linkTo(c.add("GetImageSize", map[string]any{"image": from}), 2)})
+	}
+	return c.add("PreviewImage", map[string]any{"images": from}), sizes
+}
+
+// offers reports whether the server has a class.
+func (c *compiled) offers(class string) bool { return c.r.Offers == nil || c.r.Offers(class) }
 
 // stripRoot returns the subfolder that a file would have without the folder of the prompt.
 func (c *compiled) stripRoot(f comfyui.File) string {

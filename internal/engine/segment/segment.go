@@ -24,7 +24,7 @@ const (
 // Crosses reports whether values of a type can be moved between this process and a server.
 func Crosses(t node.Type) bool {
 	switch t {
-	case node.Image, node.Mask, Latent, node.String, node.Int, node.Float, node.Boolean, node.Combo:
+	case node.Image, node.Mask, Latent, node.Audio, node.Video, node.String, node.Int, node.Float, node.Boolean, node.Combo:
 		return true
 	default:
 		return false

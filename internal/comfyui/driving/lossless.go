@@ -1,0 +1,273 @@
+package driving
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/tensors"
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/segment"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// The classes of the node pack in integrations/comfyui.
+const (
+	loadImage  = "LosslessLoadImage"
+	loadMask   = "LosslessLoadMask"
+	loadLatent = "LosslessLoadLatent"
+	loadSound  = "LosslessLoadAudio"
+)
+
+// lossless are the classes of the node pack that save a value, by its type, with the name of their input.
+var lossless = map[node.Type]struct{ save, input string }{
+	node.Image:     {"LosslessSaveImage", "image"},
+	node.Mask:      {"LosslessSaveMask", "mask"},
+	segment.Latent: {"LosslessSaveLatent", "latent"},
+	node.Audio:     {"LosslessSaveAudio", "audio"},
+}
+
+// losslessKind is the key under which the node pack lists the files that it saves.
+const losslessKind = "tensors"
+
+// Files of the node pack describe their value as JSON under describedKey, and name a value that is one tensor wholeTensor.
+const (
+	describedKey  = "comfyui"
+	wholeTensor   = "tensor"
+	packFormat    = 1
+	latentSamples = "samples"
+	soundWaveform = "waveform"
+)
+
+// lossless reports whether the server has a class of the node pack.
+func (c *compiled) lossless(class string) bool { return c.r.Offers != nil && c.r.Offers(class) }
+
+// described is what a file of the node pack says of its value beside the tensors.
+type described struct {
+	Format int             `json:"format"`
+	Type   node.Type       `json:"type"`
+	Value  json.RawMessage `json:"value"` // the members that are no tensors; null where the value is one tensor
+}
+
+// packed returns the file of a value.
+func packed(kind node.Type, value string, parts map[string]tensors.Tensor) (*tensors.File, error) {
+	raw, err := json.Marshal(described{packFormat, kind, json.RawMessage(value)})
+	if err != nil {
+		return nil, fmt.Errorf("describe a value: %w", err)
+	}
+	return &tensors.File{Tensors: parts, Metadata: map[string]string{describedKey: string(raw)}}, nil
+}
+
+// moveTensors uploads a file of the node pack and loads it by a class of the pack.
+func (c *compiled) moveTensors(ctx context.Context, class string, make func() (*tensors.File, error)) (any, error) {
+	file, err := make()
+	if err != nil {
+		return nil, err
+	}
+	name, err := c.putStream(ctx, ".safetensors", file.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return linkTo(c.add(class, map[string]any{"file": name}), 0), nil
+}
+
+func losslessImage(im *raster.Image) func() (*tensors.File, error) {
+	return func() (*tensors.File, error) {
+		shape := []int{im.Frames(), im.Height(), im.Width(), im.Channels()}
+		return packed(node.Image, "null", map[string]tensors.Tensor{wholeTensor: rows(im, im.Width()*im.Channels(), shape...)})
+	}
+}
+
+func losslessMask(m *raster.Mask) func() (*tensors.File, error) {
+	return func() (*tensors.File, error) {
+		shape := []int{m.Frames(), m.Height(), m.Width()}
+		return packed(node.Mask, "null", map[string]tensors.Tensor{wholeTensor: rows(m, m.Width(), shape...)})
+	}
+}
+
+// rows returns the samples of an image or a mask as a tensor.
+func rows(from interface {
+	Row(buf []float32, frame, y int) []float32
+}, width int, shape ...int) tensors.Tensor {
+	pix := make([]float32, 0, shape[0]*shape[1]*width)
+	row := make([]float32, width)
+	for frame := range shape[0] {
+		for y := range shape[1] {
+			pix = append(pix, from.Row(row, frame, y)...)
+		}
+	}
+	return tensors.FromFloats(pix, shape...)
+}
+
+func losslessSound(s *media.Sound) func() (*tensors.File, error) {
+	return func() (*tensors.File, error) {
+		samples := make([]float32, 0, s.Channels()*s.Samples())
+		for i := range s.Channels() {
+			samples = append(samples, s.Channel(i)...)
+		}
+		waveform := tensors.FromFloats(samples, 1, s.Channels(), s.Samples())
+		return packed(node.Audio, fmt.Sprintf(`{"sample_rate":%d}`, s.Rate()), map[string]tensors.Tensor{soundWaveform: waveform})
+	}
+}
+
+// moveOpaque moves a value that a server gave as a file.
+func (c *compiled) moveOpaque(ctx context.Context, v node.Opaque) (any, error) {
+	switch v.Type {
+	case segment.Latent:
+		return c.moveLatent(ctx, v.Data)
+	case node.Audio:
+		return c.loadFile(ctx, ".flac", v.Data, "LoadAudio", "audio")
+	}
+	return nil, cannotCross("a value of type %s cannot be given to a server", v.Type)
+}
+
+// loadFile uploads a file and loads it by a class.
+func (c *compiled) loadFile(ctx context.Context, suffix string, data []byte, class, input string) (any, error) {
+	name, err := c.putBytes(ctx, suffix, data)
+	if err != nil {
+		return nil, err
+	}
+	return linkTo(c.add(class, map[string]any{input: name}), 0), nil
+}
+
+// moveLatent moves a latent as the server that made it wrote it. One of the node pack is rewritten for a server without
+// the pack, where only the samples count.
+func (c *compiled) moveLatent(ctx context.Context, data []byte) (any, error) {
+	file, err := tensors.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	samples, ofPack := file.Tensors[latentSamples]
+	switch {
+	case !ofPack:
+		return c.loadFile(ctx, ".latent", data, "LoadLatent", "latent")
+	case c.lossless(loadLatent):
+		return c.loadFile(ctx, ".safetensors", data, loadLatent, "file")
+	}
+	plain := &tensors.File{Tensors: map[string]tensors.Tensor{
+		"latent_tensor": samples, "latent_format_version_0": tensors.FromFloats(nil, 0),
+	}}
+	name, err := c.putStream(ctx, ".latent", plain.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return linkTo(c.add("LoadLatent", map[string]any{"latent": name}), 0), nil
+}
+
+// bytesPerPixel is the memory of a pixel of the widest value: four floats.
+const bytesPerPixel = 16
+
+// mostBytes is the memory that a value may take.
+func (d *Driver) mostBytes() int64 {
+	if d.opts.MaxPixels > math.MaxInt64/bytesPerPixel {
+		return math.MaxInt64
+	}
+	return d.opts.MaxPixels * bytesPerPixel
+}
+
+// readTensors reads a value that the node pack wrote.
+func (f *follower) readTensors(ctx context.Context, kind node.Type, from comfyui.File) (node.Value, error) {
+	if kind == segment.Latent { // nothing here computes with it
+		data, err := f.d.read(ctx, f.r, from)
+		return node.Opaque{Type: kind, Data: data}, err
+	}
+	content, err := f.r.Server.Fetch(ctx, from, f.d.opts.MaxOutput)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close() // read only
+	file, err := readPacked(content, kind, f.d.mostBytes())
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case node.Image:
+		return file.image()
+	case node.Mask:
+		return file.mask()
+	case node.Audio:
+		return file.sound()
+	}
+	return nil, cannotCross("a value of type %s cannot be read", kind)
+}
+
+// packedValue is a value of the node pack.
+type packedValue struct {
+	described
+	tensors map[string]tensors.Tensor
+}
+
+func readPacked(r io.Reader, kind node.Type, limit int64) (*packedValue, error) {
+	file, err := tensors.Read(r, limit)
+	if err != nil {
+		return nil, err
+	}
+	v := &packedValue{tensors: file.Tensors}
+	if json.Unmarshal([]byte(file.Metadata[describedKey]), &v.described) != nil || v.Format != packFormat || v.Type != kind {
+		return nil, fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server wrote a file that holds no value of type %s", kind)
+	}
+	return v, nil
+}
+
+// floats returns a tensor of so many dimensions.
+func (v *packedValue) floats(name string, dimensions int) ([]float32, []int, error) {
+	t, ok := v.tensors[name]
+	if !ok || len(t.Shape) != dimensions {
+		return nil, nil, cannotCross("a value of type %s with a tensor of shape %v cannot be read", v.Type, t.Shape)
+	}
+	values, err := t.Floats()
+	return values, t.Shape, err
+}
+
+func (v *packedValue) image() (node.Value, error) {
+	pix, shape, err := v.floats(wholeTensor, 4)
+	if err != nil {
+		return nil, err
+	}
+	if c := shape[3]; c != 1 && c != 3 && c != 4 {
+		return nil, cannotCross("a picture of %d channels cannot be read", c)
+	}
+	return raster.NewImage(shape[0], shape[1], shape[2], shape[3], pix)
+}
+
+func (v *packedValue) mask() (node.Value, error) {
+	dimensions := len(v.tensors[wholeTensor].Shape)
+	if dimensions != 2 { // of one frame
+		dimensions = 3
+	}
+	pix, shape, err := v.floats(wholeTensor, dimensions)
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) == 2 {
+		shape = []int{1, shape[0], shape[1]}
+	}
+	return raster.NewMask(shape[0], shape[1], shape[2], pix)
+}
+
+func (v *packedValue) sound() (node.Value, error) {
+	var plain struct {
+		Rate float64 `json:"sample_rate"`
+	}
+	samples, shape, err := v.floats(soundWaveform, 3)
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(v.Value, &plain) != nil || plain.Rate != math.Trunc(plain.Rate) || plain.Rate < 1 || plain.Rate > media.MaxRate {
+		return nil, cannotCross("a sound of %g samples a second cannot be read", plain.Rate)
+	}
+	if shape[0] != 1 {
+		return nil, cannotCross("a batch of %d sounds is more than one value", shape[0])
+	}
+	channels := make([][]float32, shape[1])
+	for i := range channels {
+		channels[i] = samples[i*shape[2] : (i+1)*shape[2] : (i+1)*shape[2]]
+	}
+	return media.NewSound(int(plain.Rate), channels)
+}
