@@ -110,7 +110,7 @@ func (in *Instance) OperatedServers() (*servers.Service, error) {
 func (in *Instance) segments() *activities.Segments {
 	return &activities.Segments{
 		Pool:   in.servers,
-		Driver: driving.New(driving.Options{MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels}),
+		Driver: driving.New(driving.Options{MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg}),
 	}
 }
 

@@ -61,6 +61,7 @@ type Instance struct {
 	values   blob.Store
 	files    *files.Service
 	classes  *node.Registry
+	ffmpeg   *ffmpeg.Tool // nil = it is not installed
 	client   client.Client
 	relay    *outbox.Relay
 	hub      *stream.Hub // of the watchers of this process
@@ -136,14 +137,13 @@ func (in *Instance) openStores(ctx context.Context) (err error) {
 	in.files = files.New(assetstore.NewFiles(in.pool, in.events).Within(in.storage), in.blobs, files.Options{
 		InputRetention: in.cfg.AssetRetention, OutputRetention: job.OutputRetention(in.cfg.JobRetention),
 	})
-	tool, err := ffmpeg.Find(in.cfg.FFmpeg)
-	if err != nil {
+	if in.ffmpeg, err = ffmpeg.Find(in.cfg.FFmpeg); err != nil {
 		return fmt.Errorf("MILLRACE_FFMPEG: %w", err)
 	}
-	if tool == nil {
+	if in.ffmpeg == nil {
 		in.log.Info("no ffmpeg here: there are no classes of sound and video")
 	}
-	in.classes, err = standard.Registry(tool)
+	in.classes, err = standard.Registry(in.ffmpeg)
 	return err
 }
 

@@ -103,10 +103,23 @@ func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, err
 		loaded := c.add("LoadImage", map[string]any{"image": name})
 		frames[frame] = linkTo(loaded, 0)
 		if im.Channels() == 4 {
-			frames[frame] = linkTo(c.add("JoinImageWithAlpha", map[string]any{"image": linkTo(loaded, 0), "alpha": linkTo(loaded, 1)}), 0)
+			frames[frame] = c.withAlpha(loaded, im.Width(), im.Height())
 		}
 	}
 	return c.batch(frames), nil
+}
+
+// nearlyOne scales the mask that alpha is loaded as. Servers compute alpha from it and truncate alpha when they save it: an
+// alpha that is a rounding error too small would come back as one less.
+const nearlyOne = 1 - 1e-6
+
+// withAlpha joins the colours of a loaded picture with its alpha.
+func (c *compiled) withAlpha(loaded string, width, height int) any {
+	scale := c.add("SolidMask", map[string]any{"value": nearlyOne, "width": width, "height": height})
+	mask := c.add("MaskComposite", map[string]any{
+		"destination": linkTo(loaded, 1), "source": linkTo(scale, 0), "x": 0, "y": 0, "operation": "multiply",
+	})
+	return linkTo(c.add("JoinImageWithAlpha", map[string]any{"image": linkTo(loaded, 0), "alpha": linkTo(mask, 0)}), 0)
 }
 
 // batch joins pictures pairwise, so that the server copies each only a few times.

@@ -291,3 +291,15 @@ func (p *Pool) Models(class string, constants node.Args) []string {
 	}
 	return nil
 }
+
+// Offers returns whether a server has a class, by its definitions as they were last read; nil where they were not.
+func (p *Pool) Offers(id server.ID) func(class string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.IndexFunc(p.servers, func(s *server.Server) bool { return s.ID == id })
+	if at < 0 || p.documents[p.servers[at].Digest] == nil {
+		return nil
+	}
+	classes := p.documents[p.servers[at].Digest].Classes
+	return func(class string) bool { return classes[class] != nil }
+}

@@ -159,6 +159,18 @@ func random(r *rand.Rand, size int) *graph.Plan {
 	return plan(lines...)
 }
 
+func TestCrosses(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []node.Type{
+		node.Image, node.Mask, segment.Latent, node.Audio, node.Video, node.String, node.Int, node.Float, node.Boolean, node.Combo,
+	} {
+		require.True(t, segment.Crosses(kind), kind)
+	}
+	for _, kind := range []node.Type{"MODEL", "CLIP", "VAE", "CONDITIONING", "SIGMAS", "GUIDER", node.Any} {
+		require.False(t, segment.Crosses(kind), kind)
+	}
+}
+
 func TestEveryCutIsWholeAndKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	cuts, refused := 0, 0

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	Checkpoints []string      // default "random-sd15.safetensors"
 	Without     []string      // classes that it does not have
 	Classes     []*node.Class // that it has besides
+	Pack        bool          // the node pack for lossless values is installed
+	Media       *ffmpeg.Tool  // for classes of sound and video; nil = there are none
 	Step        time.Duration // of a sampler; default 1 ms
 	Load        time.Duration // of a checkpoint that is not loaded; default 20 ms
 	Previews    bool          // send previews also where the prompt does not ask for them
@@ -95,7 +98,7 @@ func New(opts Options) (*Server, error) {
 func newServer(opts Options, files *fileStore, faults *faults, records *ledger) (*Server, error) {
 	opts = opts.withDefaults()
 	s := &Server{opts: opts, files: files, faults: faults, ledger: records, queue: newQueue(), sockets: newSockets(), cache: newCache(), mux: http.NewServeMux()}
-	native, err := standard.Registry(nil)
+	native, err := standard.Registry(opts.Media)
 	if err != nil {
 		return nil, fmt.Errorf("simulated ComfyUI: %w", err)
 	}

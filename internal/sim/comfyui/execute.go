@@ -10,16 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/sim/comfyui/classes"
 )
-
-// exception is an error as Python raises it.
-type exception struct {
-	kind string
-	text string
-}
-
-// Error implements error.
-func (e *exception) Error() string { return e.kind + ": " + e.text }
 
 // errInterrupted ends a prompt that was cancelled.
 var errInterrupted = errors.New("interrupted")
@@ -137,10 +129,10 @@ func (e *execution) failure(f *nodeFailure, err error) map[string]any {
 		f = &nodeFailure{cause: err}
 	}
 	kind, text := "RuntimeError", f.cause.Error()
-	var raised *exception
+	var raised *classes.Exception
 	var classified *fault.Error
 	if errors.As(f.cause, &raised) {
-		kind, text = raised.kind, raised.text
+		kind, text = raised.Kind, raised.Text
 	} else if errors.As(f.cause, &classified) {
 		text = classified.Message
 	}
@@ -248,7 +240,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(pn),
 	})
 	if err == nil && (result.Expand != nil || len(result.Calls) > 0) {
-		err = &exception{"NotImplementedError", "the simulator expands no graphs"}
+		err = &classes.Exception{"NotImplementedError", "the simulator expands no graphs"}
 	}
 	if err != nil {
 		return &nodeFailure{pn.ID, pn.Class, err}
