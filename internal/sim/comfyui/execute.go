@@ -240,7 +240,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(pn),
 	})
 	if err == nil && (result.Expand != nil || len(result.Calls) > 0) {
-		err = &classes.Exception{"NotImplementedError", "the simulator expands no graphs"}
+		err = &classes.Exception{Kind: "NotImplementedError", Text: "the simulator expands no graphs"}
 	}
 	if err != nil {
 		return &nodeFailure{pn.ID, pn.Class, err}

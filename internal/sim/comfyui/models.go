@@ -54,7 +54,7 @@ func textEncoder() *node.Class {
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			model, ok := call.Args["clip"].(*checkpoint)
 			if !ok {
-				return node.Result{}, &classes.Exception{"RuntimeError", "ERROR: clip input is invalid: None"}
+				return node.Result{}, &classes.Exception{Kind: "RuntimeError", Text: "ERROR: clip input is invalid: None"}
 			}
 			return node.Result{Outputs: []node.Value{fmt.Sprintf("%s: %v", model.name, call.Args["text"])}}, nil
 		},
@@ -89,7 +89,7 @@ func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, erro
 	model, isModel := call.Args["model"].(*checkpoint)
 	from, isLatent := call.Args["latent_image"].(*classes.Samples)
 	if !isModel || !isLatent {
-		return node.Result{}, &classes.Exception{"AttributeError", "'NoneType' object has no attribute 'model'"}
+		return node.Result{}, &classes.Exception{Kind: "AttributeError", Text: "'NoneType' object has no attribute 'model'"}
 	}
 	if err := s.misbehave(ctx); err != nil {
 		return node.Result{}, err
@@ -122,9 +122,9 @@ func (s *Server) misbehave(ctx context.Context) error {
 	switch {
 	case s.faults.take(OutOfMemory):
 		s.cache.free(true, false)
-		return &classes.Exception{"torch.OutOfMemoryError", "Allocation on device 0 would exceed allowed memory. (out of memory)"}
+		return &classes.Exception{Kind: "torch.OutOfMemoryError", Text: "Allocation on device 0 would exceed allowed memory. (out of memory)"}
 	case s.faults.take(Raise):
-		return &classes.Exception{"RuntimeError", "cannot read /home/somebody/ComfyUI/models/checkpoints/broken.safetensors"}
+		return &classes.Exception{Kind: "RuntimeError", Text: "cannot read /home/somebody/ComfyUI/models/checkpoints/broken.safetensors"}
 	case s.faults.take(Hang):
 		select {
 		case <-ctx.Done():
