@@ -58,10 +58,11 @@ func (m *memoryJobs) Submit(_ context.Context, sub job.Submission) (job.Submitte
 		return job.Submitted{}, m.refuse
 	}
 	m.submitted = append(m.submitted, sub)
-	if sub.ID == "" {
-		sub.ID = job.NewID()
+	id := job.NewID()
+	if sub.PublicID != "" {
+		id = job.IDOfChoice(sub.Account, sub.PublicID)
 	}
-	j := job.Job{ID: sub.ID, Account: sub.Account, State: job.Queued, Surface: sub.Surface, Version: 1, Number: 7, SubmittedAt: then, UpdatedAt: then, Metadata: sub.Metadata}
+	j := job.Job{ID: id, Chosen: sub.PublicID, Account: sub.Account, State: job.Queued, Surface: sub.Surface, Version: 1, Number: 7, SubmittedAt: then, UpdatedAt: then, Metadata: sub.Metadata}
 	if sub.Number != nil {
 		j.Number = *sub.Number
 	}
@@ -109,6 +110,36 @@ func (m *memoryJobs) Job(_ context.Context, owner string, id job.ID) (job.Job, e
 		return j, nil
 	}
 	return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+}
+
+func (m *memoryJobs) ByPublicID(_ context.Context, owner string, id job.PublicID) (job.Job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, j := range m.jobs {
+		if j.Account == owner && j.PublicID() == id {
+			return j, nil
+		}
+	}
+	return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+}
+
+func (m *memoryJobs) IDs(ctx context.Context, owner string, public []job.PublicID) (ids []job.ID, _ error) {
+	for _, id := range public {
+		if j, err := m.ByPublicID(ctx, owner, id); err == nil {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids, nil
+}
+
+func (m *memoryJobs) PublicIDs(_ context.Context, ids []job.ID) ([]job.PublicID, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	public := make([]job.PublicID, len(ids))
+	for i, id := range ids {
+		public[i] = m.jobs[id].PublicID()
+	}
+	return public, nil
 }
 
 func (m *memoryJobs) Active(_ context.Context, owner string) ([]job.Job, error) {

@@ -118,7 +118,7 @@ func TestReconnectTellsTheExecutingNode(t *testing.T) {
 }
 
 func preview(node, contentType, data string) *stream.Message {
-	return &stream.Message{Frame: &stream.Frame{Job: jobA, Node: node, Kind: stream.FramePreview, ContentType: contentType, Data: []byte(data)}}
+	return &stream.Message{Frame: &stream.Frame{Job: "internal", Public: job.PublicID(jobA), Node: node, Kind: stream.FramePreview, ContentType: contentType, Data: []byte(data)}}
 }
 
 func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {

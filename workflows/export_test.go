@@ -82,7 +82,7 @@ func (s *exportFixture) Several(context.Context, string, []asset.ID) (map[asset.
 	return nil, nil
 }
 
-func (s *exportFixture) Job(context.Context, string, job.ID) (job.Job, error) {
+func (s *exportFixture) ByPublicID(context.Context, string, job.PublicID) (job.Job, error) {
 	return job.Job{}, fault.New(fault.NotFound, "", "no job")
 }
 

@@ -318,12 +318,14 @@ const (
 	maxReason = 1000
 )
 
-func parseID(text string) (job.ID, error) {
-	id, err := job.ParseID(text)
-	if err != nil {
+// jobNamed returns the id of the job that the path names, whole, by either of its ids.
+func (s *server) jobNamed(r *http.Request) (job.ID, error) {
+	text := r.PathValue("id")
+	if _, err := job.ParseID(strings.TrimPrefix(text, "job-")); err != nil {
 		return "", fault.Wrap(err, fault.NotFound, "job_not_found", "there is no job %.64q", text)
 	}
-	return id, nil
+	id, err := s.JobHistories.Find(r.Context(), text)
+	return job.ID(id), err
 }
 
 var errUnknownVerb = fault.New(fault.NotFound, "not_found", "there is nothing at this path")

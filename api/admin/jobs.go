@@ -57,7 +57,7 @@ func (s *server) changeJob(w http.ResponseWriter, r *http.Request) error {
 	if err := checkVerb(r.PathValue("verb")); err != nil {
 		return err
 	}
-	id, err := parseID(r.PathValue("id"))
+	id, err := s.jobNamed(r)
 	if err != nil {
 		return err
 	}

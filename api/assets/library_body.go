@@ -80,7 +80,7 @@ func (s *library) body(a asset.Asset, known map[asset.ID]files.Entry) libraryAss
 		body.PreviewID = &preview
 	}
 	if a.Producer != nil {
-		body.JobID, body.PromptID = a.Producer.Job, a.Producer.Job
+		body.JobID, body.PromptID = a.Producer.PublicJob(), a.Producer.PublicJob()
 	}
 	if e, ok := known[a.ID]; ok && e.Named {
 		loaded := loaderPath(e.Place)

@@ -49,7 +49,7 @@ func (s *v2) assetBody(c *gin.Context, a asset.Asset) assetBody {
 		VerifiedAt: edge.TimestampOrNil(a.VerifiedAt), Damaged: a.Damaged,
 	}
 	if a.Producer != nil {
-		body.JobID = a.Producer.Job
+		body.JobID = a.Producer.PublicJob()
 	}
 	if a.Scan != nil {
 		body.Scan = s.scanBody(c, a)

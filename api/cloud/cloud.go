@@ -30,6 +30,7 @@ type Commands interface {
 // Reader reads jobs; what it returns is never behind the log.
 type Reader interface {
 	jobio.Reader
+	jobio.IDs
 	// Line returns the account's unfinished jobs in run order, page by page.
 	Line(ctx context.Context, account string, q jobs.Line) (jobs.LinePage, error)
 	// Remaining returns how many of the account's jobs have not ended.

@@ -56,7 +56,7 @@ func (s *Surface) historyEntry(ctx context.Context, j job.Job, b *budget) (histo
 		return historyEntry{}, err
 	}
 	return historyEntry{
-		Prompt:  []any{j.Number, j.ID, src.Prompt, extraOf(src), append([]string{}, j.Targets...)},
+		Prompt:  []any{j.Number, j.PublicID(), src.Prompt, extraOf(src), append([]string{}, j.Targets...)},
 		Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)), Meta: metaOf(j),
 	}, nil
 }
@@ -81,7 +81,7 @@ func (s *Surface) getHistory(c *gin.Context) error {
 		if err != nil {
 			return err
 		}
-		body = append(body, member{string(j.ID), entry})
+		body = append(body, member{string(j.PublicID()), entry})
 	}
 	c.PureJSON(http.StatusOK, body)
 	return nil
@@ -132,13 +132,13 @@ func (s *Surface) getHistoryOf(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, map[job.ID]historyEntry{j.ID: entry})
+	c.PureJSON(http.StatusOK, map[job.PublicID]historyEntry{j.PublicID(): entry})
 	return nil
 }
 
 // historyV2 is a history entry of the hosted service; the detail form adds the graph.
 type historyV2 struct {
-	PromptID   job.ID                     `json:"prompt_id"`
+	PromptID   job.PublicID               `json:"prompt_id"`
 	CreateTime int64                      `json:"create_time"`
 	WorkflowID *string                    `json:"workflow_id"`
 	Prompt     historyPrompt              `json:"prompt"`
@@ -149,7 +149,7 @@ type historyV2 struct {
 
 type historyPrompt struct {
 	Priority float64                    `json:"priority"`
-	PromptID job.ID                     `json:"prompt_id"`
+	PromptID job.PublicID               `json:"prompt_id"`
 	Extra    map[string]json.RawMessage `json:"extra_data"`
 	Prompt   json.RawMessage            `json:"prompt,omitempty"`
 	Outputs  []string                   `json:"outputs_to_execute,omitempty"`
@@ -161,8 +161,8 @@ func (s *Surface) historyV2(ctx context.Context, j job.Job, detail bool, b *budg
 		return historyV2{}, err
 	}
 	h := historyV2{
-		PromptID: j.ID, CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)), Meta: metaOf(j),
-		Prompt: historyPrompt{Priority: j.Number, PromptID: j.ID, Extra: extraOf(src)},
+		PromptID: j.PublicID(), CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)), Meta: metaOf(j),
+		Prompt: historyPrompt{Priority: j.Number, PromptID: j.PublicID(), Extra: extraOf(src)},
 	}
 	if j.WorkflowID != "" {
 		h.WorkflowID = &j.WorkflowID
@@ -207,7 +207,7 @@ func (s *Surface) getHistoryV2Of(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, map[job.ID]historyV2{j.ID: entry})
+	c.PureJSON(http.StatusOK, map[job.PublicID]historyV2{j.PublicID(): entry})
 	return nil
 }
 

@@ -29,9 +29,13 @@ func (s *Surface) postHistory(c *gin.Context) error {
 		return httperr.Invalidf("delete must list at most %d jobs", maxHistoryDelete)
 	}
 	account, ctx := edge.Caller(c).Account, c.Request.Context()
-	var ids []string
-	for _, id := range parseIDs(req.Delete) {
-		ids = append(ids, string(id))
+	named, err := s.Reader.IDs(ctx, account, parseIDs(req.Delete))
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(named))
+	for i, id := range named {
+		ids[i] = string(id)
 	}
 	if req.Clear {
 		if err := s.History.Clear(ctx, account, edge.RequestID(c)); err != nil {

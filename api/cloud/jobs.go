@@ -32,7 +32,7 @@ func (s *Surface) jobRoutes() []edge.Route {
 // jobEntry is a JobEntry of the cloud API, as the self-hosted runtime renders
 // it: times in milliseconds, what is unknown left out.
 type jobEntry struct {
-	ID           job.ID          `json:"id"`
+	ID           job.PublicID    `json:"id"`
 	Status       string          `json:"status"`
 	Priority     float64         `json:"priority"`
 	CreateTime   int64           `json:"create_time"`
@@ -74,7 +74,7 @@ func (s *Surface) withExceptionNames(j job.Job) job.Job {
 
 func entryOf(j job.Job) jobEntry {
 	e := jobEntry{
-		ID: j.ID, Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
+		ID: j.PublicID(), Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
 		StartTime: millisOf(j.StartedAt), EndTime: millisOf(j.EndedAt), Preview: previewOf(j), OutputsCount: outputsCount(j),
 		WorkflowID: j.WorkflowID,
 	}
@@ -255,7 +255,7 @@ func (s *Surface) cancelJobs(c *gin.Context) error {
 	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
-	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParseID(id); return err == nil })
+	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParsePublicID(id); return err == nil })
 	switch {
 	case len(req.IDs) == 0 || len(req.IDs) > maxBatchCancel:
 		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"})
@@ -268,7 +268,7 @@ func (s *Surface) cancelJobs(c *gin.Context) error {
 }
 
 func (s *Surface) cancelListed(c *gin.Context, ids []string) error {
-	canceled, err := s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, parseIDs(ids), edge.RequestID(c))
+	canceled, err := s.cancelMany(c, ids)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type promptRequest struct {
 const maxTargets = 10_000
 
 type promptResponse struct {
-	PromptID   job.ID           `json:"prompt_id"`
+	PromptID   job.PublicID     `json:"prompt_id"`
 	Number     float64          `json:"number"`
 	NodeErrors graph.NodeErrors `json:"node_errors"`
 }
@@ -63,7 +63,7 @@ func (s *Surface) postPrompt(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, promptResponse{PromptID: done.Job.ID, Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
+	c.PureJSON(http.StatusOK, promptResponse{PromptID: done.Job.PublicID(), Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
 	return nil
 }
 
@@ -87,18 +87,18 @@ func (r promptRequest) submission() (job.Submission, error) {
 	}
 	credential, extra := jobio.SplitCredential(r.ExtraData)
 	return job.Submission{
-		ID: id, Surface: job.SurfaceCloud, ClientID: r.ClientID, Prompt: r.Prompt, ExtraData: extra,
+		PublicID: id, Surface: job.SurfaceCloud, ClientID: r.ClientID, Prompt: r.Prompt, ExtraData: extra,
 		Credential: credential, Number: number, Front: r.Front, Targets: r.Targets,
 	}, nil
 }
 
-func (r promptRequest) id() (job.ID, error) {
+func (r promptRequest) id() (job.PublicID, error) {
 	if jobio.IsNull(r.PromptID) {
 		return "", nil
 	}
 	var text string
 	if err := json.Unmarshal(r.PromptID, &text); err == nil {
-		if id, err := job.ParseID(text); err == nil {
+		if id, err := job.ParsePublicID(text); err == nil {
 			return id, nil
 		}
 	}

@@ -56,7 +56,7 @@ type queueExtra struct {
 func (e queueEntry) tuple() []any {
 	j := e.job
 	extra := queueExtra{ClientID: j.ClientID, CreateTime: j.SubmittedAt.UnixMilli()}
-	return []any{j.Number, j.ID, e.prompt, extra, append([]string{}, j.Targets...)}
+	return []any{j.Number, j.PublicID(), e.prompt, extra, append([]string{}, j.Targets...)}
 }
 
 // getQueue lists the caller's unfinished jobs, pending ones in run order: GET /queue. The pending ones are
@@ -169,8 +169,8 @@ type queueRequest struct {
 }
 
 type queueDeleted struct {
-	Deleted []job.ID `json:"deleted"`
-	Cleared bool     `json:"cleared"`
+	Deleted []job.PublicID `json:"deleted"`
+	Cleared bool           `json:"cleared"`
 }
 
 // postQueue cancels the listed jobs, pending and running, and empties the queue on
@@ -183,28 +183,39 @@ func (s *Surface) postQueue(c *gin.Context) error {
 	if len(req.Delete) > maxQueueDelete {
 		return httperr.Invalidf("delete must list at most %d jobs", maxQueueDelete)
 	}
-	body := queueDeleted{Deleted: []job.ID{}, Cleared: req.Clear}
-	canceled, err := s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, parseIDs(req.Delete), edge.RequestID(c))
+	canceled, err := s.cancelMany(c, req.Delete)
 	if err != nil {
 		return err
 	}
-	body.Deleted = append(body.Deleted, canceled...)
 	if req.Clear {
 		cleared, err := s.Jobs.ClearPending(c.Request.Context(), edge.Caller(c).Account, edge.RequestID(c))
 		if err != nil {
 			return err
 		}
-		body.Deleted = append(body.Deleted, cleared...)
+		canceled = append(canceled, cleared...)
 	}
-	c.PureJSON(http.StatusOK, body)
+	public, err := s.Reader.PublicIDs(c.Request.Context(), canceled)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, queueDeleted{Deleted: append([]job.PublicID{}, public...), Cleared: req.Clear})
 	return nil
 }
 
+// cancelMany cancels the jobs of the caller that clients name so, and returns those that were active.
+func (s *Surface) cancelMany(c *gin.Context, named []string) ([]job.ID, error) {
+	ids, err := s.Reader.IDs(c.Request.Context(), edge.Caller(c).Account, parseIDs(named))
+	if err != nil {
+		return nil, err
+	}
+	return s.Jobs.CancelMany(c.Request.Context(), edge.Caller(c).Account, ids, edge.RequestID(c))
+}
+
 // parseIDs keeps what can be a job's id; nothing else names one.
-func parseIDs(texts []string) []job.ID {
-	var ids []job.ID
+func parseIDs(texts []string) []job.PublicID {
+	var ids []job.PublicID
 	for _, text := range texts {
-		if id, err := job.ParseID(text); err == nil && !slices.Contains(ids, id) {
+		if id, err := job.ParsePublicID(text); err == nil && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -220,14 +231,17 @@ func (s *Surface) postInterrupt(c *gin.Context) error {
 	if err := request.OptionalJSON(c, &req); err != nil {
 		return err
 	}
-	only := job.ID("")
-	if named := parseIDs([]string{req.PromptID}); len(named) > 0 {
-		only = named[0]
-	} else if req.PromptID != "" {
-		c.PureJSON(http.StatusOK, struct{}{}) // it names no job, so none is running under it
+	only, err := s.Reader.IDs(c.Request.Context(), edge.Caller(c).Account, parseIDs([]string{req.PromptID}))
+	switch {
+	case err != nil:
+		return err
+	case len(only) == 0 && req.PromptID != "": // it names no job, so none is running under it
+		c.PureJSON(http.StatusOK, struct{}{})
 		return nil
+	case len(only) == 0:
+		only = []job.ID{""}
 	}
-	if _, err := s.Jobs.Interrupt(c.Request.Context(), edge.Caller(c).Account, only, edge.RequestID(c)); err != nil {
+	if _, err := s.Jobs.Interrupt(c.Request.Context(), edge.Caller(c).Account, only[0], edge.RequestID(c)); err != nil {
 		return err
 	}
 	c.PureJSON(http.StatusOK, struct{}{})

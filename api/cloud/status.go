@@ -15,14 +15,14 @@ func (s *Surface) statusRoutes() []edge.Route {
 }
 
 type statusResponse struct {
-	ID          job.ID  `json:"id"`
-	Status      string  `json:"status"`
-	RawStatus   string  `json:"raw_status"`
-	CreatedAt   string  `json:"created_at"`
-	UpdatedAt   string  `json:"updated_at"`
-	LastUpdate  string  `json:"last_state_update"`
-	Inference   *string `json:"assigned_inference"`
-	ErrorDetail *string `json:"error_message"`
+	ID          job.PublicID `json:"id"`
+	Status      string       `json:"status"`
+	RawStatus   string       `json:"raw_status"`
+	CreatedAt   string       `json:"created_at"`
+	UpdatedAt   string       `json:"updated_at"`
+	LastUpdate  string       `json:"last_state_update"`
+	Inference   *string      `json:"assigned_inference"`
+	ErrorDetail *string      `json:"error_message"`
 }
 
 // getStatus says how far a job is: GET /job/{id}/status.
@@ -32,7 +32,7 @@ func (s *Surface) getStatus(c *gin.Context) error {
 		return err
 	}
 	body := statusResponse{
-		ID: j.ID, Status: friendly(j.State), RawStatus: raw(j), CreatedAt: edge.Timestamp(j.SubmittedAt),
+		ID: j.PublicID(), Status: friendly(j.State), RawStatus: raw(j), CreatedAt: edge.Timestamp(j.SubmittedAt),
 		UpdatedAt: edge.Timestamp(j.UpdatedAt), LastUpdate: edge.Timestamp(j.UpdatedAt),
 	}
 	if s.opts.RawStatus {

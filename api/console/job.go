@@ -22,17 +22,17 @@ import (
 )
 
 func (s *Surface) job(c *gin.Context, id account.Identity) error {
-	key, err := consoleJobID(c)
+	found, err := s.find(c, id)
 	if err != nil {
 		return err
 	}
-	history, err := s.Histories.History(c.Request.Context(), id.Account, key)
+	history, err := s.Histories.History(c.Request.Context(), id.Account, found.ID)
 	if err != nil {
 		return err
 	}
 	j := history.Fold()
 	timeline := history.Timeline(time.Now())
-	drawing, err := s.drawing(c.Request.Context(), id.Account, key, &timeline)
+	drawing, err := s.drawing(c.Request.Context(), id.Account, j.ID, &timeline)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *Surface) job(c *gin.Context, id account.Identity) error {
 		CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
 	}
 	if j.Origin != nil {
-		page.Origin = j.Origin.Job
+		page.Origin = j.Origin.PublicID()
 	}
 	if len(page.Events) > maxEvents {
 		page.Omitted, page.Events = len(page.Events)-maxEvents, page.Events[:maxEvents]
@@ -50,7 +50,7 @@ func (s *Surface) job(c *gin.Context, id account.Identity) error {
 		page.Inputs = indented(j.Error.Inputs)
 	}
 	s.pages.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
-		f.Title, f.Live = "Job "+string(key), !j.State.Final()
+		f.Title, f.Live = "Job "+string(j.PublicID()), !j.State.Final()
 		page.Frame = f
 		return s.pages.templates.Job(b, page)
 	})
@@ -64,13 +64,20 @@ var notices = map[string]string{
 	"again":     "This is the new run.",
 }
 
-func consoleJobID(c *gin.Context) (job.ID, error) {
-	id, err := job.ParseID(c.Param("id"))
+// find returns the job of the cookie's account that the path names.
+func (s *Surface) find(c *gin.Context, id account.Identity) (job.Job, error) {
+	public, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
-		return "", fault.New(fault.NotFound, "job_not_found", "There is no such job.")
+		return job.Job{}, noJob()
 	}
-	return id, nil
+	j, err := s.Reader.ByPublicID(c.Request.Context(), id.Account, public)
+	if fault.Is(err, fault.NotFound) {
+		err = noJob()
+	}
+	return j, err
 }
+
+func noJob() error { return fault.New(fault.NotFound, "job_not_found", "There is no such job.") }
 
 // drawing lays the submitted graph out and names the classes of the timeline's nodes by it; a submission
 // that is no longer kept has none.
@@ -98,7 +105,7 @@ func (s *Surface) outputs(c *gin.Context, j job.Job) []console.Output {
 	var shown []console.Output
 	for _, o := range j.Outputs {
 		for _, file := range o.Files {
-			body := jobio.RenderOutput(s.Links, base, j.ID, jobio.Output{Node: o.Node, File: file})
+			body := jobio.RenderOutput(s.Links, base, j.PublicID(), jobio.Output{Node: o.Node, File: file})
 			shown = append(shown, console.Output{
 				Node: o.Node, Class: o.Class, Name: body.Name, Kind: body.Type, Size: body.SizeBytes,
 				URL: template.URL(body.URL), // ours, signed
@@ -129,14 +136,11 @@ func indented(raw json.RawMessage) string {
 }
 
 func (s *Surface) cancel(c *gin.Context, id account.Identity) error {
-	key, err := consoleJobID(c)
+	j, err := s.find(c, id)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Reader.Job(c.Request.Context(), id.Account, key); err != nil {
-		return err
-	}
-	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{key}, edge.RequestID(c))
+	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{j.ID}, edge.RequestID(c))
 	if err != nil {
 		return err
 	}
@@ -144,12 +148,12 @@ func (s *Surface) cancel(c *gin.Context, id account.Identity) error {
 	if len(stopped) == 0 {
 		notice = "over"
 	}
-	s.redirect(c, "/jobs/"+string(key)+"?notice="+notice)
+	s.redirect(c, "/jobs/"+string(j.PublicID())+"?notice="+notice)
 	return nil
 }
 
 func (s *Surface) retry(c *gin.Context, id account.Identity) error {
-	key, err := consoleJobID(c)
+	j, err := s.find(c, id)
 	if err != nil {
 		return err
 	}
@@ -160,13 +164,13 @@ func (s *Surface) retry(c *gin.Context, id account.Identity) error {
 		return err
 	}
 	made, err := s.Retry.Retry(c.Request.Context(), job.Retry{
-		Of: key, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
+		Of: j.ID, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
 		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: edge.RequestID(c),
 	})
 	if err != nil {
 		return err
 	}
-	s.redirect(c, "/jobs/"+string(made.Job.ID)+"?notice=again")
+	s.redirect(c, "/jobs/"+string(made.Job.PublicID())+"?notice=again")
 	return nil
 }
 
@@ -186,7 +190,7 @@ func (h LogHistories) History(ctx context.Context, owner string, id job.ID) (ins
 		return inspect.History{}, err
 	}
 	if len(recorded) == 0 || recorded[0].Account != owner {
-		return inspect.History{}, fault.New(fault.NotFound, "job_not_found", "There is no such job.")
+		return inspect.History{}, noJob()
 	}
 	return inspect.Read(h.Types, recorded)
 }

@@ -17,16 +17,16 @@ type Links interface {
 
 // OutputBody is a file of a job as the v2 surface shows it.
 type OutputBody struct {
-	NodeID       string  `json:"node_id"`
-	Name         string  `json:"name"`
-	Type         string  `json:"type"`
-	ContentType  string  `json:"content_type"`
-	SizeBytes    int64   `json:"size_bytes"`
-	ID           string  `json:"id"`
-	Hash         *string `json:"hash"`
-	URL          string  `json:"url"`
-	URLExpiresAt string  `json:"url_expires_at"`
-	JobID        job.ID  `json:"job_id"`
+	NodeID       string       `json:"node_id"`
+	Name         string       `json:"name"`
+	Type         string       `json:"type"`
+	ContentType  string       `json:"content_type"`
+	SizeBytes    int64        `json:"size_bytes"`
+	ID           string       `json:"id"`
+	Hash         *string      `json:"hash"`
+	URL          string       `json:"url"`
+	URLExpiresAt string       `json:"url_expires_at"`
+	JobID        job.PublicID `json:"job_id"`
 }
 
 // Output is one file of a job with the node that made it.
@@ -59,7 +59,7 @@ func Outputs(j job.Job) []Output {
 }
 
 // RenderOutput renders a file of a job with a fresh link below base.
-func RenderOutput(links Links, base string, id job.ID, o Output) OutputBody {
+func RenderOutput(links Links, base string, id job.PublicID, o Output) OutputBody {
 	path, expires := links.Sign(o.File.Asset, o.File.Hash, o.File.Filename, o.File.ContentType)
 	body := OutputBody{
 		NodeID: o.Node, Name: o.File.Filename, Type: OutputType(o.File), ContentType: o.File.ContentType,

@@ -13,17 +13,27 @@ import (
 
 // Reader reads jobs; what it returns is never behind the log.
 type Reader interface {
-	// Job returns a job of the account. Another's and an unknown one are NotFound.
-	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
+	// ByPublicID returns the job that clients of the account know by an id. An unknown one is NotFound.
+	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
 }
 
-// Find returns the job that the path names. An id that cannot be one is unknown, and so is another account's.
+// IDs knows which jobs clients mean; what it says is never behind the log.
+type IDs interface {
+	// IDs returns the ids of the jobs that clients of the account know by some ids. An id by which none is known is left
+	// out, or returned as it is.
+	IDs(ctx context.Context, account string, public []job.PublicID) ([]job.ID, error)
+	// PublicIDs returns the ids by which clients know some jobs, in their order.
+	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
+}
+
+// Find returns the job of the caller that the path names. An id that cannot be one is unknown, and so is another
+// account's.
 func Find(c *gin.Context, jobs Reader) (job.Job, error) {
-	id, err := job.ParseID(c.Param("id"))
+	id, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
 		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
 	}
-	return jobs.Job(c.Request.Context(), edge.Caller(c).Account, id)
+	return jobs.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // AllStates returns every state of a job.

@@ -15,7 +15,7 @@ import (
 
 // jobBody is the Job object of the v2 API. Unknown values are null, not absent.
 type jobBody struct {
-	ID            job.ID             `json:"id"`
+	ID            job.PublicID       `json:"id"`
 	Status        job.State          `json:"status"`
 	CreatedAt     string             `json:"created_at"`
 	StartedAt     *string            `json:"started_at"`
@@ -64,9 +64,9 @@ func (s *Surface) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 // renderPlaced is renderJob with the job's position in the queue, nil when it has none.
 func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBody, error) {
 	base := s.Edge.BaseURL(c.Request)
-	self := base + "/api/v2/jobs/" + string(j.ID)
+	self := base + "/api/v2/jobs/" + string(j.PublicID())
 	body := jobBody{
-		ID: j.ID, Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(j.StartedAt),
+		ID: j.PublicID(), Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(j.StartedAt),
 		CompletedAt: edge.TimestampOrNil(j.EndedAt), ExpiresAt: edge.Timestamp(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
@@ -136,7 +136,7 @@ func renderError(j job.Job) *jobError {
 func (s *Surface) renderOutputs(base string, j job.Job) []jobio.OutputBody {
 	bodies := []jobio.OutputBody{}
 	for _, o := range jobio.Outputs(j) {
-		bodies = append(bodies, jobio.RenderOutput(s.Links, base, j.ID, o))
+		bodies = append(bodies, jobio.RenderOutput(s.Links, base, j.PublicID(), o))
 	}
 	return bodies
 }

@@ -26,6 +26,8 @@ type Commands interface {
 type Reader interface {
 	jobio.Reader
 	jobio.Queue
+	// Job returns a job by its own id.
+	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
 	// List returns jobs, newest first.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
 	// QueuePositions is QueuePosition of several jobs; those that are not queued are absent.

@@ -264,7 +264,7 @@ func (e *eventStream) newOutputs() error {
 			continue
 		}
 		e.outputs = append(e.outputs, o.File.Asset)
-		if err := e.event("output", jobio.RenderOutput(e.surface.Links, e.base, e.job.ID, o)); err != nil {
+		if err := e.event("output", jobio.RenderOutput(e.surface.Links, e.base, e.job.PublicID(), o)); err != nil {
 			return err
 		}
 	}

@@ -72,18 +72,18 @@ func textFrame(f stream.Frame) []byte {
 }
 
 type previewMetadata struct {
-	NodeID        string  `json:"node_id"`
-	PromptID      job.ID  `json:"prompt_id"`
-	DisplayNodeID string  `json:"display_node_id"`
-	ParentNodeID  *string `json:"parent_node_id"`
-	RealNodeID    string  `json:"real_node_id"`
-	ImageType     string  `json:"image_type"`
+	NodeID        string       `json:"node_id"`
+	PromptID      job.PublicID `json:"prompt_id"`
+	DisplayNodeID string       `json:"display_node_id"`
+	ParentNodeID  *string      `json:"parent_node_id"`
+	RealNodeID    string       `json:"real_node_id"`
+	ImageType     string       `json:"image_type"`
 }
 
 func describedFrame(f stream.Frame) []byte {
 	parent, display, root := f.Within.Places(f.Node)
 	metadata, err := json.Marshal(previewMetadata{
-		NodeID: f.Node, PromptID: f.Job, DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root, ImageType: f.ContentType,
+		NodeID: f.Node, PromptID: f.Public, DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root, ImageType: f.ContentType,
 	})
 	if err != nil {
 		panic(err) // strings always marshal

@@ -42,7 +42,9 @@ type Frame struct {
 
 	Export *export.Progress `json:"export,omitempty"` // of an export
 
-	Within *job.Expansion `json:"-"` // of the node, as the log says; set where frames meet events
+	// As the log says; set where frames meet events.
+	Within *job.Expansion `json:"-"` // of the node
+	Public job.PublicID   `json:"-"` // of the job
 }
 
 // Validate refuses a frame that no watcher could show. It is Invalid.

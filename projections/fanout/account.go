@@ -119,7 +119,7 @@ func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Mess
 	case job.SubmittedV1:
 		return []*stream.Message{status(remaining)}
 	case job.AdmittedV1:
-		return []*stream.Message{w.message("notification", notificationData{"Your workflow has a slot and starts now.", w.job.ID})}
+		return []*stream.Message{w.message("notification", notificationData{"Your workflow has a slot and starts now.", w.job.PublicID()})}
 	case job.StartedV1:
 		return w.startRun(e, at, remaining)
 	case job.NodesCachedV1:
@@ -133,7 +133,7 @@ func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Mess
 			return w.endNode(e, at)
 		}
 	case job.SucceededV1:
-		return w.endRun(remaining, w.message("execution_success", lifecycleData{w.job.ID, at.UnixMilli()}))
+		return w.endRun(remaining, w.message("execution_success", lifecycleData{w.job.PublicID(), at.UnixMilli()}))
 	case job.FailedV1:
 		return w.endRun(remaining, w.message("execution_error", executionError(w.failed(), at)))
 	case job.CanceledV1, job.ExpiredV1:
@@ -158,7 +158,7 @@ func (w *watched) startRun(e job.StartedV1, at time.Time, remaining int) []*stre
 	w.nodes, w.cached, w.last, w.preview = newNodes(), false, "", nil
 	w.begun = e.Run
 	w.buffer.begin(e.Run)
-	return []*stream.Message{status(remaining), w.message("execution_start", lifecycleData{w.job.ID, at.UnixMilli()})}
+	return []*stream.Message{status(remaining), w.message("execution_start", lifecycleData{w.job.PublicID(), at.UnixMilli()})}
 }
 
 func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Message {
@@ -166,7 +166,7 @@ func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Mes
 		return nil
 	}
 	w.cached = true
-	return []*stream.Message{w.message("execution_cached", cachedData{list(ids), w.job.ID, at.UnixMilli()})}
+	return []*stream.Message{w.message("execution_cached", cachedData{list(ids), w.job.PublicID(), at.UnixMilli()})}
 }
 
 // startNode returns the messages of a node's start and of the frames buffered for it. The first
@@ -176,7 +176,7 @@ func (w *watched) startNode(e job.NodeStartedV1, at time.Time) []*stream.Message
 	w.nodes.begin(e.Node, e.Class, e.Attempt).within = e.Within
 	w.last = e.Node
 	_, display, _ := e.Within.Places(e.Node)
-	messages = append(messages, w.progressState(), w.message("executing", executingData{e.Node, display, w.job.ID}))
+	messages = append(messages, w.progressState(), w.message("executing", executingData{e.Node, display, w.job.PublicID()}))
 	for _, f := range w.buffer.take(e.Node) {
 		messages = append(messages, w.frame(f)...)
 	}
@@ -193,7 +193,7 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 	}
 	if len(e.UI) > 0 {
 		_, display, _ := e.Within.Places(e.Node)
-		messages = append(messages, w.message("executed", executedData{e.Node, display, e.UI, w.job.ID}))
+		messages = append(messages, w.message("executed", executedData{e.Node, display, e.UI, w.job.PublicID()}))
 	}
 	if e.Cached && len(e.UI) == 0 {
 		return messages // a cached node in the middle is listed in execution_cached only
@@ -211,7 +211,7 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 func (w *watched) endRun(remaining int, verdict ...*stream.Message) []*stream.Message {
 	messages := append(verdict, status(remaining))
 	if w.job.StartedAt != nil {
-		messages = append(messages, w.message("executing", overData{nil, w.job.ID}))
+		messages = append(messages, w.message("executing", overData{nil, w.job.PublicID()}))
 	}
 	return messages
 }
@@ -236,14 +236,14 @@ func (w *watched) frame(f stream.Frame) []*stream.Message {
 	case n.state != nodeRunning || f.Attempt < n.attempt:
 		return nil
 	}
-	n.attempt, f.Within = f.Attempt, n.within
+	n.attempt, f.Within, f.Public = f.Attempt, n.within, w.job.PublicID()
 	if f.Kind != stream.FrameProgress {
 		return []*stream.Message{w.show(f)}
 	}
 	if !n.advance(f.Value, f.Max) {
 		return nil
 	}
-	m := w.message("progress", progressData{f.Value, f.Max, w.job.ID, f.Node})
+	m := w.message("progress", progressData{f.Value, f.Max, w.job.PublicID(), f.Node})
 	m.Progress = w.progress()
 	return []*stream.Message{w.progressState(), m}
 }
@@ -279,7 +279,7 @@ func (w *watched) stamp(messages []*stream.Message) []*stream.Message {
 }
 
 func (w *watched) progressState() *stream.Message {
-	return w.message("progress_state", progressStateData{w.job.ID, w.nodes.render(w.job.ID)})
+	return w.message("progress_state", progressStateData{w.job.PublicID(), w.nodes.render(w.job.PublicID())})
 }
 
 func (w *watched) message(kind string, data any) *stream.Message {

@@ -105,7 +105,7 @@ func (n *nodes) listed() []*nodeState {
 
 // render returns the nodes object of progress_state. Rendered entries are cached, so that a
 // message renders only the nodes that changed.
-func (n *nodes) render(id job.ID) json.RawMessage {
+func (n *nodes) render(id job.PublicID) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, s := range n.listed() {
@@ -121,7 +121,7 @@ func (n *nodes) render(id job.ID) json.RawMessage {
 	return b.Bytes()
 }
 
-func (s *nodeState) renderEntry(id job.ID) []byte {
+func (s *nodeState) renderEntry(id job.PublicID) []byte {
 	key, err := json.Marshal(s.id)
 	if err != nil {
 		panic(err) // a string always marshals

@@ -20,66 +20,66 @@ type statusData struct {
 }
 
 type notificationData struct {
-	Value    string `json:"value"`
-	PromptID job.ID `json:"prompt_id"`
+	Value    string       `json:"value"`
+	PromptID job.PublicID `json:"prompt_id"`
 }
 
 // lifecycleData is the data of execution_start and execution_success.
 type lifecycleData struct {
-	PromptID  job.ID `json:"prompt_id"`
-	Timestamp int64  `json:"timestamp"` // Unix milliseconds
+	PromptID  job.PublicID `json:"prompt_id"`
+	Timestamp int64        `json:"timestamp"` // Unix milliseconds
 }
 
 type cachedData struct {
-	Nodes     []string `json:"nodes"`
-	PromptID  job.ID   `json:"prompt_id"`
-	Timestamp int64    `json:"timestamp"`
+	Nodes     []string     `json:"nodes"`
+	PromptID  job.PublicID `json:"prompt_id"`
+	Timestamp int64        `json:"timestamp"`
 }
 
 type executingData struct {
-	Node        string `json:"node"`
-	DisplayNode string `json:"display_node"`
-	PromptID    job.ID `json:"prompt_id"`
+	Node        string       `json:"node"`
+	DisplayNode string       `json:"display_node"`
+	PromptID    job.PublicID `json:"prompt_id"`
 }
 
 // overData is the data of the executing message that ends a run: its node is null.
 type overData struct {
-	Node     *string `json:"node"`
-	PromptID job.ID  `json:"prompt_id"`
+	Node     *string      `json:"node"`
+	PromptID job.PublicID `json:"prompt_id"`
 }
 
 type progressData struct {
-	Value    int    `json:"value"`
-	Max      int    `json:"max"`
-	PromptID job.ID `json:"prompt_id"`
-	Node     string `json:"node"`
+	Value    int          `json:"value"`
+	Max      int          `json:"max"`
+	PromptID job.PublicID `json:"prompt_id"`
+	Node     string       `json:"node"`
 }
 
 type progressStateData struct {
-	PromptID job.ID          `json:"prompt_id"`
+	PromptID job.PublicID    `json:"prompt_id"`
 	Nodes    json.RawMessage `json:"nodes"`
 }
 
 type nodeProgressData struct {
-	Value         int     `json:"value"`
-	Max           int     `json:"max"`
-	State         string  `json:"state"` // running, finished, error
-	NodeID        string  `json:"node_id"`
-	PromptID      job.ID  `json:"prompt_id"`
-	DisplayNodeID string  `json:"display_node_id"`
-	ParentNodeID  *string `json:"parent_node_id"`
-	RealNodeID    string  `json:"real_node_id"`
+	Value         int          `json:"value"`
+	Max           int          `json:"max"`
+	State         string       `json:"state"` // running, finished, error
+	NodeID        string       `json:"node_id"`
+	PromptID      job.PublicID `json:"prompt_id"`
+	DisplayNodeID string       `json:"display_node_id"`
+	ParentNodeID  *string      `json:"parent_node_id"`
+	RealNodeID    string       `json:"real_node_id"`
 }
 
 type executedData struct {
 	Node        string          `json:"node"`
 	DisplayNode string          `json:"display_node"`
 	Output      json.RawMessage `json:"output"`
-	PromptID    job.ID          `json:"prompt_id"`
+	PromptID    job.PublicID    `json:"prompt_id"`
 }
 
 type errorData struct {
-	PromptID         job.ID          `json:"prompt_id"`
+	PromptID         job.PublicID    `json:"prompt_id"`
 	NodeID           string          `json:"node_id"`
 	NodeType         string          `json:"node_type"`
 	Executed         []string        `json:"executed"`
@@ -92,11 +92,11 @@ type errorData struct {
 }
 
 type interruptedData struct {
-	PromptID  job.ID   `json:"prompt_id"`
-	NodeID    *string  `json:"node_id"`
-	NodeType  *string  `json:"node_type"`
-	Executed  []string `json:"executed"`
-	Timestamp int64    `json:"timestamp"`
+	PromptID  job.PublicID `json:"prompt_id"`
+	NodeID    *string      `json:"node_id"`
+	NodeType  *string      `json:"node_type"`
+	Executed  []string     `json:"executed"`
+	Timestamp int64        `json:"timestamp"`
 }
 
 // Entry is one lifecycle message as histories keep it: its type and its data.
@@ -116,15 +116,15 @@ func History(j job.Job) []Entry {
 	}
 	start := j.StartedAt.UnixMilli()
 	entries := []Entry{
-		{"execution_start", lifecycleData{j.ID, start}},
-		{"execution_cached", cachedData{list(j.Cached), j.ID, start}},
+		{"execution_start", lifecycleData{j.PublicID(), start}},
+		{"execution_cached", cachedData{list(j.Cached), j.PublicID(), start}},
 	}
 	if j.EndedAt == nil {
 		return entries
 	}
 	switch j.State {
 	case job.Succeeded:
-		entries = append(entries, Entry{"execution_success", lifecycleData{j.ID, j.EndedAt.UnixMilli()}})
+		entries = append(entries, Entry{"execution_success", lifecycleData{j.PublicID(), j.EndedAt.UnixMilli()}})
 	case job.Failed:
 		entries = append(entries, Entry{"execution_error", executionError(j, *j.EndedAt)})
 	case job.Canceled:
@@ -136,7 +136,7 @@ func History(j job.Job) []Entry {
 
 func executionError(j job.Job, at time.Time) errorData {
 	d := errorData{
-		PromptID: j.ID, Executed: list(j.Executed), Traceback: []string{}, CurrentInputs: json.RawMessage("{}"),
+		PromptID: j.PublicID(), Executed: list(j.Executed), Traceback: []string{}, CurrentInputs: json.RawMessage("{}"),
 		CurrentOutputs: append(list(j.Cached), j.Executed...), Timestamp: at.UnixMilli(),
 	}
 	if j.Error == nil {
@@ -155,14 +155,14 @@ func executionError(j job.Job, at time.Time) errorData {
 func blockage(j job.Job, e job.NodeExecutedV1, at time.Time) errorData {
 	before := slices.DeleteFunc(slices.Clone(j.Executed), func(id string) bool { return id == e.Node })
 	return errorData{
-		PromptID: j.ID, NodeID: e.Node, NodeType: e.Class, Executed: list(before),
+		PromptID: j.PublicID(), NodeID: e.Node, NodeType: e.Class, Executed: list(before),
 		ExceptionMessage: "Execution Blocked: " + e.Blocked, ExceptionType: "ExecutionBlocked",
 		Traceback: []string{}, CurrentInputs: json.RawMessage("[]"), CurrentOutputs: []string{}, Timestamp: at.UnixMilli(),
 	}
 }
 
 func interruption(j job.Job, at time.Time) interruptedData {
-	d := interruptedData{PromptID: j.ID, Executed: list(j.Executed), Timestamp: at.UnixMilli()}
+	d := interruptedData{PromptID: j.PublicID(), Executed: list(j.Executed), Timestamp: at.UnixMilli()}
 	if j.Interrupted != nil {
 		d.NodeID, d.NodeType = &j.Interrupted.Node, &j.Interrupted.Class
 	}

@@ -36,6 +36,7 @@ func seedFinished(t testing.TB, l *log, n int) {
 			replace(replace(j.job::text, j.id, s.id::text), '"queued"', '"succeeded"')::json
 			from seed s join events e on e.stream = 'job-' || s.id and e.version = 1
 			cross join (select * from jobs_v1 where state = 'queued' limit 1) j where $1 > 0`,
+		`insert into job_public_ids select 'acme', gen_random_uuid(), gen_random_uuid() from generate_series(1, $1::int)`,
 		`update checkpoints set position = (select max(position) from events) where $1 > 0`,
 	} {
 		_, err := l.pool.Exec(t.Context(), sql, n)
@@ -89,13 +90,22 @@ func reads(l *log) map[string]func(context.Context) error {
 		}
 	}
 	return map[string]func(context.Context) error{
-		"job":       func(ctx context.Context) error { _, err := l.reader.Job(ctx, "acme", id(1)); return err },
-		"active":    func(ctx context.Context) error { _, err := l.reader.Active(ctx, "acme"); return err },
-		"remaining": func(ctx context.Context) error { _, err := l.reader.Remaining(ctx, "acme"); return err },
-		"position":  func(ctx context.Context) error { _, _, err := l.reader.QueuePosition(ctx, "acme", id(1)); return err },
-		"waiting":   line(jobs.Line{Waiting: true}),
-		"onwards":   line(jobs.Line{Waiting: true, After: &jobs.Place{Number: 1, Submitted: 1}, Limit: 10}),
-		"running":   line(jobs.Line{}),
+		"job": func(ctx context.Context) error { _, err := l.reader.Job(ctx, "acme", id(1)); return err },
+		"public": func(ctx context.Context) error {
+			_, err := l.reader.ByPublicID(ctx, "acme", job.PublicID(id(1)))
+			return err
+		},
+		"ids": func(ctx context.Context) error {
+			_, err := l.reader.IDs(ctx, "acme", []job.PublicID{job.PublicID(id(1))})
+			return err
+		},
+		"public_ids": func(ctx context.Context) error { _, err := l.reader.PublicIDs(ctx, []job.ID{id(1)}); return err },
+		"active":     func(ctx context.Context) error { _, err := l.reader.Active(ctx, "acme"); return err },
+		"remaining":  func(ctx context.Context) error { _, err := l.reader.Remaining(ctx, "acme"); return err },
+		"position":   func(ctx context.Context) error { _, _, err := l.reader.QueuePosition(ctx, "acme", id(1)); return err },
+		"waiting":    line(jobs.Line{Waiting: true}),
+		"onwards":    line(jobs.Line{Waiting: true, After: &jobs.Place{Number: 1, Submitted: 1}, Limit: 10}),
+		"running":    line(jobs.Line{}),
 		"positions": func(ctx context.Context) error {
 			_, err := l.reader.QueuePositions(ctx, "acme", []job.ID{id(1)})
 			return err

@@ -31,17 +31,25 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
 // Job returns a job of the account. Another account's and an unknown one are NotFound, job_not_found.
 // One query reads row and stream version; only a row that is behind costs a second.
 func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, error) {
+	return r.read(ctx, selectJob+`$2::text`, account, string(id))
+}
+
+// selectJob reads the row of a job of account $1, and the version of its stream. The id follows.
+const selectJob = `select i.id, s.version, coalesce(v.submitted, 0), v.job
+	from streams s join lateral (select substr(s.id, 5) as id) i on true left join ` + Name + ` v on v.id = i.id
+	where s.account = $1 and s.id = 'job-' || `
+
+// read returns the job that a query by selectJob finds.
+func (r *Reader) read(ctx context.Context, query string, args ...any) (job.Job, error) {
+	var id job.ID
 	var version, submitted int64
 	var state []byte
-	err := r.pool.QueryRow(ctx, `
-		select s.version, coalesce(v.submitted, 0), v.job
-		from streams s left join `+Name+` v on v.id = $1
-		where s.id = $2 and s.account = $3`, id, id.Stream(), account).Scan(&version, &submitted, &state)
+	err := r.pool.QueryRow(ctx, query, args...).Scan(&id, &version, &submitted, &state)
 	if err == pgx.ErrNoRows { //nolint:errorlint // Scan returns it as it is
-		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+		return job.Job{}, notFound()
 	}
 	if err != nil {
-		return job.Job{}, postgres.Classify(err, "read job "+string(id))
+		return job.Job{}, postgres.Classify(err, "read a job")
 	}
 	current := row{submitted: submitted}
 	if state != nil {
@@ -51,10 +59,12 @@ func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, e
 	}
 	current, err = r.catchUp(ctx, id, current, version)
 	if err == nil && current.retired {
-		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+		return job.Job{}, notFound()
 	}
 	return current.job, err
 }
+
+func notFound() error { return fault.New(fault.NotFound, "job_not_found", "no such job") }
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
 func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {

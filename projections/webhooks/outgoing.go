@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -112,14 +113,16 @@ func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webho
 	return all, nil
 }
 
-// origins reads the first event of the stream of each event: of a job only its time, since a submission is large.
+// origins reads the first event of the stream of each event: of a job only its time and public id, since a submission
+// is large.
 func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
 	streams := make([]string, len(events))
 	for i, e := range events {
 		streams[i] = e.Stream
 	}
-	rows, err := tx.Query(ctx, `select stream, recorded_at, case when type = $2 then data::text end from events
-		where version = 1 and stream = any($1)`, streams, call.TypeAccepted)
+	rows, err := tx.Query(ctx, `select stream, recorded_at, case when type = $2 then data::text end,
+			coalesce(case when type = $3 then data->>'public_id' end, '') from events
+		where version = 1 and stream = any($1)`, streams, call.TypeAccepted, job.TypeSubmitted)
 	if err != nil {
 		return nil, postgres.Classify(err, "read where jobs began")
 	}
@@ -127,9 +130,10 @@ func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Rec
 	var stream string
 	var at time.Time
 	var accepted *string
-	_, err = pgx.ForEachRow(rows, []any{&stream, &at, &accepted}, func() error {
+	var chosen job.PublicID
+	_, err = pgx.ForEachRow(rows, []any{&stream, &at, &accepted, &chosen}, func() error {
 		utc := at.UTC()
-		origin := webhook.Origin{At: &utc}
+		origin := webhook.Origin{At: &utc, Job: chosen}
 		if accepted != nil {
 			data, err := o.registry.Decode(call.TypeAccepted, []byte(*accepted))
 			if err != nil {

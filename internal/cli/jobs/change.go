@@ -114,11 +114,11 @@ func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, 
 		}
 		do, would := steps(ops)
 		if sel.dryRun || len(args) == 0 && !sel.sure {
-			err = wouldChange(ctx, s, sel, ids, verb, would)
+			err = wouldChange(ctx, s, ops.Pool, sel, ids, verb, would)
 		} else {
 			var all []operatejobs.Outcome
 			all, err = operatejobs.Each(ctx, ids, shell.Progress(s.Err, verb, "jobs"), do)
-			err = errors.Join(err, printOutcomes(s, all, sel.asJSON, len(ids)))
+			err = errors.Join(err, operatejobs.NameOutcomes(ctx, ops.Pool, all), printOutcomes(s, all, sel.asJSON, len(ids)))
 		}
 		if len(args) == 0 && len(ids) == sel.filter.Limit {
 			fmt.Fprintf(s.Err, "these are the newest %d that match, and there may be more: --limit takes up to %d\n", len(ids), operatejobs.MaxListed) //nolint:errcheck // a remark
@@ -128,9 +128,9 @@ func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, 
 }
 
 // wouldChange shows what a command would do. Without --dry-run that is an error: nothing was done.
-func wouldChange(ctx context.Context, s *shell.Shell, sel *selection, ids []job.ID, verb string, would step) error {
+func wouldChange(ctx context.Context, s *shell.Shell, pool *postgres.Pool, sel *selection, ids []job.ID, verb string, would step) error {
 	all, err := operatejobs.WouldEach(ctx, ids, shell.Progress(s.Err, "look at", "jobs"), would)
-	if err := errors.Join(err, printOutcomes(s, all, sel.asJSON, len(all))); err != nil {
+	if err := errors.Join(err, operatejobs.NameOutcomes(ctx, pool, all), printOutcomes(s, all, sel.asJSON, len(all))); err != nil {
 		return err
 	}
 	meant := 0
@@ -168,10 +168,10 @@ func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant
 			detail = string(o.Retry) + " " + detail
 		}
 		if style == inspect.Bad {
-			rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {}}, []inspect.Cell{{Text: "    " + detail}})
+			rows = append(rows, []inspect.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {}}, []inspect.Cell{{Text: "    " + detail}})
 			continue
 		}
-		rows = append(rows, []inspect.Cell{{Text: string(o.Job)}, {Text: o.Done, Style: style}, {Text: detail}})
+		rows = append(rows, []inspect.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {Text: detail}})
 	}
 	if asJSON {
 		if err := s.PrintJSON(all); err != nil {

@@ -4,6 +4,7 @@
 package asset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -109,11 +110,16 @@ type Place struct {
 
 // Producer names the node that saved an asset. The zero Producer is none.
 type Producer struct {
-	Job   string `json:"job"`
-	Run   int    `json:"run"`
-	Node  string `json:"node"`
-	Index int    `json:"index"`
+	Job string `json:"job"`
+	// Chosen is the public id of the job, where its client chose one.
+	Chosen string `json:"public_job,omitempty"`
+	Run    int    `json:"run"`
+	Node   string `json:"node"`
+	Index  int    `json:"index"`
 }
+
+// PublicJob returns the id under which clients know the job.
+func (p Producer) PublicJob() string { return cmp.Or(p.Chosen, p.Job) }
 
 // Asset is the folded state of one asset, stored in views as JSON in this very shape.
 type Asset struct {

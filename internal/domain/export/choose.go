@@ -15,7 +15,7 @@ import (
 
 // Jobs reads jobs. Another account's and an unknown one are NotFound.
 type Jobs interface {
-	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
+	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
 }
 
 // Files knows the live files of an account; files.Service is it.
@@ -53,7 +53,7 @@ type Entry struct {
 	Dir         string // below its folder, "" = directly in it
 	Name        string // what its owner calls it
 	Filename    string // what it was saved as
-	Job         string // that was asked for, or that made it; "" = none
+	Job         string // public id of the one that was asked for, or that made it; "" = none
 	Preview     bool   // a temporary file
 	CreatedAt   time.Time
 	JobTime     time.Time // when the job was submitted; zero = not known
@@ -119,7 +119,7 @@ func (c Chooser) wanted(ctx context.Context, account string, r Request) (list []
 		}
 	}
 	for _, id := range r.Jobs {
-		j, err := c.Jobs.Job(ctx, account, id)
+		j, err := c.Jobs.ByPublicID(ctx, account, id)
 		if fault.Is(err, fault.NotFound) {
 			gone = append(gone, Missing{Job: string(id), Error: reasonAbsent})
 			continue
@@ -153,7 +153,7 @@ func saved(j *job.Job, previews bool) (list []wanted) {
 func (w wanted) missing() Missing {
 	m := Missing{Asset: w.id, Error: reasonAbsent}
 	if w.job != nil {
-		m.Job = string(w.job.ID)
+		m.Job = string(w.job.PublicID())
 	}
 	return m
 }
@@ -169,12 +169,12 @@ func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 		entry.Name = known.Title()
 	}
 	if w.job != nil {
-		entry.Job, entry.JobTime = string(w.job.ID), w.job.SubmittedAt
+		entry.Job, entry.JobTime = string(w.job.PublicID()), w.job.SubmittedAt
 		if names, filtered := r.Names[entry.Job]; filtered && !entry.calledOne(names) {
 			return
 		}
 	} else if known.Producer != nil {
-		entry.Job = known.Producer.Job
+		entry.Job = known.Producer.PublicJob()
 	}
 	c.Entries, c.Bytes = append(c.Entries, entry), c.Bytes+entry.Size
 }

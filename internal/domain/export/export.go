@@ -80,7 +80,7 @@ const (
 
 // Request says what is to be exported. It has the shape of the hosted service's request, and is stored in it.
 type Request struct {
-	Jobs     []job.ID            `json:"job_ids,omitempty"`                // what they saved
+	Jobs     []job.PublicID      `json:"job_ids,omitempty"`                // what they saved
 	Assets   []asset.ID          `json:"asset_ids,omitempty"`              // files by their ids
 	Names    map[string][]string `json:"job_asset_name_filters,omitempty"` // by job: only files called one of these
 	Naming   Naming              `json:"naming_strategy"`
@@ -146,7 +146,7 @@ func (r Request) filters() (Request, error) {
 		if names += len(list); len(list) == 0 || names > maxIDs {
 			return r, invalidf("job_asset_name_filters names 1 to %d files", maxIDs)
 		}
-		if id := strings.ToLower(text); slices.Contains(r.Jobs, job.ID(id)) {
+		if id := strings.ToLower(text); slices.Contains(r.Jobs, job.PublicID(id)) {
 			list = slices.Sorted(slices.Values(append(kept[id], list...)))
 			kept[id] = slices.Compact(list)
 		}

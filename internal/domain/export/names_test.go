@@ -109,12 +109,12 @@ func TestEqualRequestsAreEqual(t *testing.T) {
 // What a request says becomes an event, which is small.
 func TestARequestIsBounded(t *testing.T) {
 	t.Parallel()
-	id := job.NewID()
+	id := job.PublicID(job.NewID())
 	for names, ok := range map[int]bool{64 << 10: true, 64<<10 + 1: false} {
-		_, err := export.Request{Jobs: []job.ID{id}, Names: map[string][]string{string(id): {strings.Repeat("n", names)}}}.Normalize()
+		_, err := export.Request{Jobs: []job.PublicID{id}, Names: map[string][]string{string(id): {strings.Repeat("n", names)}}}.Normalize()
 		require.Equal(t, ok, err == nil, "%d bytes of names: %v", names, err)
 	}
-	_, err := export.Request{Jobs: slices.Repeat([]job.ID{id}, 1001)}.Normalize()
+	_, err := export.Request{Jobs: slices.Repeat([]job.PublicID{id}, 1001)}.Normalize()
 	require.ErrorContains(t, err, "job_ids")
 }
 

@@ -40,6 +40,8 @@ type SubmittedV1 struct {
 	Price      *Price            `json:"price,omitempty"`      // of a charged job
 
 	WorkflowID string `json:"workflow_id,omitempty"` // of the editor's workflow
+
+	PublicID PublicID `json:"public_id,omitempty"` // that the client chose; absent = the job's own id
 }
 
 // AdmittedV1 records that the job got a slot: the run may start.

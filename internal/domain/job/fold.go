@@ -68,7 +68,7 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 
 func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	id, _ := IDOfStream(rec.Stream)
-	j.ID, j.Account, j.State = id, rec.Account, Queued
+	j.ID, j.Chosen, j.Account, j.State = id, e.PublicID, rec.Account, Queued
 	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
 	j.Targets, j.NodesTotal = e.Targets, e.NodesTotal
 	j.Metadata, j.Origin, j.WorkflowID, j.SubmittedAt = e.Metadata, e.Origin, e.WorkflowID, at

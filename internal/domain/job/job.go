@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID identifies a job in every API. The cloud API calls it prompt_id. It is a lower-case UUID.
+// ID identifies a job among all jobs of all accounts. It is a lower-case UUID. Clients know the job by its PublicID.
 type ID string
 
 // NewID returns a fresh random id.
@@ -68,6 +68,7 @@ func (s State) Final() bool {
 // Job is the folded state of one job. Views store its JSON encoding.
 type Job struct {
 	ID          ID                `json:"id"`
+	Chosen      PublicID          `json:"public_id,omitempty"` // public id that the client chose
 	Account     string            `json:"account"`
 	State       State             `json:"state"`
 	Version     int64             `json:"version"`  // of the stream, folded so far

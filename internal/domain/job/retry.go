@@ -14,9 +14,13 @@ import (
 // Origin names the job that a retry was made from. Actor and reason are in the event's meta.
 type Origin struct {
 	Job      ID       `json:"job"`
-	FromNode string   `json:"from_node,omitempty"` // this node and all that read from it run again, even if cached
-	Set      []string `json:"set,omitempty"`       // inputs that differ from the original's, "node.input"
+	Chosen   PublicID `json:"public_job,omitempty"` // public id of that job, where its client chose one
+	FromNode string   `json:"from_node,omitempty"`  // this node and all that read from it run again, even if cached
+	Set      []string `json:"set,omitempty"`        // inputs that differ from the original's, "node.input"
 }
+
+// PublicID returns the id under which clients know the job that a retry was made from.
+func (o Origin) PublicID() PublicID { return Job{ID: o.Job, Chosen: o.Chosen}.PublicID() }
 
 // Retry is a request for a new job with the submission of an ended job. The ended job does not change.
 type Retry struct {
@@ -41,6 +45,14 @@ const (
 
 // maxReason bounds the reason, in bytes.
 const maxReason = 1000
+
+// named writes the id of the job to retry as whoever asks knows it: its owner by the public one, an operator by both.
+func (r Retry) named(state Job) string {
+	if r.Account != "" {
+		return string(state.PublicID())
+	}
+	return state.IDs()
+}
 
 // check returns an error if a field of the retry is missing or too long.
 func (r Retry) check() error {
@@ -94,13 +106,13 @@ func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 		return Submission{}, errNoJob(r.Of)
 	}
 	if !state.State.Final() {
-		return Submission{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.Of, state.State)
+		return Submission{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.named(state), state.State)
 	}
 	return t.submission(ctx, r, state, first)
 }
 
 // checkCredential refuses a retry without a credential if the original had one and its graph calls partners.
-func (t Retrier) checkCredential(r Retry, first SubmittedV1, source Source) error {
+func (t Retrier) checkCredential(r Retry, state Job, first SubmittedV1, source Source) error {
 	if !first.Credential || r.Credential != "" || r.NoCredential {
 		return nil
 	}
@@ -109,7 +121,7 @@ func (t Retrier) checkCredential(r Retry, first SubmittedV1, source Source) erro
 		return err
 	}
 	return fault.New(fault.Invalid, CodeNeedCredential,
-		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.Of)
+		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.named(state))
 }
 
 func (t Retrier) submission(ctx context.Context, r Retry, state Job, first SubmittedV1) (Submission, error) {
@@ -117,14 +129,14 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 	if err != nil {
 		return Submission{}, err
 	}
-	origin, asked := &Origin{Job: r.Of, FromNode: r.FromNode}, source.Prompt
+	origin, asked := &Origin{Job: r.Of, Chosen: state.Chosen, FromNode: r.FromNode}, source.Prompt
 	if source.Prompt, origin.Set, err = assign(source.Prompt, r.Set); err != nil {
 		return Submission{}, err
 	}
 	if err := t.checkInputs(asked, origin.Set); err != nil {
 		return Submission{}, err
 	}
-	if err := t.checkCredential(r, first, source); err != nil {
+	if err := t.checkCredential(r, state, first, source); err != nil {
 		return Submission{}, err
 	}
 	if err := t.checkNode(source, r.FromNode); err != nil {

@@ -20,7 +20,7 @@ const inlineLimit = 16 << 10
 type Submission struct {
 	Account        string
 	RequestID      string
-	ID             ID // "" = a new id
+	PublicID       PublicID // chosen by the client; "" = the job's own id
 	Surface        Surface
 	ClientID       string
 	Prompt         json.RawMessage
@@ -167,9 +167,9 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	if err != nil {
 		return NewJob{}, err
 	}
-	id := sub.ID
-	if id == "" {
-		id = NewID()
+	id := NewID()
+	if sub.PublicID != "" {
+		id = IDOfChoice(sub.Account, sub.PublicID)
 	}
 	doc, err := s.document(ctx, sub)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 		Submitted: SubmittedV1{
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
-			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(),
+			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(), PublicID: sub.PublicID,
 		},
 	}
 	if !s.Price.Free() {

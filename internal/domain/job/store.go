@@ -94,7 +94,7 @@ type Cancellation struct {
 // Store runs the transactions on jobs. Each locks the account's admission row first and appends its events last.
 type Store interface {
 	// Submit records the job as admitted or queued. Fault codes: queue_full, insufficient_credits (Exhausted),
-	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the id is taken).
+	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the account has a job with that public id).
 	Submit(ctx context.Context, n NewJob) (Admission, error)
 	// End records the end of a run, frees its slot and admits waiting jobs. It may return ErrRecordedInPart.
 	End(ctx context.Context, e Ending) (Ended, error)

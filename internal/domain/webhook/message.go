@@ -23,13 +23,13 @@ type message struct {
 
 // jobData is the part of a message about a job.
 type jobData struct {
-	Object      string     `json:"object"` // "job"
-	ID          job.ID     `json:"id"`
-	Status      job.State  `json:"status"` // in the words of GET /api/v2/jobs/{id}
-	CreatedAt   *time.Time `json:"created_at"`
-	CompletedAt time.Time  `json:"completed_at"`
-	Error       *errorData `json:"error"`
-	URLs        urlData    `json:"urls"`
+	Object      string       `json:"object"` // "job"
+	ID          job.PublicID `json:"id"`
+	Status      job.State    `json:"status"` // in the words of GET /api/v2/jobs/{id}
+	CreatedAt   *time.Time   `json:"created_at"`
+	CompletedAt time.Time    `json:"completed_at"`
+	Error       *errorData   `json:"error"`
+	URLs        urlData      `json:"urls"`
 }
 
 // callData is the part of a message about a model call.
@@ -61,6 +61,7 @@ type urlData struct {
 type Origin struct {
 	At   *time.Time       // nil: unknown
 	Call *call.AcceptedV1 // of a model call
+	Job  job.PublicID     // that the client of a job chose; "" = the job's own id
 }
 
 // Message renders the message of a decoded event. ok is false for an event without a message: events within a job
@@ -93,7 +94,8 @@ func encode(m message) ([]byte, error) {
 }
 
 func newJobData(id job.ID, rec eventlog.Recorded, data any, from Origin, base string) jobData {
-	d := jobData{Object: "job", ID: id, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC(), URLs: urlData{Self: base + "/api/v2/jobs/" + string(id)}}
+	public := job.Job{ID: id, Chosen: from.Job}.PublicID()
+	d := jobData{Object: "job", ID: public, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC(), URLs: urlData{Self: base + "/api/v2/jobs/" + string(public)}}
 	switch e := data.(type) {
 	case job.SucceededV1:
 		d.Status = job.Succeeded

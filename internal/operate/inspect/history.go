@@ -38,10 +38,11 @@ type Event struct {
 
 // History holds the events of one job, from the first, without gaps.
 type History struct {
-	Job     job.ID  `json:"id"`
-	Account string  `json:"account"`
-	Events  []Event `json:"facts"`
-	final   job.Job // folded from all of Events
+	Job     job.ID       `json:"id"`
+	Public  job.PublicID `json:"public_id,omitempty"` // where the client chose one
+	Account string       `json:"account"`
+	Events  []Event      `json:"facts"`
+	final   job.Job      // folded from all of Events
 }
 
 // Read folds a job's stream. Types that registry does not know stay as they are stored; a stream
@@ -59,7 +60,7 @@ func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, e
 		h.final = job.Fold(h.final, rec, decoded)
 		h.Events = append(h.Events, eventOf(rec, decoded, string(h.final.State)))
 	}
-	h.Job, h.Account = h.final.ID, h.final.Account
+	h.Job, h.Public, h.Account = h.final.ID, h.final.Chosen, h.final.Account
 	return h, nil
 }
 
@@ -139,7 +140,7 @@ func (h History) At(p Point) (History, error) {
 	if err != nil {
 		return History{}, fmt.Errorf("job %s: %w", h.Job, err)
 	}
-	past := History{Job: h.Job, Account: h.Account, Events: h.Events[:n]}
+	past := History{Job: h.Job, Public: h.Public, Account: h.Account, Events: h.Events[:n]}
 	for _, f := range past.Events {
 		past.final = job.Fold(past.final, f.recorded, f.decoded)
 	}

@@ -29,10 +29,18 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 			{Text: j.SubmittedAt.UTC().Format("01-02 15:04:05")},
 			{Text: took(j, now), Right: true},
 			{Text: fmt.Sprintf("%d/%d", j.NodesDone, j.NodesTotal), Right: true},
-			{Text: remark(j)},
+			{Text: strings.TrimSpace(publicID(j) + " " + remark(j))},
 		}
 	}
 	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
+}
+
+// publicID says by which id clients know a job where it is another.
+func publicID(j job.Job) string {
+	if j.Chosen == "" {
+		return ""
+	}
+	return "public id " + string(j.Chosen)
 }
 
 // took returns the time from the start of a job to its end or to now, or its wait so far in brackets.
@@ -63,6 +71,7 @@ func remark(j job.Job) string {
 func (p *Printer) State(h History, of int) {
 	j := h.final
 	p.Field("job", string(j.ID), Bold)
+	p.Field("public id", string(j.Chosen), Plain)
 	p.Field("state", string(j.State), styleOf(string(j.State)))
 	version := fmt.Sprintf("%d of %d", j.Version, of)
 	if int(j.Version) < of {
@@ -133,7 +142,7 @@ func (p *Printer) Events(h History) {
 	if len(h.Events) == 0 {
 		return
 	}
-	p.events("job "+string(h.Job), h.Account, h.Events)
+	p.events("job "+job.Job{ID: h.Job, Chosen: h.Public}.IDs(), h.Account, h.Events)
 }
 
 // events writes the events of one stream.

@@ -12,6 +12,7 @@ const barWidth = 24
 // Timeline writes the waits, nodes and servers of a job with their durations.
 func (p *Printer) Timeline(t Timeline) {
 	p.Field("job", string(t.Job), Bold)
+	p.Field("public id", string(t.Public), Plain)
 	p.Field("state", string(t.State), styleOf(string(t.State)))
 	p.Field("submitted", stamp(t.SubmittedAt), Plain)
 	between := t.Ran - t.InNodes

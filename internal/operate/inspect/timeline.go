@@ -14,21 +14,22 @@ import (
 // Timeline breaks a job's time down into waits, nodes and servers. Durations are nanoseconds in Go and
 // milliseconds in JSON.
 type Timeline struct {
-	Job         job.ID     `json:"id"`
-	Account     string     `json:"account"`
-	State       job.State  `json:"state"`
-	SubmittedAt time.Time  `json:"submitted_at"`
-	Until       time.Time  `json:"until"`       // when the job ended; now if it has not
-	WaitedSlot  Millis     `json:"waited_slot"` // from the submission to the last admission
-	WaitedStart Millis     `json:"waited_start"`
-	Ran         Millis     `json:"ran"`
-	InNodes     Millis     `json:"in_nodes"` // at least one node was running
-	Total       Millis     `json:"total"`
-	Worker      string     `json:"worker,omitempty"` // worker that started the last run
-	Run         int        `json:"run"`
-	Executed    int        `json:"executed"`   // nodes of the last run that ran to their end
-	CacheHits   int        `json:"cache_hits"` // nodes of the last run with a cached result
-	Nodes       []NodeSpan `json:"nodes"`
+	Job         job.ID       `json:"id"`
+	Public      job.PublicID `json:"public_id,omitempty"` // where the client chose one
+	Account     string       `json:"account"`
+	State       job.State    `json:"state"`
+	SubmittedAt time.Time    `json:"submitted_at"`
+	Until       time.Time    `json:"until"`       // when the job ended; now if it has not
+	WaitedSlot  Millis       `json:"waited_slot"` // from the submission to the last admission
+	WaitedStart Millis       `json:"waited_start"`
+	Ran         Millis       `json:"ran"`
+	InNodes     Millis       `json:"in_nodes"` // at least one node was running
+	Total       Millis       `json:"total"`
+	Worker      string       `json:"worker,omitempty"` // worker that started the last run
+	Run         int          `json:"run"`
+	Executed    int          `json:"executed"`   // nodes of the last run that ran to their end
+	CacheHits   int          `json:"cache_hits"` // nodes of the last run with a cached result
+	Nodes       []NodeSpan   `json:"nodes"`
 
 	Servers []ServerSpan `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
 }
@@ -103,7 +104,7 @@ type NodeSpan struct {
 // Timeline measures the history. A job that has not ended is measured up to now.
 func (h History) Timeline(now time.Time) Timeline {
 	j := h.final
-	t := Timeline{Job: h.Job, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
+	t := Timeline{Job: h.Job, Public: h.Public, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
 	if j.EndedAt != nil {
 		t.Until = *j.EndedAt
 	}

@@ -49,7 +49,7 @@ func (o *Service) State(ctx context.Context, id job.ID) (job.Job, []job.ID, erro
 
 // Each implements admin.Jobs.
 func (o *Service) Each(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]Outcome, error) {
-	return Each(ctx, ids, nil, func(ctx context.Context, id job.ID) (Outcome, error) {
+	all, err := Each(ctx, ids, nil, func(ctx context.Context, id job.ID) (Outcome, error) {
 		switch verb {
 		case "retry":
 			return o.RetryOnce(ctx, job.Retry{Of: id, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
@@ -59,4 +59,5 @@ func (o *Service) Each(ctx context.Context, verb string, ids []job.ID, by operat
 			return o.Requeue(ctx, id, by)
 		}
 	})
+	return all, cmp.Or(err, NameOutcomes(ctx, o.Pool, all))
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -64,7 +65,7 @@ func WouldEach(ctx context.Context, ids []job.ID, step func(done, total int64), 
 
 // Would implements admin.Jobs.
 func (o *Service) Would(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]Outcome, error) {
-	return WouldEach(ctx, ids, nil, func(ctx context.Context, id job.ID) (Outcome, error) {
+	all, err := WouldEach(ctx, ids, nil, func(ctx context.Context, id job.ID) (Outcome, error) {
 		switch verb {
 		case "retry":
 			return o.WouldRetryOnce(ctx, job.Retry{Of: id, Actor: by.Actor, Reason: by.Reason})
@@ -74,4 +75,5 @@ func (o *Service) Would(ctx context.Context, verb string, ids []job.ID, by opera
 			return o.WouldRequeue(ctx, id)
 		}
 	})
+	return all, cmp.Or(err, NameOutcomes(ctx, o.Pool, all))
 }

@@ -1,6 +1,12 @@
 package jobs
 
-import "github.com/millrace-dev/millrace/internal/domain/job"
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
+)
 
 // Filter selects jobs. Empty fields select all.
 type Filter struct {
@@ -13,9 +19,26 @@ type Filter struct {
 
 // Outcome is the result of a command on one job.
 type Outcome struct {
-	Job    job.ID `json:"job"`
-	Done   string `json:"outcome"`         // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
-	Retry  job.ID `json:"retry,omitempty"` // the new job
-	Code   string `json:"code,omitempty"`  // of a refusal
-	Detail string `json:"detail,omitempty"`
+	Job    job.ID       `json:"job"`
+	Public job.PublicID `json:"public_id,omitempty"` // where a client chose one; see NameOutcomes
+	Done   string       `json:"outcome"`             // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
+	Retry  job.ID       `json:"retry,omitempty"`     // the new job
+	Code   string       `json:"code,omitempty"`      // of a refusal
+	Detail string       `json:"detail,omitempty"`
+}
+
+// IDs writes the id of the job, and behind it the public one where it is another.
+func (o Outcome) IDs() string { return job.Job{ID: o.Job, Chosen: o.Public}.IDs() }
+
+// NameOutcomes completes outcomes with the public ids that clients chose for the jobs.
+func NameOutcomes(ctx context.Context, pool *postgres.Pool, all []Outcome) error {
+	ids := make([]job.ID, len(all))
+	for i, o := range all {
+		ids[i] = o.Job
+	}
+	chosen, err := operatestore.New(pool).PublicIDs(ctx, ids)
+	for i, o := range all {
+		all[i].Public = chosen[o.Job]
+	}
+	return err
 }

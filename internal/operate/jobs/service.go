@@ -37,7 +37,7 @@ func (o *Service) Retry(ctx context.Context, r job.Retry) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Job: r.Of, Done: "retried", Retry: made.Job.ID}, nil
+	return Outcome{Job: r.Of, Public: made.Job.Origin.Chosen, Done: "retried", Retry: made.Job.ID}, nil
 }
 
 // RetryOnce is Retry for many jobs: it skips jobs that were retried before.

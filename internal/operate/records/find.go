@@ -3,6 +3,7 @@ package records
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -36,21 +37,40 @@ func article(noun string) string {
 	return "a"
 }
 
-// FindStream returns the one stream of a kind whose id begins with text.
+// FindStream returns the one stream of a kind whose id begins with text. A public id that a client chose counts as well,
+// unless text is the name of a stream.
 func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (string, error) {
 	from, to, err := IDRange(noun, text)
 	if err != nil {
 		return "", err
 	}
-	found, err := operatestore.New(pool).Streams(ctx, noun+"-"+from, noun+"-"+to)
+	store := operatestore.New(pool)
+	found, err := store.Streams(ctx, noun+"-"+from, noun+"-"+to)
+	if err == nil && !strings.HasPrefix(text, noun+"-") {
+		found, err = withChosen(ctx, store, found, noun, from, to)
+	}
 	switch {
 	case err != nil:
 		return "", err
 	case len(found) == 0:
 		return "", fault.New(fault.NotFound, noun+"_not_found", "there is no %s %s", noun, inspect.Clean(text))
 	case len(found) > 1:
-		return "", fault.New(fault.Conflict, "ambiguous_id", "%s is the beginning of several %ss: give more of the id (%s, %s, …)",
-			inspect.Clean(text), noun, strings.TrimPrefix(found[0], noun+"-"), strings.TrimPrefix(found[1], noun+"-"))
+		return "", fault.New(fault.Conflict, "ambiguous_id", "%s is the beginning of several %ss: give more of the id, or the whole of it with its prefix (%s, %s, …)",
+			inspect.Clean(text), noun, found[0], found[1])
 	}
 	return found[0], nil
+}
+
+// withChosen adds the streams of the jobs or assets whose clients chose a public id in the range.
+func withChosen(ctx context.Context, store *operatestore.Store, found []string, noun, from, to string) ([]string, error) {
+	chosen, err := store.Chosen(ctx, noun, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range chosen {
+		if stream := noun + "-" + id; !slices.Contains(found, stream) {
+			found = append(found, stream)
+		}
+	}
+	return found, nil
 }

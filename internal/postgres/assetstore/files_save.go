@@ -90,13 +90,13 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 		if e, fresh, err = f.allot(ctx, tx, s); err != nil || !fresh {
 			return err
 		}
-		if err := mayProduce(ctx, tx, s); err != nil {
+		p := s.Producer
+		if p.Chosen, err = mayProduce(ctx, tx, s); err != nil {
 			return err
 		}
 		if err := f.advance(ctx, tx, e.Account, e.Place, s.Prefix); err != nil {
 			return err
 		}
-		p := s.Producer
 		_, err = f.events.AppendTx(ctx, tx, creation(e, asset.Produced, &p, eventlog.Meta{Actor: "job " + p.Job}))
 		return err
 	})
@@ -112,23 +112,25 @@ var errEnded = errors.New("the file was saved before and is gone")
 // mayProduce refuses an attempt that outlived its job or its run: what it saves would belong to nobody. The
 // stream stays locked, so that the job ends after what it saved, or before. It also refuses to bring back a file
 // that an earlier attempt saved and that has ended since: the new row is written, so no other attempt can
-// write one, and a stream that is there by now is that of a file without a row.
-func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) error {
+// write one, and a stream that is there by now is that of a file without a row. It returns the public id that was chosen
+// for the job, if any.
+func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) (chosen string, err error) {
 	var over, ended bool
 	p := s.Producer
-	err := tx.QueryRow(ctx, `select coalesce((select s.closed or coalesce(j.run <> $3, false)
+	err = tx.QueryRow(ctx, `select coalesce((select s.closed or coalesce(j.run <> $3, false)
 			from streams s left join job_slots j on j.job_id = $2
-			where s.id = $1 for share of s), false), exists (select from streams where id = $4)`,
-		job.ID(p.Job).Stream(), p.Job, p.Run, s.Asset.Stream()).Scan(&over, &ended)
+			where s.id = $1 for share of s), false), exists (select from streams where id = $4),
+			coalesce((select public_id::text from job_public_ids where job_id = $2), '')`,
+		job.ID(p.Job).Stream(), p.Job, p.Run, s.Asset.Stream()).Scan(&over, &ended, &chosen)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look whether the job goes on: %w", err)
+		return "", fmt.Errorf("look whether the job goes on: %w", err)
 	case over:
-		return fault.New(fault.Conflict, "run_over", "run %d of job %s is over", p.Run, p.Job)
+		return "", fault.New(fault.Conflict, "run_over", "run %d of job %s is over", p.Run, p.Job)
 	case ended:
-		return errEnded
+		return "", errEnded
 	}
-	return nil
+	return chosen, nil
 }
 
 // alreadySaved returns a file as it was recorded, also one that is gone. A user who deletes an output of a job that still

@@ -165,8 +165,12 @@ func classifySubmit(err error) error {
 	case fault.CodeOf(err) == "missing_asset", fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
 		return err
 	case fault.Is(err, fault.Conflict), eventstore.IsRefused(err):
-		return fault.Wrap(err, fault.Conflict, "duplicate_job", "a job with this id exists already")
+		return duplicateJob(err)
 	default:
 		return err
 	}
+}
+
+func duplicateJob(cause error) error {
+	return fault.Wrap(cause, fault.Conflict, "duplicate_job", "a job with this id exists already")
 }

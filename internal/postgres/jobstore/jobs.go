@@ -132,6 +132,7 @@ func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.
 	var queued *eventstore.Queued
 	look := func(q *pgx.Batch) {
 		queueLockAdmission(q, n.Account, 1, &l)
+		queueChoice(q, n)
 		queueClaims(q, n)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
@@ -182,6 +183,28 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 	if n.IdempotencyKey != "" {
 		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey, n.ID).Exec(claimed)
 	}
+}
+
+// takenID finds a job of the account that clients know by an id that nobody chose: the id that a client chooses now.
+const takenID = `select exists (select from streams where id = $1 and account = $2)
+	and not exists (select from job_public_ids where job_id = $3)`
+
+// queueChoice queues the statements that record the public id that a client chose. Where the account has chosen it
+// before, the append that follows runs into the stream of that job.
+func queueChoice(q *pgx.Batch, n job.NewJob) {
+	chosen := n.Submitted.PublicID
+	if chosen == "" {
+		return
+	}
+	q.Queue(takenID, job.ID(chosen).Stream(), n.Account, chosen).QueryRow(func(row pgx.Row) error {
+		var taken bool
+		if err := row.Scan(&taken); err != nil || !taken {
+			return err
+		}
+		return duplicateJob(nil)
+	})
+	q.Queue(`insert into job_public_ids (account, public_id, job_id) values ($1, $2, $3) on conflict do nothing`,
+		n.Account, chosen, n.ID)
 }
 
 // place queues the statements that write a job's rows: its credential, and its slot with the start intent or its

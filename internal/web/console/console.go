@@ -41,7 +41,7 @@ func New() *Pages {
 var functions = template.FuncMap{
 	"span":  func(d inspect.Millis) string { return inspect.Span(time.Duration(d)) },
 	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
-	"short": func(id job.ID) string { return string(id)[:min(8, len(id))] },
+	"short": func(id job.PublicID) string { return string(id)[:min(8, len(id))] },
 	"size":  bytesOf,
 }
 
@@ -89,7 +89,7 @@ type ListedJob struct {
 type JobPage struct {
 	Frame
 	Job      job.Job
-	Origin   job.ID // of a retry, "" = submitted by a client
+	Origin   job.PublicID // of a retry, "" = submitted by a client
 	Timeline inspect.Timeline
 	Drawing  Drawing
 	Events   []inspect.Event

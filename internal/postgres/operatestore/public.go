@@ -1,0 +1,56 @@
+package operatestore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// chosenSQL reads a range of an index.
+var chosenSQL = map[string]string{
+	"job":   `select job_id::text from job_public_ids where public_id >= $1::uuid and public_id <= $2::uuid order by 1 limit 2`,
+	"asset": `select asset_id::text from asset_public_ids where public_id >= $1::uuid and public_id <= $2::uuid order by 1 limit 2`,
+}
+
+// Chosen returns the ids of the first two jobs or assets, of whichever account, for which a client chose a public id
+// between from and to, both included. A database that is not migrated yet has none.
+func (s *Store) Chosen(ctx context.Context, noun, from, to string) ([]string, error) {
+	sql, ok := chosenSQL[noun]
+	if !ok {
+		return nil, nil
+	}
+	rows, err := s.pool.Query(ctx, sql, from, to)
+	if err != nil {
+		return nil, postgres.Classify(err, "look for a public id")
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == undefinedTable {
+		return nil, nil
+	}
+	return ids, postgres.Classify(err, "look for a public id")
+}
+
+// undefinedTable is the code of PostgreSQL's error for a table that does not exist.
+const undefinedTable = "42P01"
+
+// PublicIDs returns the public ids of those of the jobs whose clients chose one.
+func (s *Store) PublicIDs(ctx context.Context, ids []job.ID) (map[job.ID]job.PublicID, error) {
+	rows, err := s.pool.Query(ctx, `select job_id::text, public_id::text from job_public_ids where job_id = any($1::uuid[])`, ids)
+	if err != nil {
+		return nil, postgres.Classify(err, "look up public ids")
+	}
+	found := map[job.ID]job.PublicID{}
+	var id job.ID
+	var public job.PublicID
+	_, err = pgx.ForEachRow(rows, []any{&id, &public}, func() error {
+		found[id] = public
+		return nil
+	})
+	return found, postgres.Classify(err, "look up public ids")
+}

@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// ByPublicID returns the job that clients of the account know by an id. Its failures are those of Job: whether another
+// account has a job with that id makes no difference.
+// Plan: a probe of the primary key of job_public_ids, then that of Job.
+func (r *Reader) ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error) {
+	j, err := r.read(ctx, selectJob+`(select coalesce(
+		(select job_id::text from job_public_ids where account = $1 and public_id = $2::uuid), $2::uuid::text))`, account, string(id))
+	if err == nil && j.PublicID() != id { // it is known by another id, which its client chose
+		return job.Job{}, notFound()
+	}
+	return j, err
+}
+
+// IDs returns the ids of the jobs that clients of the account know by some ids, in their order. An id by which no job is
+// known is left out, or returned as it is.
+func (r *Reader) IDs(ctx context.Context, account string, public []job.PublicID) ([]job.ID, error) {
+	if len(public) == 0 {
+		return nil, nil
+	}
+	rows, err := r.pool.Query(ctx, `select coalesce(m.job_id, a.id)::text
+		from unnest($2::uuid[]) with ordinality a (id, n) left join job_public_ids m on m.account = $1 and m.public_id = a.id
+		where m.job_id is not null or not exists (select from job_public_ids o where o.job_id = a.id)
+		order by a.n`, account, public)
+	if err != nil {
+		return nil, postgres.Classify(err, "look up the ids of jobs")
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	return ids, postgres.Classify(err, "look up the ids of jobs")
+}
+
+// PublicIDs returns the ids by which clients know some jobs, in their order.
+func (r *Reader) PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := r.pool.Query(ctx, `select coalesce(m.public_id, a.id)::text
+		from unnest($1::uuid[]) with ordinality a (id, n) left join job_public_ids m on m.job_id = a.id order by a.n`, ids)
+	if err != nil {
+		return nil, postgres.Classify(err, "look up the public ids of jobs")
+	}
+	public, err := pgx.CollectRows(rows, pgx.RowTo[job.PublicID])
+	return public, postgres.Classify(err, "look up the public ids of jobs")
+}
