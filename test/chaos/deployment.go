@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/test/ports"
@@ -80,13 +78,20 @@ func startLocal(_ context.Context, r *run, dir string) (*deployment, error) {
 	d.env = append(d.env, "MILLRACE_DATA="+dir)
 	service := d.role(filepath.Join(dir, "dev.log"), "dev", "--addr", addr)
 	pid := func() []int { return []int{service.pid()} }
+	again := func() {
+		if err := service.start(); err != nil {
+			r.log.Error("process not started", "error", err)
+		}
+	}
 	d.parts = []part{
 		{name: "everything", pids: pid, kill: func() {
+			below := withDescendants(pid())[1:]
+			service.kill(below...)
+			again()
+		}},
+		{name: "millrace", pids: pid, kill: func() {
 			service.kill()
-			postgresGone(dir) // it ends with its owner, and the next one needs its directory
-			if err := service.start(); err != nil {
-				r.log.Error("process not started", "error", err)
-			}
+			again()
 		}},
 		{name: "temporal", pids: func() []int { return childrenOf(service.pid(), "millrace-temporal") }},
 		{name: "postgres", pids: func() []int { return childrenOf(service.pid(), "postgres") }},
@@ -155,28 +160,12 @@ func (d *deployment) partOf(name string, processes ...*process) part {
 
 // checkViews runs the program's own comparison of every view with its rebuild.
 func (d *deployment) checkViews(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleWithin)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, d.run.binary, "views", "rebuild", "--check")
-	cmd.Env = append(os.Environ(), d.env...)
-	out, err := cmd.CombinedOutput()
+	out, err := d.command(ctx, "views", "rebuild", "--check")
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("%w: %s", err, out)
 	}
 	if !bytes.Contains(out, []byte("equals its rebuild")) || bytes.Contains(out, []byte("differs")) {
-		return fmt.Errorf("not as rebuilt: %s", bytes.TrimSpace(out))
+		return fmt.Errorf("not as rebuilt: %s", out)
 	}
 	return nil
-}
-
-// postgresGone waits until the private server below dir has ended.
-func postgresGone(dir string) {
-	for range 600 {
-		files, err := filepath.Glob(filepath.Join(dir, "postgres", "*", "postmaster.pid"))
-		more, _ := filepath.Glob(filepath.Join(dir, "postgres", "postmaster.pid"))
-		if err == nil && len(files)+len(more) == 0 {
-			return
-		}
-		<-time.After(50 * time.Millisecond)
-	}
 }

@@ -42,13 +42,12 @@ func (r *run) breakThings(ctx context.Context, d *deployment, report *report, un
 			p.killNow()
 		}
 		ended := time.Now()
-		err := d.client.probe(ctx, fmt.Sprintf("%s-probe-%d", d.name, n))
+		err := d.probe(ctx, fmt.Sprintf("%s-probe-%d", d.name, n))
 		took := time.Since(ended)
 		if ctx.Err() != nil {
 			return
 		}
-		report.recovered(f, took, err)
-		r.log.Info("fault", "what", f.String(), "recovered_in", took.Round(10*time.Millisecond), "error", err)
+		r.note(report, f, took, err)
 	}
 }
 
@@ -82,16 +81,35 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // probe submits a small job until it is accepted and waits until it has completed.
-func (c *client) probe(ctx context.Context, prefix string) error {
+func (d *deployment) probe(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
 	defer cancel()
-	id := ""
-	for n := 0; id == ""; n++ {
-		var accepted bool
-		if id, accepted = c.submit(ctx, cheap(fmt.Sprintf("%s-%d", prefix, n))); !accepted && !pause(ctx, 50*time.Millisecond) {
-			return context.Cause(ctx)
+	id, err := d.client.submitUntilAccepted(ctx, func(n int) string { return cheap(fmt.Sprintf("%s-%d", prefix, n)) })
+	if err != nil {
+		return err
+	}
+	slow := time.AfterFunc(slowRecovery, func() { d.explain(ctx, id) })
+	err = d.client.untilCompleted(ctx, id)
+	if !slow.Stop() {
+		d.explain(ctx, id)
+	}
+	return err
+}
+
+// submitUntilAccepted submits graphs, a new one each time, until one is accepted, and returns the job's id.
+func (c *client) submitUntilAccepted(ctx context.Context, graph func(n int) string) (string, error) {
+	for n := 0; ; n++ {
+		if id, accepted := c.submit(ctx, graph(n)); accepted {
+			return id, nil
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return "", context.Cause(ctx)
 		}
 	}
+}
+
+// untilCompleted waits until a job has completed.
+func (c *client) untilCompleted(ctx context.Context, id string) error {
 	for {
 		switch state := c.state(ctx, id); state {
 		case "completed":

@@ -10,6 +10,11 @@
 //
 //	go run ./test/chaos -minutes 10 -seed 7
 //
+// With -each it measures instead: it kills each part so many times while a single job runs, and reports how long a new
+// job and the interrupted one took.
+//
+//	go run ./test/chaos -each 10
+//
 // The last line is "N passed, N failed": accepted things that came out right, faults that were recovered from, and
 // views that equal their rebuild, against those of which that is not true. The exit status is 1 if anything failed.
 package main
@@ -35,12 +40,13 @@ func main() {
 	minutes := flag.Float64("minutes", 2, "how long to break things, in all")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the order of faults and of the load")
 	mode := flag.String("mode", "both", "local, separate or both")
+	each := flag.Int("each", 0, "instead of breaking things at random, kill each part so many times on an idle service")
 	keep := flag.Bool("keep", false, "keep the data directories and logs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := &run{
-		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep,
+		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep, each: *each,
 		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults is no secret
 	}
 	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))
@@ -57,6 +63,7 @@ type run struct {
 	out    io.Writer
 	log    *slog.Logger
 	keep   bool
+	each   int // kills of each part, on an idle service; 0 = at random, under load
 	seed   uint64
 	random *rand.Rand
 	binary string
@@ -120,6 +127,9 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	defer d.close()
 	if err := d.client.untilReady(ctx); err != nil {
 		return err
+	}
+	if r.each > 0 {
+		return r.killEach(ctx, d, report, r.each)
 	}
 	ledger := &ledger{mode: d.name}
 	loading, stop := context.WithCancel(ctx)

@@ -73,13 +73,15 @@ func (p *process) ended(err error) {
 	}
 }
 
-// kill ends the process as a crash does and returns when it is gone; whoever kills it starts it again.
-func (p *process) kill() {
+// kill ends the process as a crash does, together with others, and returns when it is gone; whoever kills it starts it
+// again.
+func (p *process) kill(others ...int) {
 	p.mu.Lock()
 	p.killed = true
 	cmd, done := p.cmd, p.done
 	p.mu.Unlock()
 	cmd.Process.Kill() // it may be gone
+	signalAll(others, syscall.SIGKILL)
 	<-done
 }
 

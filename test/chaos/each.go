@@ -1,0 +1,64 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// killEach kills every part so many times on a service that runs a single job, and reports how long a new job and the
+// interrupted one took. It tells what a fault costs by itself; breakThings tells what it costs under load.
+func (r *run) killEach(ctx context.Context, d *deployment, report *report, times int) error {
+	for _, p := range d.parts {
+		for n := range times {
+			if err := r.killOnce(ctx, d, p, report, fmt.Sprintf("%s-%s-%d", d.name, p.name, n)); err != nil {
+				return fmt.Errorf("%s: kill %s: %w", d.name, p.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// killOnce kills a part in the middle of a job. A fault that is not recovered from is noted, and no error.
+func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *report, prefix string) error {
+	interrupted, err := d.untilRunning(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if !pause(ctx, time.Duration(r.random.Int64N(int64(longNode)))) { // anywhere in a node
+		return ctx.Err()
+	}
+	began := time.Now()
+	p.killNow()
+	err = d.probe(ctx, prefix+"-probe")
+	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", new job"}, time.Since(began), err)
+	waiting, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
+	defer cancel()
+	err = d.client.untilCompleted(waiting, interrupted)
+	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", interrupted job"}, time.Since(began), err)
+	return ctx.Err()
+}
+
+func (r *run) note(report *report, f fault, took time.Duration, err error) {
+	report.recovered(f, took, err)
+	r.log.Info("fault", "what", f.String(), "recovered_in", took.Round(10*time.Millisecond), "error", err)
+}
+
+// longNode is about how long a node of the job to interrupt takes.
+const longNode = time.Second
+
+// untilRunning submits the job to interrupt and returns when it runs.
+func (d *deployment) untilRunning(ctx context.Context, prefix string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("the job to interrupt does not run"))
+	defer cancel()
+	id, err := d.client.submitUntilAccepted(ctx, func(n int) string { return long(fmt.Sprintf("%s-%d", prefix, n)) })
+	for err == nil && d.client.state(ctx, id) != "in_progress" {
+		if !pause(ctx, 20*time.Millisecond) {
+			err = context.Cause(ctx)
+		}
+	}
+	return id, err
+}
