@@ -87,6 +87,30 @@ func (c *client) state(ctx context.Context, id string) string {
 	return answer.Status
 }
 
+// untilGoesOn waits until a job is further than at the first answer about it, or has completed.
+func (c *client) untilGoesOn(ctx context.Context, id string) error {
+	for first := ""; ; {
+		status, body := c.send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
+		var answer struct {
+			Status   string
+			Progress json.RawMessage
+		}
+		if status == http.StatusOK && json.Unmarshal(body, &answer) == nil {
+			switch now := answer.Status + string(answer.Progress); {
+			case answer.Status == "failed", answer.Status == "canceled":
+				return fmt.Errorf("the interrupted job is %s", answer.Status)
+			case first == "" && answer.Status != "succeeded":
+				first = now
+			case now != first:
+				return nil
+			}
+		}
+		if !pause(ctx, 20*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // outputs returns the names of the files that a job put out.
 func (c *client) outputs(ctx context.Context, id string) (names []string, failure string, err error) {
 	status, body := c.send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)

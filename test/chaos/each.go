@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// killEach kills every part so many times on a service that runs a single job, and reports how long a new job and the
-// interrupted one took. It tells what a fault costs by itself; breakThings tells what it costs under load.
+// killEach kills every part so many times on a service that runs a single job, and reports how long it took until a new job
+// completed and until the interrupted one went on. It tells what a fault costs by itself; breakThings tells what it costs under load.
 func (r *run) killEach(ctx context.Context, d *deployment, report *report, times int) error {
 	for _, p := range d.parts {
 		for n := range times {
@@ -33,13 +33,22 @@ func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *repor
 	}
 	began := time.Now()
 	p.killNow()
+	goesOn := make(chan error, 1)
+	var after time.Duration
+	go func() {
+		waiting, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
+		defer cancel()
+		err := d.client.untilGoesOn(waiting, interrupted)
+		after = time.Since(began)
+		goesOn <- err
+	}()
 	err = d.probe(ctx, prefix+"-probe")
 	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", new job"}, time.Since(began), err)
-	waiting, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
+	err = <-goesOn
+	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", interrupted job"}, after, err)
+	ending, cancel := context.WithTimeoutCause(ctx, settleWithin, errors.New("the interrupted job does not end"))
 	defer cancel()
-	err = d.client.untilCompleted(waiting, interrupted)
-	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", interrupted job"}, time.Since(began), err)
-	return ctx.Err()
+	return d.client.untilCompleted(ending, interrupted)
 }
 
 func (r *run) note(report *report, f fault, took time.Duration, err error) {

@@ -10,8 +10,8 @@
 //
 //	go run ./test/chaos -minutes 10 -seed 7
 //
-// With -each it measures instead: it kills each part so many times while a single job runs, and reports how long a new
-// job and the interrupted one took.
+// With -each it measures instead: it kills each part so many times while a single job runs, and reports how long it
+// took until a new job completed and until the interrupted one went on.
 //
 //	go run ./test/chaos -each 10
 //
