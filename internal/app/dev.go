@@ -41,6 +41,9 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return err
 	}
 	defer stack.Close(context.WithoutCancel(ctx))
+	if cfg.DatabaseURL == "" && cfg.TemporalAddress == "" {
+		cfg.PrivateServers = stack.DataDir
+	}
 	cfg.DatabaseURL, cfg.TemporalAddress = stack.DatabaseURL, stack.TemporalAddress
 	simulator, err := withSimulator(&cfg, log)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
@@ -50,6 +51,7 @@ type Instance struct {
 	log      *slog.Logger
 	roles    []Role
 	name     string // of this process in events
+	worker   string // name of this process among all workers
 	pool     *postgres.Pool
 	types    *eventlog.Registry
 	wake     *eventstore.Wake
@@ -99,6 +101,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 		return fmt.Errorf("name of this machine: %w", err)
 	}
 	in.name = fmt.Sprintf("%s/%d", host, os.Getpid())
+	in.worker = in.name + "/" + uuid.NewString() + privateMark(in.cfg.PrivateServers)
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
@@ -165,7 +168,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 		return err
 	}
 	in.client, err = client.NewLazyClient(client.Options{
-		HostPort: in.cfg.TemporalAddress, Namespace: in.cfg.TemporalNamespace, Interceptors: traced,
+		HostPort: in.cfg.TemporalAddress, Namespace: in.cfg.TemporalNamespace, Interceptors: traced, Identity: in.worker,
 		Logger: sdklog.NewStructuredLogger(in.log.With("part", "temporal")),
 	})
 	if err != nil {
@@ -221,7 +224,7 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.models.Worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})
 }
 

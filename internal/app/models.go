@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 
@@ -114,7 +113,7 @@ func (in *Instance) openSender(context.Context) error {
 	in.models = modelcall.New(modelcall.Deps{
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, os.LookupEnv, in.log), Log: in.log},
-		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.name + "/" + uuid.NewString(), Log: in.log,
+		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.worker, Log: in.log,
 	})
 	return nil
 }

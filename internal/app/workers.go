@@ -38,6 +38,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err := awaitTemporal(ctx, in.client, in.cfg.TemporalNamespace, in.log); err != nil {
 			return ignoreStop(err)
 		}
+		group.Go(func() error { in.takeOver(ctx); return nil })
 		assets, err := in.assetWorker()
 		if err != nil {
 			return err

@@ -87,8 +87,9 @@ type Config struct {
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
 	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
 
-	UIWrites        bool // of `dev`: Temporal's Web UI may change workflows
-	NoWorkflowCache bool // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
+	PrivateServers  string // of `dev`: the data directory of the private servers that it runs, "" = another's are used
+	UIWrites        bool   // of `dev`: Temporal's Web UI may change workflows
+	NoWorkflowCache bool   // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
 }
 
 // Exports bound archives.

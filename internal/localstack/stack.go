@@ -49,6 +49,7 @@ type Options struct {
 
 // Stack is a set of running servers.
 type Stack struct {
+	DataDir         string // of the private servers, absolute
 	DatabaseURL     string // of Millrace's own database
 	TemporalAddress string // HOST:PORT
 	UIURL           string // of Temporal's Web UI, "" = none
@@ -99,6 +100,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.opts.DataDir, err = filepath.Abs(s.opts.DataDir); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
+	s.DataDir = s.opts.DataDir
 	if s.opts.TemporalAddress == "" && s.opts.TemporalBinary == "" { // fail before a server is started in vain
 		if s.opts.TemporalBinary, err = temporal.FindBinary(); err != nil {
 			return err

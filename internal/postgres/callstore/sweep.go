@@ -182,6 +182,12 @@ func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	return s.heartbeats.Alive(worker, sign), nil
 }
 
+// ForgetWorkers deletes the heartbeats of the processes whose name ends with mark, apart from one: they have ended.
+func (s *Store) ForgetWorkers(ctx context.Context, mark, except string) error {
+	_, err := s.pool.Exec(ctx, `delete from call_workers where right(id, length($1)) = $1 and id <> $2`, mark, except)
+	return postgres.Classify(err, "forget the heartbeats of ended processes")
+}
+
 // Referenced implements asset.References for the bodies of calls.
 func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
 	raw := make([][]byte, len(refs))

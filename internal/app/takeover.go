@@ -1,0 +1,40 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/millrace-dev/millrace/worker"
+)
+
+// privateMark ends the names of the workers that use the private servers in a data directory. One process at a time has
+// the lock of the directory, so that all others of these names have ended.
+func privateMark(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return "@" + dir
+}
+
+// takeOver has the work of the processes that used our private servers before go on at once, where it would otherwise
+// wait until their silence tells that they are gone.
+func (in *Instance) takeOver(ctx context.Context) {
+	mark := privateMark(in.cfg.PrivateServers)
+	if mark == "" {
+		return
+	}
+	if err := in.calls.ForgetWorkers(ctx, mark, in.worker); err != nil && ctx.Err() == nil {
+		in.log.Warn("model calls of the process before wait for its silence", "error", err)
+	}
+	abandoned := worker.Abandoned{
+		Client: in.client, Namespace: in.cfg.TemporalNamespace, Identity: in.worker,
+		Ended: func(identity string) bool { return strings.HasSuffix(identity, mark) && identity != in.worker },
+	}
+	released, err := abandoned.Release(ctx)
+	if err != nil && ctx.Err() == nil {
+		in.log.Warn("activities of the process before wait for its heartbeats", "error", err)
+	}
+	if released > 0 {
+		in.log.Info("activities of the process before run again", "count", released)
+	}
+}

@@ -1,0 +1,116 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+)
+
+// Abandoned hands the activities of workers that have ended back to Temporal, which has them run again at once. Without
+// it, Temporal notices a worker that was killed when the heartbeats of its activities stay away.
+type Abandoned struct {
+	Client    client.Client
+	Namespace string
+	Identity  string                     // of this process's worker
+	Ended     func(identity string) bool // whether the process of a worker has ended for certain
+}
+
+const (
+	releasePage = 200 // workflows of one page
+	releaseSide = 8   // workflows that are looked at concurrently
+	// releaseAgain is when the open workflows are listed a second time: Temporal's list follows its state with a delay.
+	releaseAgain = 2 * time.Second
+)
+
+// Release hands back the activities of ended workers in all open workflows, and returns how many there were.
+func (a *Abandoned) Release(ctx context.Context) (int, error) {
+	first, err := a.release(ctx)
+	if err != nil {
+		return first, err
+	}
+	timer := time.NewTimer(releaseAgain)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return first, nil
+	}
+	second, err := a.release(ctx)
+	return first + second, err
+}
+
+// release goes once through the open workflows.
+func (a *Abandoned) release(ctx context.Context) (released int, err error) {
+	for page := []byte(nil); ; {
+		open, err := a.Client.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: a.Namespace, Query: "ExecutionStatus = 'Running'", PageSize: releasePage, NextPageToken: page,
+		})
+		if err != nil {
+			return released, fmt.Errorf("list open workflows: %w", err)
+		}
+		counts := make([]int, len(open.GetExecutions()))
+		group, side := errgroup.WithContext(ctx)
+		group.SetLimit(releaseSide)
+		for i, w := range open.GetExecutions() {
+			group.Go(func() (err error) {
+				counts[i], err = a.releaseIn(side, w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId())
+				return err
+			})
+		}
+		err = group.Wait()
+		for _, n := range counts {
+			released += n
+		}
+		if page = open.GetNextPageToken(); err != nil || len(page) == 0 {
+			return released, err
+		}
+	}
+}
+
+// releaseIn hands back the activities of ended workers in one workflow.
+func (a *Abandoned) releaseIn(ctx context.Context, id, run string) (released int, err error) {
+	d, err := a.Client.DescribeWorkflowExecution(ctx, id, run)
+	if err != nil {
+		return 0, ignoreAbsent(err)
+	}
+	for _, activity := range d.GetPendingActivities() {
+		if activity.GetState() != enums.PENDING_ACTIVITY_STATE_STARTED || !a.Ended(activity.GetLastWorkerIdentity()) {
+			continue
+		}
+		if err := ignoreAbsent(a.fail(ctx, id, run, activity)); err != nil {
+			return released, fmt.Errorf("hand back activity %s of %s: %w", activity.GetActivityId(), id, err)
+		}
+		released++
+	}
+	return released, nil
+}
+
+// fail ends the attempt of an activity; the retry policy of the activity makes the next one.
+func (a *Abandoned) fail(ctx context.Context, id, run string, activity *workflow.PendingActivityInfo) error {
+	_, err := a.Client.WorkflowService().RespondActivityTaskFailedById(ctx, &workflowservice.RespondActivityTaskFailedByIdRequest{
+		Namespace: a.Namespace, WorkflowId: id, RunId: run, ActivityId: activity.GetActivityId(), Identity: a.Identity,
+		Failure: &failure.Failure{
+			Message:     "the process that ran it ended",
+			FailureInfo: &failure.Failure_ApplicationFailureInfo{ApplicationFailureInfo: &failure.ApplicationFailureInfo{Type: "worker_ended"}},
+		},
+	})
+	return err
+}
+
+// ignoreAbsent ignores that a workflow or an activity has ended meanwhile.
+func ignoreAbsent(err error) error {
+	var absent *serviceerror.NotFound
+	if errors.As(err, &absent) {
+		return nil
+	}
+	return err
+}
