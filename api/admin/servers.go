@@ -5,16 +5,16 @@ import (
 	"net/http"
 	"time"
 
+	registry "github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
-	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
 // Servers are the operators' commands on ComfyUI servers.
 type Servers interface {
 	List(ctx context.Context) ([]operateservers.View, error)
-	Waiting(ctx context.Context) ([]serverstore.Waiting, error)
+	Waiting(ctx context.Context) ([]registry.Waiting, error)
 	Show(ctx context.Context, ref string) (operateservers.View, error)
 	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
 	// Change drains, resumes or removes a server.
@@ -60,7 +60,7 @@ type waitBody struct {
 	Ahead   int       `json:"ahead"`
 }
 
-func shownWaits(waiting []serverstore.Waiting) []waitBody {
+func shownWaits(waiting []registry.Waiting) []waitBody {
 	out := make([]waitBody, 0, len(waiting))
 	for _, w := range waiting {
 		out = append(out, waitBody{string(w.Job), w.Unit, w.Account, w.Since, w.Reason, w.Ahead})

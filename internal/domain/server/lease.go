@@ -68,3 +68,10 @@ type Wait struct {
 	Cause   string    `json:"why,omitempty"`     // why it is placed again
 	Holder  string    `json:"holder"`
 }
+
+// Waiting is a segment that waits, with the reason and how many segments are before it.
+type Waiting struct {
+	Wait
+	Reason string
+	Ahead  int
+}

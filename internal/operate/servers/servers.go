@@ -48,7 +48,7 @@ func (o *Service) List(ctx context.Context) ([]View, error) {
 }
 
 // Waiting returns the segments that wait for a server, with the reasons.
-func (o *Service) Waiting(ctx context.Context) ([]serverstore.Waiting, error) {
+func (o *Service) Waiting(ctx context.Context) ([]server.Waiting, error) {
 	return o.Store.Waits(ctx)
 }
 

@@ -61,26 +61,19 @@ func columnsOf(keys []server.Key) (jobs []string, runs, units []int) {
 	return jobs, runs, units
 }
 
-// Waiting is a wait and the reason why it still waits.
-type Waiting struct {
-	server.Wait
-	Reason string
-	Ahead  int
-}
-
 // Waits returns the waiting segments, in order of arrival.
-func (st *Store) Waits(ctx context.Context) ([]Waiting, error) {
+func (st *Store) Waits(ctx context.Context) ([]server.Waiting, error) {
 	all, err := waits(ctx, st.pool, ``)
 	return all, postgres.Classify(err, "read what waits for servers")
 }
 
-func waits(ctx context.Context, db queryer, where string, args ...any) ([]Waiting, error) {
+func waits(ctx context.Context, db queryer, where string, args ...any) ([]server.Waiting, error) {
 	rows, err := db.Query(ctx, `select body, reason, ahead from comfyui_waits `+where+` order by since, job, unit`, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Waiting, error) {
-		var w Waiting
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (server.Waiting, error) {
+		var w server.Waiting
 		err := row.Scan(&w.Wait, &w.Reason, &w.Ahead)
 		return w, err
 	})
