@@ -121,9 +121,13 @@ func New(deps Deps, token string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	for pattern, rt := range s.table() {
 		method, path, _ := strings.Cut(pattern, " ")
-		mux.Handle(method+" "+Prefix+path, s.guard(rt.handle))
+		check := s.authorize
+		if pattern == registerRoute {
+			check = s.admit
+		}
+		mux.Handle(method+" "+Prefix+path, s.guard(check, rt.handle))
 	}
-	mux.Handle(Prefix+"/", s.guard(func(http.ResponseWriter, *http.Request) error {
+	mux.Handle(Prefix+"/", s.guard(s.authorize, func(http.ResponseWriter, *http.Request) error {
 		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
 	}))
 	return mux, nil
@@ -197,8 +201,11 @@ func (s *server) routes() map[string]route {
 	}
 }
 
-// guard checks the credential in constant time, bounds the body and turns an error into an answer.
-func (s *server) guard(h handler) http.Handler {
+// authorizer checks the credential of a request, which it returns with what the credential stands for.
+type authorizer func(r *http.Request) (*http.Request, error)
+
+// guard checks the credential, bounds the body and turns an error into an answer.
+func (s *server) guard(check authorizer, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := uuid.NewString()
 		w.Header().Set("X-Request-Id", id)
@@ -206,9 +213,9 @@ func (s *server) guard(h handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		r.Header.Set(requestHeader, id)
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		err := s.authorize(r)
+		known, err := check(r)
 		if err == nil {
-			err = readable(r)
+			r, err = known, readable(known)
 		}
 		if err == nil {
 			err = h(w, r)
@@ -222,13 +229,20 @@ func (s *server) guard(h handler) http.Handler {
 // requestHeader passes our id of the request to its handler. It overwrites a client's own id.
 const requestHeader = "X-Millrace-Request"
 
-func (s *server) authorize(r *http.Request) error {
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
-	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
-		return fault.New(fault.Unauthenticated, "unauthorized", "the admin API needs its own bearer token")
+// authorize checks the operators' credential in constant time.
+func (s *server) authorize(r *http.Request) (*http.Request, error) {
+	secret, ok := bearer(r)
+	sum := sha256.Sum256([]byte(secret))
+	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 || !ok {
+		return nil, fault.New(fault.Unauthenticated, "unauthorized", "the admin API needs its own bearer token")
 	}
-	return nil
+	return r, nil
+}
+
+// bearer returns the bearer token of a request.
+func bearer(r *http.Request) (secret string, ok bool) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(secret), strings.EqualFold(scheme, "Bearer")
 }
 
 // statuses maps kinds of errors; it is the only such table of this package.

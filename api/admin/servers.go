@@ -17,6 +17,11 @@ type Servers interface {
 	Waiting(ctx context.Context) ([]registry.Waiting, error)
 	Show(ctx context.Context, ref string) (operateservers.View, error)
 	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
+	AddToken(ctx context.Context, name string, by operate.Attribution) (secret string, t registry.Token, err error)
+	Tokens(ctx context.Context) ([]registry.Token, error)
+	RevokeToken(ctx context.Context, ref string, by operate.Attribution) (registry.Token, error)
+	// Token returns the registration token of a secret; one that is not good is NotFound.
+	Token(ctx context.Context, secret string) (registry.Token, error)
 	// Change drains, resumes or removes a server.
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
 }
@@ -24,13 +29,19 @@ type Servers interface {
 // codeNoServer is the error code of a registration whose address is not that of a server; its status is 422.
 const codeNoServer = "invalid_server"
 
+// registerRoute is the only route that registration tokens may call.
+const registerRoute = "POST /servers"
+
 func (s *server) serverRoutes() map[string]route {
 	if s.Servers == nil {
 		return nil
 	}
 	return map[string]route{
 		"GET /servers":                {s.listServers, nil},
-		"POST /servers":               {s.addServer, nil},
+		registerRoute:                 {s.addServer, nil},
+		"GET /servers/tokens":         {s.listTokens, nil},
+		"POST /servers/tokens":        {s.addToken, nil},
+		"DELETE /servers/tokens/{id}": {s.revokeToken, nil},
 		"GET /servers/{id}":           {s.showServer, nil},
 		"POST /servers/{id}/{change}": {s.changeServer, nil},
 	}
@@ -78,7 +89,10 @@ func (s *server) showServer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// addServer serves POST /admin/servers.
+// maxExpiresIn bounds the time after which a registration expires, in seconds: a year.
+const maxExpiresIn = 365 * 24 * 3600
+
+// addServer serves POST /admin/servers, for operators and for machines with a registration token.
 func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
@@ -91,17 +105,127 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &body); err != nil {
 		return err
 	}
+	if body.ExpiresIn < 0 || body.ExpiresIn > maxExpiresIn {
+		return fault.New(fault.Invalid, "invalid_request", "expires_in is a number of seconds, at most %d; 0 = never", maxExpiresIn)
+	}
+	asked := operateservers.Request{
+		URL: body.URL, Labels: body.Labels, Slots: body.Slots, Headers: body.Headers, ExpiresIn: time.Duration(body.ExpiresIn) * time.Second,
+		Token: registrar(r),
+	}
+	by, err := body.registeredBy(r, asked.Token)
+	if err != nil {
+		return err
+	}
+	v, err := s.Servers.Add(r.Context(), asked, by)
+	if err != nil {
+		return err
+	}
+	if asked.Token != nil {
+		write(w, http.StatusCreated, registeredBody{v.ID, v.URL, v.State, v.Labels, v.Slots, v.ExpiresAt})
+		return nil
+	}
+	write(w, http.StatusCreated, v)
+	return nil
+}
+
+// registeredBy is by, except that a token is an actor itself and need not give a reason.
+func (c change) registeredBy(r *http.Request, t *registry.Token) (operate.Attribution, error) {
+	if t == nil {
+		return c.by(r)
+	}
+	if len(c.Reason) > maxReason || !isText(c.Reason) {
+		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "a reason is a text of at most %d bytes without NUL characters", maxReason)
+	}
+	return operate.Attribution{Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
+}
+
+// registeredBody is what a machine reads about the server that it registered: nothing of what others do with it.
+type registeredBody struct {
+	ID        registry.ID    `json:"id"`
+	URL       string         `json:"url"`
+	State     registry.State `json:"state"`
+	Labels    []string       `json:"labels"`
+	Slots     int            `json:"slots"`
+	ExpiresAt *time.Time     `json:"expires_at"`
+}
+
+// tokenKey is the key of the registration token in the context of a request.
+type tokenKey struct{}
+
+// registrar returns the registration token of a request, nil for an operator.
+func registrar(r *http.Request) *registry.Token {
+	t, _ := r.Context().Value(tokenKey{}).(*registry.Token) //nolint:errcheck // nil without one
+	return t
+}
+
+// admit checks the credential of POST /admin/servers: the operators' or a registration token.
+func (s *server) admit(r *http.Request) (*http.Request, error) {
+	operator, err := s.authorize(r)
+	if err == nil {
+		return operator, nil
+	}
+	secret, ok := bearer(r)
+	if !ok {
+		return nil, err
+	}
+	t, unknown := s.Servers.Token(r.Context(), secret)
+	if fault.Is(unknown, fault.NotFound) {
+		return nil, err
+	}
+	return r.WithContext(context.WithValue(r.Context(), tokenKey{}, &t)), unknown
+}
+
+// tokenBody is a registration token. Secret is set only when it is made.
+type tokenBody struct {
+	registry.Token
+	Secret string `json:"secret,omitempty"`
+}
+
+// listTokens serves GET /admin/servers/tokens.
+func (s *server) listTokens(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Servers.Tokens(r.Context())
+	if err != nil {
+		return err
+	}
+	shown := make([]tokenBody, 0, len(all))
+	for _, t := range all {
+		shown = append(shown, tokenBody{Token: t})
+	}
+	write(w, http.StatusOK, map[string]any{"tokens": shown})
+	return nil
+}
+
+// addToken serves POST /admin/servers/tokens.
+func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		change
+		Name string `json:"name"`
+	}
+	if err := decode(r, &body); err != nil {
+		return err
+	}
 	by, err := body.by(r)
 	if err != nil {
 		return err
 	}
-	v, err := s.Servers.Add(r.Context(), operateservers.Request{
-		URL: body.URL, Labels: body.Labels, Slots: body.Slots, Headers: body.Headers, ExpiresIn: time.Duration(body.ExpiresIn) * time.Second,
-	}, by)
+	secret, t, err := s.Servers.AddToken(r.Context(), body.Name, by)
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusCreated, v)
+	write(w, http.StatusCreated, tokenBody{t, secret})
+	return nil
+}
+
+// revokeToken serves DELETE /admin/servers/tokens/{id}.
+func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) error {
+	by, err := s.onlyChange(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Servers.RevokeToken(r.Context(), r.PathValue("id"), by); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 

@@ -38,7 +38,7 @@ did so and why is recorded. REF is an id or an address.
 	}
 	s.DatabaseFlags(cmd)
 	cmd.AddCommand(add(s), list(s), showOne(s), change(s, "drain", "Let a server end what it runs, and give it nothing new"),
-		change(s, "resume", "Give a drained server segments again"), change(s, "remove", "Forget a server; what it runs is driven to its end"))
+		change(s, "resume", "Give a drained server segments again"), change(s, "remove", "Forget a server; what it runs is driven to its end"), tokens(s))
 	return cmd
 }
 

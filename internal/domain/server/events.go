@@ -13,11 +13,15 @@ const (
 	TypeResumed    = "server.resumed.v1"
 	TypeRemoved    = "server.removed.v1"
 	TypeExpired    = "server.expired.v1"
+
+	TypeTokenCreated = "server.token_created.v1"
+	TypeTokenRevoked = "server.token_revoked.v1"
 )
 
 // Who asked for each, and why, is in the event's meta.
 type (
-	// RegisteredV1 records that a server was registered. Headers for its proxy are no part of it.
+	// RegisteredV1 records that a server was registered, or registered again with other labels, slots or headers. Headers
+	// for its proxy are no part of it.
 	RegisteredV1 struct {
 		Server    ID         `json:"server"`
 		URL       string     `json:"url"`
@@ -26,6 +30,7 @@ type (
 		Fixed     bool       `json:"fixed,omitempty"`
 		Headers   bool       `json:"headers,omitempty"` // some came with it and were sealed
 		ExpiresAt *time.Time `json:"expires_at,omitempty"`
+		Token     string     `json:"token_id,omitempty"` // that asked for it
 	}
 	// DrainedV1 records that a server takes no new segments.
 	DrainedV1 struct {
@@ -43,6 +48,15 @@ type (
 	ExpiredV1 struct {
 		Server ID `json:"server"`
 	}
+	// TokenCreatedV1 records that a registration token was made. The token is no part of it.
+	TokenCreatedV1 struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	// TokenRevokedV1 records that a registration token is not taken any more.
+	TokenRevokedV1 struct {
+		ID string `json:"id"`
+	}
 )
 
 // Register adds the event types of servers to r.
@@ -53,5 +67,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("a drained server takes segments again"),
 		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("a server is not used any more"),
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("a server's registration was not renewed in time"),
+		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a token was made with which machines register themselves as servers"),
+		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token is not taken any more"),
 	)
 }

@@ -69,7 +69,8 @@ type Server struct {
 	Drained      bool       `json:"drained"`
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
 	RegisteredAt time.Time  `json:"registered_at"`
-	Sealed       []byte     `json:"-"` // headers for the proxy in front of it
+	Token        string     `json:"token_id,omitempty"` // that registered it; "" = an operator did
+	Sealed       []byte     `json:"-"`                  // headers for the proxy in front of it
 
 	Health   Health     `json:"health"`
 	Problem  string     `json:"problem,omitempty"` // why it is away or refused
@@ -119,6 +120,7 @@ type Registration struct {
 	Headers   map[string]string // for the proxy in front of it, sealed when kept
 	ExpiresIn time.Duration     // 0 = never; registering again renews
 	Fixed     bool
+	Token     *Token // that asks for it; nil = an operator or the configuration does
 	By        By
 }
 
@@ -193,6 +195,11 @@ func (r *Registration) Check() (err error) {
 	}
 	if r.Slots < 0 || r.Slots > 64 || r.ExpiresIn < 0 {
 		return fault.New(fault.Invalid, CodeInvalid, "a server runs 1 to 64 segments at once, and expires after a positive time")
+	}
+	if r.Token != nil {
+		if err := r.checkToken(); err != nil {
+			return err
+		}
 	}
 	return r.By.Check()
 }

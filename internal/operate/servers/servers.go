@@ -5,6 +5,7 @@ package servers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,11 +69,13 @@ type Request struct {
 	Slots     int
 	Headers   map[string]string
 	ExpiresIn time.Duration
+	Token     *server.Token // that asks for it; nil = an operator does
 }
 
-// Add registers a server. An invalid address is Invalid with server.CodeInvalid, a registered one Conflict.
+// Add registers a server, or renews a registration that expires. An invalid address is Invalid with server.CodeInvalid,
+// a server that is registered otherwise Conflict.
 func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (View, error) {
-	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, By: server.By(by)}
+	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Token: r.Token, By: server.By(by)}
 	if err := reg.Check(); err != nil {
 		return View{}, err
 	}
@@ -109,4 +112,30 @@ func (o *Service) Change(ctx context.Context, verb, ref string, by operate.Attri
 		return View{}, err
 	}
 	return o.Show(ctx, string(s.ID))
+}
+
+// AddToken makes a registration token and returns it with its secret, which is shown once.
+func (o *Service) AddToken(ctx context.Context, name string, by operate.Attribution) (secret string, t server.Token, err error) {
+	if err := errors.Join(server.CheckTokenName(name), server.By(by).Check()); err != nil {
+		return "", server.Token{}, err
+	}
+	secret, prefix := server.NewTokenSecret()
+	t, err = o.Store.AddToken(ctx, name, prefix, server.HashToken(secret), server.By(by))
+	return secret, t, err
+}
+
+// Tokens returns all registration tokens, revoked ones included.
+func (o *Service) Tokens(ctx context.Context) ([]server.Token, error) { return o.Store.Tokens(ctx) }
+
+// RevokeToken ends a registration token, named by its id or name. Its servers expire.
+func (o *Service) RevokeToken(ctx context.Context, ref string, by operate.Attribution) (server.Token, error) {
+	if err := server.By(by).Check(); err != nil {
+		return server.Token{}, err
+	}
+	return o.Store.RevokeToken(ctx, ref, server.By(by))
+}
+
+// Token returns the registration token of a secret; one that is not good is NotFound.
+func (o *Service) Token(ctx context.Context, secret string) (server.Token, error) {
+	return o.Store.TokenByHash(ctx, server.HashToken(secret))
 }

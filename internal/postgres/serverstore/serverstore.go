@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,7 +37,7 @@ type Store struct {
 // New returns the store in pool's database whose events go to log.
 func New(pool *pgxpool.Pool, log Log) *Store { return &Store{pool: pool, log: log} }
 
-const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at`
+const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, '')`
 
 // system is what a health check reports about a server's machine.
 type system struct {
@@ -49,7 +50,7 @@ type system struct {
 func scan(row pgx.CollectableRow) (*server.Server, error) {
 	s, sys := &server.Server{}, system{}
 	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem, &s.Version,
-		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt)
+		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token)
 	s.OS, s.RAMTotal, s.RAMFree, s.Devices = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices
 	return s, err
 }
@@ -122,27 +123,23 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 }
 
 // Register registers a server, or renews a registration that expires or is fixed. A server with any other
-// registration is Conflict.
+// registration is Conflict, and so is one that an operator registered when a token asks.
 func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
 	var id server.ID
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		if err := admitToken(ctx, tx, r.Token); err != nil {
+			return err
+		}
 		found, err := byURL(ctx, tx, r.URL)
 		if err != nil {
 			return err
 		}
-		expires := expiry(r)
 		if found != nil {
 			id = found.ID
-			return renew(ctx, tx, found, r, sealed, expires)
+			return st.renew(ctx, tx, found, r, sealed)
 		}
 		id = server.NewID()
-		if _, err := tx.Exec(ctx, `insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed)
-			values ($1, $2, $3, $4, $5, $6, now(), $7)`, string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed); err != nil {
-			return err
-		}
-		return st.record(ctx, tx, id, r.By, server.TypeRegistered, server.RegisteredV1{
-			Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Headers: len(sealed) > 0, ExpiresAt: expires,
-		})
+		return st.insert(ctx, tx, id, r, sealed)
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_servers_url_key" {
@@ -153,6 +150,28 @@ func (st *Store) Register(ctx context.Context, r server.Registration, sealed []b
 	}
 	st.log.Wake()
 	return st.Server(ctx, string(id))
+}
+
+// insert adds a server that is not registered.
+func (st *Store) insert(ctx context.Context, tx pgx.Tx, id server.ID, r server.Registration, sealed []byte) error {
+	if err := roomForToken(ctx, tx, r.Token); err != nil {
+		return err
+	}
+	expires := expiry(r)
+	if _, err := tx.Exec(ctx, `insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token)
+		values ($1, $2, $3, $4, $5, $6, now(), $7, $8)`, string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token)); err != nil {
+		return err
+	}
+	return st.record(ctx, tx, id, r.By, server.TypeRegistered, registered(id, r, sealed, expires))
+}
+
+// registered is the event of a registration.
+func registered(id server.ID, r server.Registration, sealed []byte, expires *time.Time) server.RegisteredV1 {
+	e := server.RegisteredV1{Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Headers: len(sealed) > 0, ExpiresAt: expires}
+	if r.Token != nil {
+		e.Token = r.Token.ID
+	}
+	return e
 }
 
 func known(address string) error {
@@ -179,23 +198,30 @@ func byURL(ctx context.Context, tx pgx.Tx, address string) (*server.Server, erro
 	return found[0], nil
 }
 
-// renew prolongs a registration that expires, and takes what a process of the deployment is configured with.
-func renew(ctx context.Context, tx pgx.Tx, found *server.Server, r server.Registration, sealed []byte, expires *time.Time) error {
-	if !r.Fixed && (found.ExpiresAt == nil || expires == nil) {
+// renew prolongs a registration that expires, and takes what a process of the deployment is configured with. It records
+// what changes beside the time.
+func (st *Store) renew(ctx context.Context, tx pgx.Tx, found *server.Server, r server.Registration, sealed []byte) error {
+	expires := expiry(r)
+	if !r.Fixed && (found.ExpiresAt == nil || expires == nil) || r.Token != nil && found.Token == "" {
 		return known(r.URL)
 	}
 	if r.Fixed {
 		_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, fixed = true, expires_at = null where id = $1`, string(found.ID), r.Labels)
 		return err
 	}
-	_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed) where id = $1`,
-		string(found.ID), r.Labels, r.Slots, expires, sealed)
-	return err
+	if _, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed), token = coalesce($6, token) where id = $1`,
+		string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token)); err != nil {
+		return err
+	}
+	if slices.Equal(found.Labels, r.Labels) && found.Slots == r.Slots && len(sealed) == 0 {
+		return nil
+	}
+	return st.record(ctx, tx, found.ID, r.By, server.TypeRegistered, registered(found.ID, r, sealed, expires))
 }
 
-func (st *Store) record(ctx context.Context, tx pgx.Tx, id server.ID, by server.By, eventType string, data any) error {
+func (st *Store) record(ctx context.Context, tx pgx.Tx, of interface{ Stream() string }, by server.By, eventType string, data any) error {
 	_, err := st.log.AppendTx(ctx, tx, eventlog.Append{
-		Stream: id.Stream(), Account: server.Account, Expected: eventlog.AnyVersion,
+		Stream: of.Stream(), Account: server.Account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
 		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
 	})

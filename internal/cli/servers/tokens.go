@@ -1,0 +1,102 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
+)
+
+func tokens(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tokens",
+		Short: "Create, list and revoke the tokens with which machines register themselves",
+		Long: `Create, list and revoke the tokens with which machines register themselves as servers, as those that an
+autoscaler starts. A token may register servers that expire, and renew them (POST /admin/servers), and nothing
+else. It is shown once, when it is created; only its hash is stored. REF is an id or a name.`,
+		Example: `  millrace servers tokens create autoscaler --reason "GPU group in eu-west"
+  millrace servers tokens list
+  millrace servers tokens revoke autoscaler --reason "leaked"`,
+	}
+	cmd.AddCommand(createToken(s), listTokens(s), revokeToken(s))
+	return cmd
+}
+
+func createToken(s *shell.Shell) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "create NAME --reason TEXT", Short: "Create a token and print it, once", Args: cobra.ExactArgs(1),
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
+			by, err := attribution(reason)
+			if err != nil {
+				return err
+			}
+			secret, t, err := o.AddToken(ctx, args[0], by)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.Out, "registration token %s, shown only now:\n%s\n", t.Name, secret)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}
+
+func listTokens(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the tokens by their shown beginning", Args: cobra.NoArgs,
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, _ []string) error {
+			all, err := o.Tokens(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.PrintJSON(append([]server.Token{}, all...))
+			}
+			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tTOKEN\tID\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
+			for _, t := range all {
+				fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\n", t.Name, t.Prefix, t.ID, when(&t.CreatedAt), when(t.LastUsed), when(t.RevokedAt)) //nolint:errcheck // Flush tells
+			}
+			return w.Flush()
+		}),
+	}
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func when(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func revokeToken(s *shell.Shell) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "revoke REF --reason TEXT", Short: "End a token at once; the servers that it registered expire", Args: cobra.ExactArgs(1),
+		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
+			by, err := attribution(reason)
+			if err != nil {
+				return err
+			}
+			t, err := o.RevokeToken(ctx, args[0], by)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(s.Out, "registration token %s is revoked\n", t.Name)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	return cmd
+}

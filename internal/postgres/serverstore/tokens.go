@@ -1,0 +1,139 @@
+package serverstore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+const tokenColumns = `id::text, name, prefix, created_at, revoked_at, last_used_at`
+
+func scanToken(row pgx.CollectableRow) (server.Token, error) {
+	var t server.Token
+	err := row.Scan(&t.ID, &t.Name, &t.Prefix, &t.CreatedAt, &t.RevokedAt, &t.LastUsed)
+	return t, err
+}
+
+// AddToken keeps a registration token under the hash of its secret. A name that is taken is Conflict, also that of a
+// revoked token.
+func (st *Store) AddToken(ctx context.Context, name, prefix string, hash server.TokenHash, by server.By) (server.Token, error) {
+	t := server.Token{ID: uuid.NewString(), Name: name, Prefix: prefix, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `insert into comfyui_tokens (id, name, prefix, hash, created_at) values ($1, $2, $3, $4, $5)`,
+			t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt); err != nil {
+			return err
+		}
+		return st.record(ctx, tx, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name})
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_tokens_name_key" {
+		return t, fault.Wrap(err, fault.Conflict, server.CodeTokenExists, "there is a registration token named %q already", name)
+	}
+	if err != nil {
+		return t, postgres.Classify(err, "add a registration token")
+	}
+	st.log.Wake()
+	return t, nil
+}
+
+// Tokens returns all registration tokens, the oldest first, revoked ones included.
+func (st *Store) Tokens(ctx context.Context) ([]server.Token, error) {
+	rows, err := st.pool.Query(ctx, `select `+tokenColumns+` from comfyui_tokens order by created_at, id`)
+	if err != nil {
+		return nil, postgres.Classify(err, "list registration tokens")
+	}
+	all, err := pgx.CollectRows(rows, scanToken)
+	return all, postgres.Classify(err, "list registration tokens")
+}
+
+// RevokeToken ends a token, named by its id or name: from now on it registers and renews nothing. One that is revoked
+// stays so, and nothing is recorded.
+func (st *Store) RevokeToken(ctx context.Context, ref string, by server.By) (t server.Token, err error) {
+	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `select `+tokenColumns+` from comfyui_tokens where id::text = $1 or name = $1 order by id::text = $1 desc limit 1 for update`, ref)
+		if err != nil {
+			return err
+		}
+		t, err = pgx.CollectExactlyOneRow(rows, scanToken)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return server.UnknownToken()
+		}
+		if err != nil || t.RevokedAt != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, `update comfyui_tokens set revoked_at = now() where id = $1 returning revoked_at`, t.ID).Scan(&t.RevokedAt); err != nil {
+			return err
+		}
+		return st.record(ctx, tx, t, by, server.TypeTokenRevoked, server.TokenRevokedV1{ID: t.ID})
+	})
+	if err != nil {
+		return t, postgres.Classify(err, "revoke a registration token")
+	}
+	st.log.Wake()
+	return t, nil
+}
+
+// TokenByHash returns the token of a secret. One that does not exist or was revoked is NotFound. Once a minute it records
+// the use; a token is good whether or not that can be written.
+func (st *Store) TokenByHash(ctx context.Context, hash server.TokenHash) (server.Token, error) {
+	rows, err := st.pool.Query(ctx, `select `+tokenColumns+` from comfyui_tokens where hash = $1 and revoked_at is null`, hash[:])
+	if err != nil {
+		return server.Token{}, postgres.Classify(err, "check a registration token")
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, scanToken)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, server.UnknownToken()
+	}
+	if err != nil {
+		return t, postgres.Classify(err, "check a registration token")
+	}
+	if t.LastUsed == nil || time.Since(*t.LastUsed) > time.Minute {
+		if _, err := st.pool.Exec(ctx, `update comfyui_tokens set last_used_at = now() where id = $1`, t.ID); err != nil {
+			slog.WarnContext(ctx, "the use of a registration token was not recorded", "token", t.Name, "error", err)
+		}
+	}
+	return t, nil
+}
+
+// admitToken locks the token of a registration, so that none is made after the token was revoked.
+func admitToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
+	if t == nil {
+		return nil
+	}
+	var good bool
+	err := tx.QueryRow(ctx, `select revoked_at is null from comfyui_tokens where id = $1 for share`, t.ID).Scan(&good)
+	if err == nil && !good || errors.Is(err, pgx.ErrNoRows) {
+		return server.UnknownToken()
+	}
+	return err
+}
+
+// roomForToken refuses a server more than tokens may register.
+func roomForToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
+	if t == nil {
+		return nil
+	}
+	var count int
+	err := tx.QueryRow(ctx, `select count(*) from comfyui_servers where token is not null`).Scan(&count)
+	if err == nil && count >= server.MaxByTokens {
+		return fault.New(fault.Exhausted, server.CodeTooMany, "tokens have registered %d servers, which is the most", count)
+	}
+	return err
+}
+
+// tokenID is the id of a token as its column has it.
+func tokenID(t *server.Token) *string {
+	if t == nil {
+		return nil
+	}
+	return &t.ID
+}
