@@ -104,11 +104,11 @@ func TestExpansionsAreBounded(t *testing.T) {
 			require.NoError(t, err)
 			last, err := b.log.Decode(recorded[len(recorded)-1])
 			require.NoError(t, err)
-			told, ok := last.(job.NodeFailedV1)
+			got, ok := last.(job.NodeFailedV1)
 			require.True(t, ok)
-			require.Contains(t, told.Failure.Message, c.say)
-			require.Equal(t, "2", told.Failure.Node)
-			require.Equal(t, "Unfold", told.Failure.Class)
+			require.Contains(t, got.Failure.Message, c.say)
+			require.Equal(t, "2", got.Failure.Node)
+			require.Equal(t, "Unfold", got.Failure.Class)
 		})
 	}
 }

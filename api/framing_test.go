@@ -18,7 +18,7 @@ import (
 // A body whose framing is broken is the client's mistake, on every surface in its own shape.
 func TestMalformedFramingIs400(t *testing.T) {
 	t.Parallel()
-	h := startRouter(t, api.Options{Mode: account.ModeKeys}, newHolding(false))
+	h := startRouter(t, api.Options{Mode: account.ModeKeys}, newBlockingCalls(false))
 	for path, want := range map[string]string{
 		"/api/prompt":         `400 {"error":{"type":"invalid_body"`,
 		"/api/queue":          `400 {"code":"invalid_body"`,

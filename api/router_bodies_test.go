@@ -14,19 +14,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
-// holding keeps every call until it is let go, and its body as well unless it is told that it is stored.
-type holding struct {
+// blockingCalls keeps every call until it is let go, and its body as well unless it is told that it is stored.
+type blockingCalls struct {
 	apirouter.Calls
 	stores bool
 	begun  chan string // accounts, as their calls begin
 	gate   chan struct{}
 }
 
-func newHolding(stores bool) holding {
-	return holding{stores: stores, begun: make(chan string, 100), gate: make(chan struct{})}
+func newBlockingCalls(stores bool) blockingCalls {
+	return blockingCalls{stores: stores, begun: make(chan string, 100), gate: make(chan struct{})}
 }
 
-func (h holding) Run(ctx context.Context, inv call.Invocation) (*call.Result, error) {
+func (h blockingCalls) Run(ctx context.Context, inv call.Invocation) (*call.Result, error) {
 	if h.stores {
 		inv.OnStored()
 	}
@@ -48,7 +48,7 @@ func input() string { return `{"prompt":"` + strings.Repeat("x", mebibyte-len(`{
 // The inputs of models take no more memory together than they may, and no account keeps the others out.
 func TestInputsThatAreReadAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
-	calls := newHolding(false)
+	calls := newBlockingCalls(false)
 	h := startRouter(t, bounded, calls)
 	ask := func(key string) reply { return h.do(t, "POST", "/v2/models/sim/echo", input(), "X-API-Key", key) }
 	answers := make(chan reply, 2)
@@ -79,7 +79,7 @@ func TestInputsThatAreReadAtOnceAreBounded(t *testing.T) {
 // What is stored takes no room: calls that wait for their provider do not count.
 func TestStoredInputsUseNoMemoryBudget(t *testing.T) {
 	t.Parallel()
-	calls := newHolding(true)
+	calls := newBlockingCalls(true)
 	h := startRouter(t, bounded, calls)
 	const many = 8
 	answers := make(chan reply, many)

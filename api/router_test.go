@@ -167,16 +167,16 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 			"/v2/models/sim/echo": fifteen, "/v1/models/sim/echo": fifteen, "/v2/models/sim/echo/requests": append(slices.Clone(fifteen), queues...),
 		} {
 			got := h.do(t, http.MethodPost, path, `{"prompt":"x"}`)
-			told := got.json(t)["error_type"]
-			require.Equal(t, told, got.header.Get("X-Service-Error-Type"))
+			answer := got.json(t)["error_type"]
+			require.Equal(t, answer, got.header.Get("X-Service-Error-Type"))
 			switch {
 			case !slices.Contains(set, errorType):
-				require.Equal(t, []any{500, "internal_error"}, []any{got.status, told}, "%s at %s", errorType, path)
+				require.Equal(t, []any{500, "internal_error"}, []any{got.status, answer}, "%s at %s", errorType, path)
 				require.NotContains(t, got.body, "a detail")
 			case errorType == "rate_limited" && path[:3] == "/v1":
-				require.Equal(t, "concurrency_limit_exceeded", told)
+				require.Equal(t, "concurrency_limit_exceeded", answer)
 			default:
-				require.Equal(t, []any{409, errorType}, []any{got.status, told}, path)
+				require.Equal(t, []any{409, errorType}, []any{got.status, answer}, path)
 			}
 		}
 	}

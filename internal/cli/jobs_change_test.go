@@ -31,15 +31,15 @@ func (s *site) ended(t *testing.T, id job.ID, account string, first job.Submitte
 	s.fold(t)
 }
 
-type told struct {
+type got struct {
 	Job, Retry            job.ID
 	Outcome, Code, Detail string
 }
 
-func (s *site) change(t *testing.T, args ...string) ([]told, error) {
+func (s *site) change(t *testing.T, args ...string) ([]got, error) {
 	t.Helper()
 	out, err := s.run(t, append([]string{"jobs"}, append(args, "--json")...)...)
-	var all []told
+	var all []got
 	if out != "" {
 		require.NoError(t, json.Unmarshal([]byte(out), &all), out)
 	}
@@ -70,17 +70,17 @@ func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 	require.Equal(t, &job.Origin{Job: bad, FromNode: "1.a", Set: []string{"1.a.color", "9.filename_prefix"}}, made.Origin)
 	require.Equal(t, map[string]string{"a": "b"}, made.Metadata)
 	require.Equal(t, []string{"9"}, made.Targets)
-	var told struct {
+	var got struct {
 		Events []struct {
 			Actor, Reason string
 			Data          struct{ Document job.Document }
 		} `json:"facts"`
 	}
-	s.json(t, &told, "jobs", "events", string(made.ID))
-	require.Equal(t, "operator:kim", told.Events[0].Actor)
-	require.Equal(t, "wrong colour", told.Events[0].Reason)
+	s.json(t, &got, "jobs", "events", string(made.ID))
+	require.Equal(t, "operator:kim", got.Events[0].Actor)
+	require.Equal(t, "wrong colour", got.Events[0].Reason)
 	require.Equal(t, `{"prompt":{"9":{"class_type":"SaveImage","inputs":{"images":["1.a",0],"filename_prefix":"again"}},`+
-		`"1.a":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":7}}}}`, told.Events[0].Data.Document.Inline)
+		`"1.a":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":7}}}}`, got.Events[0].Data.Document.Inline)
 }
 
 // X-34 and bad input: each a clear answer, and nothing changed.
@@ -158,7 +158,7 @@ func TestBulkRetryConfirmsAndRetriesOnce(t *testing.T) {
 		s.ended(t, id, "local", job.SubmittedV1{}, job.TypeFailed, broke)
 	}
 	s.ended(t, good, "local", job.SubmittedV1{}, job.TypeSucceeded, job.SucceededV1{Run: 1})
-	outcomes := func(all []told) (words []string) {
+	outcomes := func(all []got) (words []string) {
 		for i, o := range all {
 			require.Equal(t, failed[i], o.Job, "oldest first")
 			words = append(words, o.Outcome)
@@ -237,11 +237,11 @@ func TestOperatorsCancelAndRequeueByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "canceled", all[0].Outcome)
 	require.Equal(t, job.Canceling, s.job(t, job.ID(id)).State)
-	var told struct {
+	var got struct {
 		Events []struct{ Type, Actor, Reason string } `json:"facts"`
 	}
-	s.json(t, &told, "jobs", "events", id)
-	last := told.Events[len(told.Events)-2:]
+	s.json(t, &got, "jobs", "events", id)
+	last := got.Events[len(got.Events)-2:]
 	require.Equal(t, "job.requeued.v1", last[0].Type)
 	require.Equal(t, "restored", last[0].Reason)
 	require.Equal(t, "operator:kim", last[1].Actor)

@@ -256,14 +256,14 @@ func (s *site) refold(t *testing.T) {
 func (s *site) reconcile(t *testing.T, args ...string) (map[string]string, error) {
 	t.Helper()
 	out, err := s.run(t, append([]string{"doctor", "--reconcile", "--json"}, args...)...)
-	var told struct {
+	var got struct {
 		Repairs []struct {
 			Kind, ID, Action, Error string
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(out), &told), "%s, %v", out, err)
+	require.NoError(t, json.Unmarshal([]byte(out), &got), "%s, %v", out, err)
 	found := map[string]string{}
-	for _, r := range told.Repairs {
+	for _, r := range got.Repairs {
 		require.Empty(t, r.Error, r.Kind+" "+r.ID)
 		found[r.ID] = r.Action
 	}

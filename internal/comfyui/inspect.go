@@ -72,8 +72,8 @@ type systemStats struct {
 func (s *systemStats) identity() (Identity, error) {
 	version, err := ParseVersion(s.System.Version)
 	if err != nil || version.Compare(MinVersion) < 0 {
-		told := cmp.Or(clip(s.System.Version), "that it does not tell")
-		return Identity{}, fault.New(fault.Invalid, CodeTooOld, "ComfyUI of version %s cannot be driven; the oldest that can is %s", told, MinVersion).
+		got := cmp.Or(clip(s.System.Version), "that it does not tell")
+		return Identity{}, fault.New(fault.Invalid, CodeTooOld, "ComfyUI of version %s cannot be driven; the oldest that can is %s", got, MinVersion).
 			WithDetails(map[string]any{"version": clip(s.System.Version), "oldest": MinVersion.String()})
 	}
 	id := Identity{Version: version, OS: s.System.OS, PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}

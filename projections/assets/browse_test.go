@@ -96,13 +96,13 @@ var selections = map[string]struct { // a table of the tests
 }
 
 // told has the shelf in the log, of which the view has folded so many events.
-func told(t *testing.T, folded int) (*assets.Reader, *pgxpool.Pool) {
+func got(t *testing.T, folded int) (*assets.Reader, *pgxpool.Pool) {
 	t.Helper()
 	r, pool := registry(t), projectiontest.NewPool(t)
 	events := eventstore.New(pool, r, nil)
-	last := projectiontest.Position(projectiontest.Tell(t, events, shelf()[:folded]...))
+	last := projectiontest.Position(projectiontest.Append(t, events, shelf()[:folded]...))
 	fold(t, pool, r, last)
-	projectiontest.Tell(t, events, shelf()[folded:]...)
+	projectiontest.Append(t, events, shelf()[folded:]...)
 	return assets.NewReader(pool, r, nil), pool
 }
 
@@ -125,7 +125,7 @@ func TestBrowsing(t *testing.T) {
 	for _, folded := range []int{0, 4, 12, len(shelf())} {
 		t.Run(fmt.Sprintf("%d events folded", folded), func(t *testing.T) {
 			t.Parallel()
-			reader, _ := told(t, folded)
+			reader, _ := got(t, folded)
 			for name, s := range selections {
 				page := browse(t, reader, assets.Browse{Filter: s.filter})
 				require.Equal(t, s.want, numbers(page.Assets), name)
@@ -176,7 +176,7 @@ func walks(t *testing.T, reader *assets.Reader, name string, f assets.Filter, wa
 
 func TestOrders(t *testing.T) {
 	t.Parallel()
-	reader, _ := told(t, len(shelf()))
+	reader, _ := got(t, len(shelf()))
 	for sort, want := range map[assets.Sort][]int{
 		assets.ByCreation: {1, 2, 3, 4, 5, 6, 9}, assets.ByChange: {1, 2, 4, 6, 9, 3, 5},
 		assets.ByName: {9, 1, 2, 3, 4, 5, 6}, assets.BySize: {2, 3, 4, 1, 5, 6, 9},
@@ -193,7 +193,7 @@ func TestLabelsAreCounted(t *testing.T) {
 		{"input", 4}, {"pet", 4}, {"output", 2}, {"brown", 1}, {"loras", 1}, {"models", 1}, {"sdxl", 1}, {"temp", 1},
 	} // with the file that has ended and waits for the sweep
 	for _, folded := range []int{0, 4, 10, 12, len(shelf())} {
-		reader, _ := told(t, folded)
+		reader, _ := got(t, folded)
 		ask := func(q assets.LabelQuery) ([]assets.LabelCount, int64, bool) {
 			page, total, more, err := reader.Labels(t.Context(), "acme", q)
 			require.NoError(t, err)

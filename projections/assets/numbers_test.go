@@ -35,7 +35,7 @@ func TestAcceptedMetadataCanBeFolded(t *testing.T) {
 			reg, pool := registry(t), projectiontest.NewPool(t)
 			events := eventstore.New(pool, reg, nil)
 			e := asset.CreatedV1{Origin: asset.Uploaded, Size: 1, ContentType: "image/png", Metadata: json.RawMessage(m)}
-			fold(t, pool, reg, projectiontest.Position(projectiontest.Tell(t, events, given(1, asset.TypeCreated, e))))
+			fold(t, pool, reg, projectiontest.Position(projectiontest.Append(t, events, given(1, asset.TypeCreated, e))))
 			require.Equal(t, []int{1}, numbers(browse(t, assets.NewReader(pool, reg, nil), assets.Browse{}).Assets))
 		})
 	}

@@ -46,7 +46,7 @@ func created(n int, path string, tags ...string) projectiontest.Given {
 }
 
 // story is the life of four assets: one verified and scanned, one rejected, one deleted, one nameless.
-func story() []projectiontest.Given {
+func history() []projectiontest.Given {
 	return []projectiontest.Given{
 		created(1, "Photo.png", "a", "b, c", `"q"`),
 		created(2, "other.png", "a"),
@@ -70,19 +70,19 @@ func story() []projectiontest.Given {
 func TestAssetsView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, assets.NewProjection(r), "assets", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, assets.NewProjection(r), "assets", projectiontest.Record(t, r, history()...))
 }
 
 func TestAssetsViewRefusesAGap(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.RefusesAGap(t, assets.NewProjection(r), projectiontest.Record(t, r, story()...), 4)
+	projectiontest.RefusesAGap(t, assets.NewProjection(r), projectiontest.Record(t, r, history()...), 4)
 }
 
 func TestAssetsViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Live(t, r, assets.NewProjection(r), story()...)
+	projectiontest.Live(t, r, assets.NewProjection(r), history()...)
 }
 
 func paths(p assets.Page) []string {
@@ -98,14 +98,14 @@ func paths(p assets.Page) []string {
 // TestReads gives the same answers whether the view has folded nothing, some or all of the log.
 func TestReads(t *testing.T) {
 	t.Parallel()
-	for _, folded := range []int{0, 3, 6, len(story())} {
+	for _, folded := range []int{0, 3, 6, len(history())} {
 		t.Run(fmt.Sprintf("%d events folded", folded), func(t *testing.T) {
 			t.Parallel()
 			r, pool := registry(t), projectiontest.NewPool(t)
 			events := eventstore.New(pool, r, nil)
-			last := projectiontest.Position(projectiontest.Tell(t, events, story()[:folded]...))
+			last := projectiontest.Position(projectiontest.Append(t, events, history()[:folded]...))
 			fold(t, pool, r, last)
-			projectiontest.Tell(t, events, story()[folded:]...)
+			projectiontest.Append(t, events, history()[folded:]...)
 			reader := assets.NewReader(pool, r, nil)
 
 			a, err := reader.Asset(t.Context(), "acme", id(1))

@@ -43,7 +43,7 @@ func accepted(n int, account string) projectiontest.Given {
 
 // story is the life of four calls: one that succeeds, one refused by its provider, one whose outcome is
 // unknown until its answer comes late, and one that an operator settles.
-func story() []projectiontest.Given {
+func history() []projectiontest.Given {
 	answer := call.Body{Ref: blob.Sum([]byte("answer")), Size: 6, ContentType: "text/plain"}
 	failure := call.Failure{Type: call.PolicyViolation, Status: 400, Detail: "no"}
 	return []projectiontest.Given{
@@ -69,23 +69,23 @@ func story() []projectiontest.Given {
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, calls.NewProjection(r), "calls", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, calls.NewProjection(r), "calls", projectiontest.Record(t, r, history()...))
 }
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, usage.NewProjection(r), "usage", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, usage.NewProjection(r), "usage", projectiontest.Record(t, r, history()...))
 }
 
 func TestCallsEqualTheirRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Live(t, r, calls.NewProjection(r), story()...)
+	projectiontest.Live(t, r, calls.NewProjection(r), history()...)
 }
 
 func TestUsageEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Live(t, r, usage.NewProjection(r), story()...)
+	projectiontest.Live(t, r, usage.NewProjection(r), history()...)
 }

@@ -23,7 +23,7 @@ func given(account, kind string, data any) projectiontest.Given {
 	return projectiontest.Given{Stream: past.Stream(account), Account: account, Type: kind, Data: data}
 }
 
-func story() []projectiontest.Given {
+func log() []projectiontest.Given {
 	return []projectiontest.Given{
 		given("acme", past.TypeJobsHidden, past.JobsHiddenV1{Jobs: []string{"a", "b", "a"}}),
 		given("other", past.TypeJobsHidden, past.JobsHiddenV1{Jobs: []string{"a"}}),
@@ -36,13 +36,13 @@ func story() []projectiontest.Given {
 func TestHistoryView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, history.NewProjection(r), "history", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, history.NewProjection(r), "history", projectiontest.Record(t, r, log()...))
 }
 
 func TestHistoryViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Live(t, r, history.NewProjection(r), story()...)
+	projectiontest.Live(t, r, history.NewProjection(r), log()...)
 }
 
 // TestReadsAreNeverBehindTheLog folds each beginning of the story; the reader adds the rest.
@@ -50,7 +50,7 @@ func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
 	store := eventstore.New(pool, r, nil)
-	recorded := projectiontest.Tell(t, store, story()...)
+	recorded := projectiontest.Append(t, store, log()...)
 	view, reader := history.NewProjection(r), history.NewReader(pool, r)
 	for folded := range len(recorded) + 1 {
 		if folded > 0 {

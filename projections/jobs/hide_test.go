@@ -16,7 +16,7 @@ func TestHiddenJobsAreLeftOutAtEveryDistanceBehindTheLog(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int64{0, 7, 15} {
 		l := newLog(t)
-		last := tell(t, l.store, story()...)
+		last := tell(t, l.store, history()...)
 		tell(t, l.store, submitted(4, nil))
 		if at > 0 {
 			l.foldTo(t, min(at, last))

@@ -11,12 +11,12 @@ import (
 
 func TestListAtPagesByOffsetAtEveryDistanceBehindTheLog(t *testing.T) {
 	t.Parallel()
-	told := story()
+	answer := history()
 	current := newLog(t)
-	current.foldTo(t, tell(t, current.store, told...))
+	current.foldTo(t, tell(t, current.store, answer...))
 	for _, at := range []int64{0, 7, 15} {
 		lagging := newLog(t)
-		tell(t, lagging.store, told...)
+		tell(t, lagging.store, answer...)
 		if at > 0 {
 			lagging.foldTo(t, at)
 		}
@@ -51,8 +51,8 @@ func TestListAtPagesByOffsetAtEveryDistanceBehindTheLog(t *testing.T) {
 func TestListAtOrdersByExecutionTime(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
-	told := story()
-	last := tell(t, l.store, told...)
+	answer := history()
+	last := tell(t, l.store, answer...)
 	for _, folded := range []bool{false, true} {
 		if folded {
 			l.foldTo(t, last)

@@ -37,7 +37,7 @@ func submitted(n int, metadata map[string]string) projectiontest.Given {
 }
 
 // story is the life of three jobs: one that succeeds, one that fails, one canceled while it waits.
-func story() []projectiontest.Given {
+func history() []projectiontest.Given {
 	ui := json.RawMessage(`{"images":[{"filename":"a.png","subfolder":"","type":"output"}]}`)
 	return []projectiontest.Given{
 		submitted(1, map[string]string{"team": "blue", "nul": "a\x00b"}),
@@ -62,25 +62,25 @@ func story() []projectiontest.Given {
 func TestJobsView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, jobs.NewProjection(r), "jobs", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, jobs.NewProjection(r), "jobs", projectiontest.Record(t, r, history()...))
 }
 
 func TestJobsViewRefusesAGap(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.RefusesAGap(t, jobs.NewProjection(r), projectiontest.Record(t, r, story()...), 2)
+	projectiontest.RefusesAGap(t, jobs.NewProjection(r), projectiontest.Record(t, r, history()...), 2)
 }
 
 // tell appends a story to the log, and returns the last position.
-func tell(t testing.TB, store eventlog.Store, story ...projectiontest.Given) int64 {
+func tell(t testing.TB, store eventlog.Store, history ...projectiontest.Given) int64 {
 	t.Helper()
-	return projectiontest.Position(projectiontest.Tell(t, store, story...))
+	return projectiontest.Position(projectiontest.Append(t, store, history...))
 }
 
 func TestJobsViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	pool := projectiontest.Live(t, r, jobs.NewProjection(r), story()...)
+	pool := projectiontest.Live(t, r, jobs.NewProjection(r), history()...)
 	j, err := jobs.NewReader(pool, r).Job(t.Context(), "acme", id(1))
 	require.NoError(t, err)
 	require.Equal(t, job.Succeeded, j.State)

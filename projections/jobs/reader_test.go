@@ -119,14 +119,14 @@ func ids(list []job.Job) []job.ID {
 // with the same read of a view that has folded everything.
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
-	told := story()
-	for told, behind := range map[int][]int{len(told): {0, 3, 7, 11, 15, 16}, 11: {0, 4, 9}, 4: {0, 1, 4}} {
+	answer := history()
+	for answer, behind := range map[int][]int{len(answer): {0, 3, 7, 11, 15, 16}, 11: {0, 4, 9}, 4: {0, 1, 4}} {
 		current := newLog(t)
-		last := tell(t, current.store, story()[:told]...)
+		last := tell(t, current.store, history()[:answer]...)
 		current.foldTo(t, last)
 		for _, at := range behind {
 			lagging := newLog(t)
-			tell(t, lagging.store, story()[:told]...)
+			tell(t, lagging.store, history()[:answer]...)
 			if at > 0 {
 				lagging.foldTo(t, int64(at))
 			}

@@ -38,11 +38,11 @@ func NewPool(tb testing.TB) *pgxpool.Pool {
 	return OpenPool(tb, NewDatabase(tb))
 }
 
-// Tell appends a story to the log and returns what was recorded, the last event last.
-func Tell(tb testing.TB, store eventlog.Store, story ...Given) []eventlog.Recorded {
+// Append appends a story to the log and returns what was recorded, the last event last.
+func Append(tb testing.TB, store eventlog.Store, history ...Given) []eventlog.Recorded {
 	tb.Helper()
 	var out []eventlog.Recorded
-	for _, g := range story {
+	for _, g := range history {
 		recorded, err := store.Append(tb.Context(), eventlog.Append{
 			Stream: g.Stream, Account: g.Account, Expected: eventlog.AnyVersion,
 			Events: []eventlog.Event{{ID: uuid.New(), Type: g.Type, Data: g.Data}},
@@ -63,7 +63,7 @@ func Position(events []eventlog.Recorded) int64 {
 
 // Live tells a story to a log whose view a runner keeps, as in a running service, waits for the view
 // and checks that it equals its rebuild. It returns a pool on the database.
-func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, story ...Given) *pgxpool.Pool {
+func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, history ...Given) *pgxpool.Pool {
 	tb.Helper()
 	dsn, quiet := NewDatabase(tb), slog.New(slog.DiscardHandler)
 	pool, wake := OpenPool(tb, dsn), eventstore.NewWake(dsn, quiet)
@@ -72,8 +72,8 @@ func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, 
 	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
 	require.NoError(tb, err)
 	Background(tb, wake.Run, tail.Run, checkpoints.Run, runner.Run)
-	told := Tell(tb, eventstore.New(pool, types, wake), story...)
-	WaitFor(tb, pool, view, Position(told))
+	got := Append(tb, eventstore.New(pool, types, wake), history...)
+	WaitFor(tb, pool, view, Position(got))
 	RebuildsSame(tb, pool, view)
 	return pool
 }

@@ -36,12 +36,12 @@ type Given struct {
 
 // Record returns the story as recorded events: positions from 1, a second apart, with ids that
 // are the same on every run.
-func Record(tb testing.TB, registry *eventlog.Registry, story ...Given) []eventlog.Recorded {
+func Record(tb testing.TB, registry *eventlog.Registry, history ...Given) []eventlog.Recorded {
 	tb.Helper()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	versions := map[string]int64{}
-	out := make([]eventlog.Recorded, len(story))
-	for i, g := range story {
+	out := make([]eventlog.Recorded, len(history))
+	for i, g := range history {
 		data, err := registry.Encode(eventlog.Event{Type: g.Type, Data: g.Data})
 		require.NoError(tb, err)
 		versions[g.Stream]++

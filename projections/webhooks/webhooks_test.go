@@ -43,7 +43,7 @@ func registered(account string, id webhook.ID, events ...string) projectiontest.
 	return given(account, webhook.TypeRegistered, webhook.RegisteredV1{Webhook: id, Host: "example.com", Events: events})
 }
 
-func story() []projectiontest.Given {
+func history() []projectiontest.Given {
 	host, text := "other.example:8443", "ours"
 	return []projectiontest.Given{
 		registered("acme", first, "job.*"),
@@ -63,20 +63,20 @@ func story() []projectiontest.Given {
 func TestWebhooksView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, webhooks.NewProjection(r), "webhooks", projectiontest.Record(t, r, story()...))
+	projectiontest.Golden(t, projectiontest.NewPool, webhooks.NewProjection(r), "webhooks", projectiontest.Record(t, r, history()...))
 }
 
 func TestWebhooksViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Live(t, r, webhooks.NewProjection(r), story()...)
+	projectiontest.Live(t, r, webhooks.NewProjection(r), history()...)
 }
 
 // TestReadsAreNeverBehindTheLog folds each beginning of the story; the reader adds the rest.
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
-	recorded := projectiontest.Tell(t, eventstore.New(pool, r, nil), story()...)
+	recorded := projectiontest.Append(t, eventstore.New(pool, r, nil), history()...)
 	view, reader := webhooks.NewProjection(r), webhooks.NewReader(pool, r)
 	for folded := range len(recorded) + 1 {
 		if folded > 0 {
@@ -112,7 +112,7 @@ func ofCall(account string, id call.ID, kind string, data any) projectiontest.Gi
 }
 
 // told is what is in the queue, oldest first: endpoint, kind, and the id and status in the message.
-func told(t *testing.T, pool *pgxpool.Pool) [][4]string {
+func got(t *testing.T, pool *pgxpool.Pool) [][4]string {
 	t.Helper()
 	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 100})
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestEachEndIsDeliveredOncePerEndpoint(t *testing.T) {
 	early, late, theirs := job.NewID(), job.NewID(), job.NewID()
 	keep(t, pool, "acme", first, second)
 	keep(t, pool, "other", third)
-	recorded := projectiontest.Tell(t, store,
+	recorded := projectiontest.Append(t, store,
 		ofJob("acme", early, job.TypeSubmitted, job.SubmittedV1{}),
 		ofJob("acme", early, job.TypeSucceeded, job.SucceededV1{Run: 1}),
 		registered("acme", first, "job.*"), registered("acme", second, "job.failed"), registered("other", third, "job.*"),
@@ -153,7 +153,7 @@ func TestEachEndIsDeliveredOncePerEndpoint(t *testing.T) {
 		{string(first), "job.failed", string(late), "failed"},
 		{string(second), "job.failed", string(late), "failed"},
 		{string(third), "job.expired", string(theirs), "expired"},
-	}, told(t, pool))
+	}, got(t, pool))
 	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Webhook: first, Limit: 1})
 	require.NoError(t, err)
 	body := string(page.Deliveries[0].Body)
@@ -174,7 +174,7 @@ func TestCallsAreDeliveredExceptThoseOfPartnerNodes(t *testing.T) {
 	accepted := func(mode call.Mode) call.AcceptedV1 {
 		return call.AcceptedV1{Model: "acme/m", Provider: "acme", Mode: mode, API: "v2"}
 	}
-	recorded := projectiontest.Tell(t, store,
+	recorded := projectiontest.Append(t, store,
 		registered("acme", first, "call.*"),
 		ofCall("acme", own, call.TypeAccepted, accepted(call.Queued)),
 		ofCall("acme", ofNode, call.TypeAccepted, accepted(call.Node)),
@@ -185,7 +185,7 @@ func TestCallsAreDeliveredExceptThoseOfPartnerNodes(t *testing.T) {
 	projectiontest.Apply(t, pool, webhooks.NewOutgoing(r, ""), recorded...)
 	require.Equal(t, [][4]string{
 		{string(first), "call.outcome_unknown", string(own), "unknown"}, {string(first), "call.succeeded", string(own), "succeeded"},
-	}, told(t, pool))
+	}, got(t, pool))
 	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, string(page.Deliveries[0].Body), `"self":"/v2/models/acme/m/requests/`+string(own)+`"`)
@@ -197,11 +197,11 @@ func TestDisabledAndRemovedEndpointsGetNothing(t *testing.T) {
 	store := eventstore.New(pool, r, nil)
 	id := job.NewID()
 	keep(t, pool, "acme", first) // second is registered, and its other half is gone
-	recorded := projectiontest.Tell(t, store,
+	recorded := projectiontest.Append(t, store,
 		registered("acme", first, "job.*"), registered("acme", second, "job.*"),
 		given("acme", webhook.TypeDisabled, webhook.DisabledV1{Webhook: first, Cause: webhook.ByOwner}),
 		ofJob("acme", id, job.TypeSubmitted, job.SubmittedV1{}), ofJob("acme", id, job.TypeCanceled, job.CanceledV1{Run: 1}),
 	)
 	projectiontest.Apply(t, pool, webhooks.NewOutgoing(r, ""), recorded...)
-	require.Empty(t, told(t, pool))
+	require.Empty(t, got(t, pool))
 }

@@ -58,7 +58,7 @@ func TestCallRespectsAccountPermissions(t *testing.T) { // R-14, R-15
 func TestInactiveAccountRunsNothing(t *testing.T) {
 	t.Parallel()
 	var lapsed atomic.Bool
-	s := newStand(t, limits(func(string) call.Limits {
+	s := newDeployment(t, limits(func(string) call.Limits {
 		return call.Limits{Enabled: true, Lapsed: lapsed.Load(), Steps: []call.Step{{Concurrent: 8}}, Backlog: 8, QueueFor: time.Hour}
 	}))
 	s.work(t)

@@ -23,8 +23,8 @@ func TestACallIsAnsweredAndReplayed(t *testing.T) { // R-37, R-64
 }
 
 func answeredAndReplayed(t *testing.T, together bool) {
-	s := newStand(t, openTiers)
-	s.workBeside(t, together)
+	s := newDeployment(t, openTiers)
+	s.workInProcess(t, together)
 	for _, how := range []string{"fast ", "async "} {
 		res, err := s.Run(t.Context(), invocation("a", "key "+how, how+"one"+how[:1]))
 		require.NoError(t, err)
@@ -43,8 +43,8 @@ func answeredAndReplayed(t *testing.T, together bool) {
 // A call that ends before this process has found the end of the log is answered, and not at its deadline only.
 func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
-	s.workBeside(t, false)
+	s := newDeployment(t, openTiers)
+	s.workInProcess(t, false)
 	s.Watch = call.NewWatch(s.types)
 	inv := invocation("a", "", "fast x")
 	type outcome struct {
@@ -79,7 +79,7 @@ func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
 
 func TestIdempotencyKeyBelongsToOneRequestOfOneAccount(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	first := invocation("a", "k", "fast x")
 	_, err := s.Run(t.Context(), first)
@@ -106,7 +106,7 @@ func TestIdempotencyKeyBelongsToOneRequestOfOneAccount(t *testing.T) { // R-66, 
 
 func TestRecordedRefusalsOfTheProviderReplay(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	for _, replayed := range []bool{false, true} {
 		_, err := s.Run(t.Context(), invocation("a", "k", "refuse x"))
@@ -120,7 +120,7 @@ func TestRecordedRefusalsOfTheProviderReplay(t *testing.T) { // R-65
 
 func TestARefusalBeforeDispatchReleasesTheKey(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	inv := invocation("a", "k", "fast x")
 	inv.Model = "no/such"
@@ -137,7 +137,7 @@ func TestARefusalBeforeDispatchReleasesTheKey(t *testing.T) { // R-71
 
 func TestRetryOfARunningCallWaitsForItsAnswer(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	ctx, hangUp := context.WithCancel(t.Context())
 	first := make(chan error, 1)
@@ -171,7 +171,7 @@ func TestRetryOfARunningCallWaitsForItsAnswer(t *testing.T) { // R-49, R-50, R-6
 
 func TestDeadlineAnswerAsksToRetryOnlyWithAHandle(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	s.Deadline = time.Second
 	first := invocation("a", "k", "endless a")
@@ -193,7 +193,7 @@ func TestDeadlineAnswerAsksToRetryOnlyWithAHandle(t *testing.T) { // R-48, R-70
 
 func TestAnswerThatMayNotBeStoredIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	for range 2 { // until it was delivered, it can be collected
 		res, err := s.Run(t.Context(), invocation("a", "k", "link x"))
@@ -212,7 +212,7 @@ func TestAnswerThatMayNotBeStoredIsDeliveredOnce(t *testing.T) { // R-67, R-74
 
 func TestInterruptedAnswerIsNotRequestedAgain(t *testing.T) { // outcome unknown
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	_, err := s.Run(t.Context(), invocation("a", "k", "drop x"))
 	require.Equal(t, 502, refused(t, err).Status)
@@ -232,7 +232,7 @@ func TestConcurrencyAndSpendGates(t *testing.T) { // R-76 to R-81
 		}
 		return l
 	})
-	s := newStand(t, two)
+	s := newDeployment(t, two)
 	s.work(t)
 	for _, account := range []string{"counter", "spender"} {
 		done := make(chan error, 2)
@@ -264,7 +264,7 @@ func TestConcurrencyAndSpendGates(t *testing.T) { // R-76 to R-81
 
 func TestRateWindows(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, limits(func(string) call.Limits {
+	s := newDeployment(t, limits(func(string) call.Limits {
 		const years = 20 * 365 * 24 * time.Hour // so that the test runs into no new window
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Windows: []call.Window{{Name: "day", Length: years, Calls: 2}}}
 	}))
@@ -293,7 +293,7 @@ func TestQueuedCallsWaitAndStartInOrder(t *testing.T) {
 	one := limits(func(string) call.Limits {
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 2, QueueFor: time.Hour}
 	})
-	s := newStand(t, one)
+	s := newDeployment(t, one)
 	s.work(t)
 	ids := map[string]call.ID{}
 	for i, name := range []string{"x", "y", "z"} {
@@ -340,7 +340,7 @@ func TestQueuedCallsWaitAndStartInOrder(t *testing.T) {
 
 func TestCancelReachesTheProvider(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	q, err := s.Enqueue(t.Context(), invocation("a", "", "endless x"))
 	require.NoError(t, err)
@@ -357,7 +357,7 @@ func TestCancelReachesTheProvider(t *testing.T) {
 
 func TestWaitingCallTimesOut(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, limits(func(string) call.Limits {
+	s := newDeployment(t, limits(func(string) call.Limits {
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 2, QueueFor: time.Millisecond}
 	}))
 	_, err := s.Enqueue(t.Context(), invocation("a", "", "fast x")) // nobody works: it keeps the place
@@ -380,7 +380,7 @@ func TestWaitingCallTimesOut(t *testing.T) {
 const patience = 5 * time.Minute
 
 // until polls a condition.
-func (s *stand) until(t *testing.T, what string, holds func() bool) {
+func (s *deployment) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -395,13 +395,13 @@ func (s *stand) until(t *testing.T, what string, holds func() bool) {
 }
 
 // awaitEnd waits for the end of a call, as the API does.
-func (s *stand) awaitEnd(t *testing.T, account string, id call.ID) {
+func (s *deployment) awaitEnd(t *testing.T, account string, id call.ID) {
 	t.Helper()
 	s.awaitState(t, account, id, func(c call.Call) bool { return c.State.Final() })
 }
 
 // awaitState reads a call until it is as wanted.
-func (s *stand) awaitState(t *testing.T, account string, id call.ID, wanted func(call.Call) bool) {
+func (s *deployment) awaitState(t *testing.T, account string, id call.ID, wanted func(call.Call) bool) {
 	t.Helper()
 	deadline := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)

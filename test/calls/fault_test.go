@@ -54,7 +54,7 @@ func (f flakyEvents) Append(ctx context.Context, a eventlog.Append) ([]eventlog.
 // between event and wire, between wire and answer, behind the answer. What the provider answered arrives.
 func TestFailuresAtEveryStepOfACall(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	models := modelcall.New(modelcall.Deps{
 		Events: flakyEvents{s.events}, Types: s.types, Calls: flakyCalls{s.calls}, Blobs: s.blobs, Provider: wire{s.place.Provider},
 		Hosts: noHosts{}, Tiers: openTiers, Notify: s.relay.Notify, Worker: uuid.NewString(), Log: s.log,

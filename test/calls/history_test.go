@@ -25,8 +25,8 @@ var record = flag.Bool("record", false, "record the workflow histories that the 
 // they are kept.
 func TestHistoriesOfRealCallsReplay(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
-	s.workBeside(t, false)
+	s := newDeployment(t, openTiers)
+	s.workInProcess(t, false)
 	dir := t.TempDir()
 	if *record {
 		dir = filepath.Join("..", "..", "workflows", "testdata", "histories")
@@ -52,14 +52,14 @@ func TestHistoriesOfRealCallsReplay(t *testing.T) {
 }
 
 // ended runs a call to its end and returns it.
-func (s *stand) ended(t *testing.T, body string) call.ID {
+func (s *deployment) ended(t *testing.T, body string) call.ID {
 	t.Helper()
 	inv := invocation("a", "", body)
 	_, _ = s.Run(t.Context(), inv) // some of them end badly, as they should
 	return call.ID(inv.RequestID)
 }
 
-func (s *stand) canceledCall(t *testing.T, body string) call.ID {
+func (s *deployment) canceledCall(t *testing.T, body string) call.ID {
 	t.Helper()
 	q, err := s.Enqueue(t.Context(), invocation("a", "", body))
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func (s *stand) canceledCall(t *testing.T, body string) call.ID {
 }
 
 // export saves the history of a call's workflow once that is closed.
-func (s *stand) export(t *testing.T, id call.ID, file string) {
+func (s *deployment) export(t *testing.T, id call.ID, file string) {
 	t.Helper()
 	require.NoError(t, s.client.GetWorkflow(t.Context(), id.WorkflowID(1), "").Get(t.Context(), nil))
 	var history historypb.History

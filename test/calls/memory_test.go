@@ -14,7 +14,7 @@ import (
 // A call that waits for its provider holds none of its input in memory: what is counted as returned is.
 func TestWaitingCallKeepsNoInputInMemory(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	kept, gone := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)

@@ -27,7 +27,7 @@ func TestOneChargeForAKeyWhateverCrashes(t *testing.T) { // R-73
 	if testing.Short() {
 		t.Skip("takes a minute: processes that died are given up after seconds")
 	}
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	stop, killed := make(chan struct{}), make(chan int)
 	go func() { killed <- s.crash(t, stop) }()
 	sweeping, endSweep := context.WithCancel(t.Context())
@@ -47,7 +47,7 @@ func TestOneChargeForAKeyWhateverCrashes(t *testing.T) { // R-73
 			callers.Go(func() {
 				sem <- struct{}{}
 				defer func() { <-sem }()
-				s.insist(t, outcomes[i])
+				s.callUntilAnswered(t, outcomes[i])
 			})
 		}
 	}
@@ -69,7 +69,7 @@ func TestOneChargeForAKeyWhateverCrashes(t *testing.T) { // R-73
 }
 
 // crash keeps workers running and kills them, one after the other.
-func (s *stand) crash(t *testing.T, stop <-chan struct{}) int {
+func (s *deployment) crash(t *testing.T, stop <-chan struct{}) int {
 	var kill [proofWorkers]func()
 	for i := range kill {
 		kill[i] = s.place.spawn(t)
@@ -101,8 +101,8 @@ type outcome struct {
 	refusals  []*call.Refusal
 }
 
-// insist calls as a client does: again with the same key while it is told to, hanging up now and then.
-func (s *stand) insist(t *testing.T, o *outcome) {
+// callUntilAnswered calls as a client does: again with the same key while it is told to, hanging up now and then.
+func (s *deployment) callUntilAnswered(t *testing.T, o *outcome) {
 	for {
 		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(20_000))*time.Millisecond) // a caller's patience
 		res, err := s.Run(ctx, invocation("a", o.name, o.how+" "+o.name))
@@ -128,7 +128,7 @@ func (s *stand) insist(t *testing.T, o *outcome) {
 }
 
 // check requires that the callers of a key were told one thing, and that it is what the log holds.
-func (o *outcome) check(t *testing.T, s *stand) (answered, unknown int) {
+func (o *outcome) check(t *testing.T, s *deployment) (answered, unknown int) {
 	t.Helper()
 	require.Len(t, o.answers, proofCallers-len(o.refusals), o.name)
 	rec, found, err := s.calls.Key(t.Context(), "a", o.name)

@@ -57,7 +57,7 @@ func (l *logs) String() string {
 
 // routed is a stand with the real catalog, whose providers are simulated.
 type routed struct {
-	*stand
+	*deployment
 	sim    *sim.Server
 	signer *signedurl.Signer
 	log    *logs
@@ -71,7 +71,7 @@ func newRouted(t *testing.T) *routed {
 // newRoutedAt is newRouted with some providers at addresses of their own.
 func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	t.Helper()
-	r := &routed{stand: newStand(t, openTiers), sim: sim.New(sim.Options{Delay: 20 * time.Millisecond}), log: &logs{}}
+	r := &routed{deployment: newDeployment(t, openTiers), sim: sim.New(sim.Options{Delay: 20 * time.Millisecond}), log: &logs{}}
 	t.Cleanup(r.sim.Close)
 	server := httptest.NewServer(r.sim)
 	t.Cleanup(server.Close)
@@ -194,15 +194,15 @@ func TestMisbehavingProviders(t *testing.T) { // R-48, R-51, R-52
 func TestSecretsOfProvidersAppearNowhere(t *testing.T) { // R-62
 	t.Parallel()
 	r := newRouted(t)
-	var told strings.Builder
+	var got strings.Builder
 	for i, body := range []string{`{"prompt":"x"}`, `{"prompt":"x [sim:policy]"}`, `{"prompt":"x [sim:invalid]"}`, `{"prompt":"x [sim:error]"}`, `{"prompt":"x [sim:drop]"}`} {
 		res, err := r.ask(t, "bfl/flux-2-pro", string(rune('a'+i)), body)
 		if err != nil {
 			refusal := refused(t, err)
-			told.WriteString(refusal.Detail + refusal.UpstreamDetail + string(refusal.Validation) + err.Error())
+			got.WriteString(refusal.Detail + refusal.UpstreamDetail + string(refusal.Validation) + err.Error())
 			continue
 		}
-		told.WriteString(read(t, res))
+		got.WriteString(read(t, res))
 	}
 	rows, err := r.pool.Query(t.Context(), `select data::text || meta::text from events`)
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestSecretsOfProvidersAppearNowhere(t *testing.T) { // R-62
 	for rows.Next() {
 		var text string
 		require.NoError(t, rows.Scan(&text))
-		told.WriteString(text)
+		got.WriteString(text)
 	}
 	streams, err := r.pool.Query(t.Context(), `select id from streams where id like 'call-%'`)
 	require.NoError(t, err)
@@ -222,13 +222,13 @@ func TestSecretsOfProvidersAppearNowhere(t *testing.T) { // R-62
 	}
 	require.Len(t, ids, 5)
 	for id := range ids {
-		told.WriteString(r.history(t, id+"-1"))
+		got.WriteString(r.history(t, id+"-1"))
 	}
-	require.NotContains(t, told.String(), credential)
+	require.NotContains(t, got.String(), credential)
 	require.NotContains(t, r.log.String(), credential)
 }
 
-func (s *stand) history(t *testing.T, workflow string) string {
+func (s *deployment) history(t *testing.T, workflow string) string {
 	t.Helper()
 	var history historypb.History
 	it := s.client.GetWorkflowHistory(context.WithoutCancel(t.Context()), workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -31,11 +31,11 @@ func (unsent) Send() {}
 
 func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	gone := s.place.models(s.parts)
 	gone.SetAlive(true) // and it never gave a sign of life
 	s.Sender = dying{gone}
-	s.workBeside(t, false)
+	s.workInProcess(t, false)
 	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
 	require.Equal(t, call.InternalError, refused(t, err).Type)
 	s.Sender = nil
@@ -61,7 +61,7 @@ func (u unsure) Accept(ctx context.Context, n call.NewCall) (call.Admission, err
 
 func TestCallOfAnAmbiguousCommitIsDiscarded(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	s.work(t)
 	inv := invocation("a", "k", "fast x")
 	_, err := s.Run(t.Context(), inv) // until the worker beats, workflows send
@@ -112,13 +112,13 @@ func (w watched) Load(ctx context.Context, account string, id call.ID) (call.Cal
 
 func TestCallRecordedAfterTheCheckIsDiscarded(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	looked := make(chan struct{})
 	models := s.place.models(s.parts)
 	models.Calls = watched{models.Calls, sync.OnceFunc(func() { close(looked) })}
 	models.SetAlive(true)
 	require.NoError(t, s.calls.Heartbeat(t.Context(), models.Worker))
-	s.workBeside(t, false)
+	s.workInProcess(t, false)
 	s.Sender = models
 	store := s.Store
 	committed := make(chan error, 1)
@@ -145,12 +145,12 @@ func (broken) Dispatch(context.Context, call.Conversation, io.Writer) (call.Exch
 
 func TestPanicWhileReadingAnAnswerEndsOneCallOnly(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, openTiers)
+	s := newDeployment(t, openTiers)
 	models := s.place.models(s.parts)
 	models.Provider = broken{models.Provider}
 	models.SetAlive(true)
 	require.NoError(t, s.calls.Heartbeat(t.Context(), models.Worker))
-	s.workBeside(t, false)
+	s.workInProcess(t, false)
 	s.Sender = models
 	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
 	require.Equal(t, call.ProviderError, refused(t, err).Type)

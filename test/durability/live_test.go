@@ -49,7 +49,7 @@ func TestFramesCrossProcesses(t *testing.T) {
 }
 
 // progress counts the progress messages of a job until its success is told.
-func (c *cluster) progress(conn *websocket.Conn, id string) (told int) {
+func (c *cluster) progress(conn *websocket.Conn, id string) (got int) {
 	c.t.Helper()
 	running := ""
 	for {
@@ -77,9 +77,9 @@ func (c *cluster) progress(conn *websocket.Conn, id string) (told int) {
 		case "progress":
 			require.Equal(c.t, running, frame.Data.Node, "progress comes while its node runs")
 			require.LessOrEqual(c.t, frame.Data.Value, frame.Data.Max)
-			told++
+			got++
 		case "execution_success":
-			return told
+			return got
 		}
 	}
 }

@@ -93,11 +93,11 @@ func (c *cluster) ofCall() (types []string) {
 		return nil
 	}
 	require.Len(c.t, found, 1)
-	var told struct {
+	var got struct {
 		Events []struct{ Type string } `json:"facts"`
 	}
-	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &told))
-	for _, f := range told.Events {
+	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &got))
+	for _, f := range got.Events {
 		types = append(types, f.Type)
 	}
 	return types
@@ -123,15 +123,15 @@ func TestRequestWithoutAnswerIsNotSentAgain(t *testing.T) {
 	}
 	c.await([]string{id}, "failed")
 	_, body := c.call("GET", "/api/jobs/"+id, "")
-	var told struct {
+	var got struct {
 		Error struct {
 			Kind    string `json:"exception_type"`
 			Message string `json:"exception_message"`
 		} `json:"execution_error"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(body), &told))
-	require.Equal(t, "ServiceError", told.Error.Kind, body)
-	require.Contains(t, told.Error.Message, "retry the job to order it anew", body)
+	require.NoError(t, json.Unmarshal([]byte(body), &got))
+	require.Equal(t, "ServiceError", got.Error.Kind, body)
+	require.Contains(t, got.Error.Message, "retry the job to order it anew", body)
 	events := c.ofCall()
 	require.Equal(t, "call.outcome_unknown.v1", events[len(events)-1])
 	require.Equal(t, 1, strings.Count(strings.Join(events, " "), "call.dispatching.v1"))

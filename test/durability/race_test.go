@@ -99,7 +99,7 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `insert into outbox (workflow_id, kind, payload, due_at) values ($1, 'start_run_graph', $2, now())`,
 		ref.Job.WorkflowID(1), payload)
 	require.NoError(t, err)
-	c.untilCarriedOut()
+	c.untilDelivered()
 
 	engine, err := client.Dial(client.Options{HostPort: c.stack.TemporalAddress})
 	require.NoError(t, err)
@@ -114,8 +114,8 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 	c.checkOutputs(map[string]string{"once": id})
 }
 
-// untilCarriedOut waits until no intent waits any more: one that does is carried out by whoever finds it.
-func (c *cluster) untilCarriedOut() {
+// untilDelivered waits until no intent waits any more: one that does is carried out by whoever finds it.
+func (c *cluster) untilDelivered() {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
 	require.NoError(c.t, err)

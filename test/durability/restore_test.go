@@ -51,7 +51,7 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	prefix, held := old.caught("held")
 	jobs := old.batch("restored") // some of them wait
 	jobs[prefix] = held
-	old.untilCarriedOut()
+	old.untilDelivered()
 	dump := filepath.Join(old.dir, "backup.dump")
 	tool(t, pgTool(t, "pg_dump"), "--format=custom", "--file="+dump, "--dbname="+old.stack.DatabaseURL)
 	for _, p := range append(old.workers, old.api, old.projector) {

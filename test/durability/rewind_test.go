@@ -17,7 +17,7 @@ func TestAJobWhoseEndTheDatabaseLostIsRunAgain(t *testing.T) {
 	c := startCluster(t)
 	prefix, id := c.caught("rewound")
 	jobs := map[string]string{prefix: id}
-	c.untilCarriedOut()
+	c.untilDelivered()
 	dump := filepath.Join(c.dir, "replica.dump")
 	tool(t, pgTool(t, "pg_dump"), "--format=custom", "--file="+dump, "--dbname="+c.stack.DatabaseURL)
 	c.thaw()

@@ -53,7 +53,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.taken[m.Data.ID] = append(r.taken[m.Data.ID], req.Header.Get("webhook-id"))
 }
 
-func (r *receiver) told() map[string][]string {
+func (r *receiver) got() map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	copied := map[string][]string{}
@@ -107,8 +107,8 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	c.await(keys(jobs), "completed")
 	c.projector.start()
 
-	c.until("every job is told of", func() bool { return len(r.told()) == len(jobs) })
-	for job, attempts := range r.told() {
+	c.until("every job is told of", func() bool { return len(r.got()) == len(jobs) })
+	for job, attempts := range r.got() {
 		require.True(t, jobs[job], "job %s was accepted", job)
 		for _, id := range attempts {
 			require.Equal(t, attempts[0], id, "job %s is told of under one id", job)

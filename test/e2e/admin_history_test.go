@@ -24,7 +24,7 @@ func (c *client) printed(args ...string) string {
 }
 
 // told is a part of the admin API's answer, "" = all of it.
-func (c *client) told(path, part string) string {
+func (c *client) reply(path, part string) string {
 	c.t.Helper()
 	status, answer := c.admin("GET", path, "")
 	require.Equal(c.t, 200, status, "%s: %v", path, answer)
@@ -51,29 +51,29 @@ func TestOperatorsReadWhatBecameOfAJobOverHTTP(t *testing.T) {
 	c.await(b, "completed")
 	path := "/jobs/" + a
 
-	require.JSONEq(t, c.printed("jobs", "show", a), c.told(path, "job"))
-	require.JSONEq(t, c.printed("jobs", "show", a, "--at", "2"), c.told(path+"?at=2", "job"))
-	require.JSONEq(t, c.printed("jobs", "events", a), c.told(path+"/events", ""))
-	require.JSONEq(t, c.printed("jobs", "timeline", a), c.told(path+"/timeline", ""))
-	require.JSONEq(t, c.printed("jobs", "diff", a, b), c.told(path+"/diff?with="+b, ""))
-	require.Contains(t, c.told(path+"/diff?with="+b, "graph"), "1.color")
-	require.Equal(t, c.told(path, "job"), c.told("/jobs/"+a[:18], "job"), "named by its first characters")
+	require.JSONEq(t, c.printed("jobs", "show", a), c.reply(path, "job"))
+	require.JSONEq(t, c.printed("jobs", "show", a, "--at", "2"), c.reply(path+"?at=2", "job"))
+	require.JSONEq(t, c.printed("jobs", "events", a), c.reply(path+"/events", ""))
+	require.JSONEq(t, c.printed("jobs", "timeline", a), c.reply(path+"/timeline", ""))
+	require.JSONEq(t, c.printed("jobs", "diff", a, b), c.reply(path+"/diff?with="+b, ""))
+	require.Contains(t, c.reply(path+"/diff?with="+b, "graph"), "1.color")
+	require.Equal(t, c.reply(path, "job"), c.reply("/jobs/"+a[:18], "job"), "named by its first characters")
 
 	var then job.Job
-	require.NoError(t, json.Unmarshal([]byte(c.told(path+"?at=1", "job")), &then))
+	require.NoError(t, json.Unmarshal([]byte(c.reply(path+"?at=1", "job")), &then))
 	require.Equal(t, job.Queued, then.State)
 	require.EqualValues(t, 1, then.Version)
 	var events []struct {
 		At time.Time `json:"recorded_at"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(c.told(path+"/events", "facts")), &events))
+	require.NoError(t, json.Unmarshal([]byte(c.reply(path+"/events", "facts")), &events))
 	at := events[len(events)-1].At.Format(time.RFC3339Nano)
-	require.Equal(t, c.told(path, "job"), c.told(path+"?at="+at, "job"), "by time")
+	require.Equal(t, c.reply(path, "job"), c.reply(path+"?at="+at, "job"), "by time")
 
-	beside := c.told(path+"/workflow", "")
+	beside := c.reply(path+"/workflow", "")
 	require.Contains(t, beside, "WorkflowExecutionStarted")
 	require.Contains(t, beside, "job.succeeded.v1")
-	for _, answer := range []string{beside, c.told(path+"/events", ""), c.told(path, ""), c.told(path+"?at=1", "")} {
+	for _, answer := range []string{beside, c.reply(path+"/events", ""), c.reply(path, ""), c.reply(path+"?at=1", "")} {
 		require.NotContains(t, answer, "hunter2")
 	}
 }
@@ -150,11 +150,11 @@ func TestOperatorsReadWhatBecameOfAnAssetOverHTTP(t *testing.T) {
 	}
 	require.Len(t, ids, 2, "those of the account only")
 	path := "/assets/" + ids[0]
-	require.JSONEq(t, c.printed("assets", "show", ids[0], "--at", "1"), c.told(path+"?at=1", "asset"))
-	require.JSONEq(t, c.printed("assets", "events", ids[0]), c.told(path+"/events", ""))
-	require.Equal(t, "asset", decode(t, c.told(path+"/timeline", ""))["kind"])
-	require.Equal(t, ids[1], decode(t, c.told(path+"/diff?with="+ids[1], ""))["b"])
-	require.Empty(t, decode(t, c.told(path+"/workflow", ""))["workflow"], "the workflow of its job saved it")
+	require.JSONEq(t, c.printed("assets", "show", ids[0], "--at", "1"), c.reply(path+"?at=1", "asset"))
+	require.JSONEq(t, c.printed("assets", "events", ids[0]), c.reply(path+"/events", ""))
+	require.Equal(t, "asset", decode(t, c.reply(path+"/timeline", ""))["kind"])
+	require.Equal(t, ids[1], decode(t, c.reply(path+"/diff?with="+ids[1], ""))["b"])
+	require.Empty(t, decode(t, c.reply(path+"/workflow", ""))["workflow"], "the workflow of its job saved it")
 	_, none := c.admin("GET", "/assets?status=rejected&account="+c.account, "")
 	require.Equal(t, []any{}, none["assets"])
 }
@@ -167,7 +167,7 @@ func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		asked := checksOf(t, c.told("/doctor", ""))
+		asked := checksOf(t, c.reply("/doctor", ""))
 		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).data) // that a check fails
 		printed := checksOf(t, out)
 		if len(asked) == len(printed) && asked["database"] == "ok" && asked["schema"] == "ok" && asked["temporal"] == "ok" && asked["workers"] == "ok" {
@@ -202,7 +202,7 @@ func TestOperatorsRebuildAndReplayOverHTTP(t *testing.T) {
 	c := newClient(t, "pro")
 	id := c.submit(strings.ReplaceAll(cheapGraph, "PREFIX", "replayed"))
 	c.await(id, "completed")
-	runs := decode(t, c.told("/jobs/"+id+"/replay", ""))["runs"].([]any)
+	runs := decode(t, c.reply("/jobs/"+id+"/replay", ""))["runs"].([]any)
 	require.Len(t, runs, 1)
 	require.Equal(t, "replays", runs[0].(map[string]any)["result"], runs)
 

@@ -20,7 +20,7 @@ const dear = `{
 
 // told lists the lifecycle messages of a job as "type node", and what execution_cached named.
 // Frames of a job before it, which may still arrive, are passed over.
-func told(id string, frames []frame) (messages []string, cached []any) {
+func got(id string, frames []frame) (messages []string, cached []any) {
 	for _, f := range frames {
 		if f.Data["prompt_id"] != id {
 			continue
@@ -47,7 +47,7 @@ func TestARepeatedJobIsAnsweredFromTheCache(t *testing.T) {
 
 	socket := c.dial("")
 	id := c.submit(strings.NewReplacer(`"9":`, `"7":`).Replace(dear)) // ids of nodes make no difference
-	messages, cached := told(id, socket.until(over(id)))
+	messages, cached := got(id, socket.until(over(id)))
 	require.Equal(t, []string{"execution_start", "execution_cached", "executed 7", "execution_success", "executing"}, messages)
 	require.Equal(t, []any{"1", "2", "7"}, cached)
 	after := c.json("GET", "/api/v2/jobs/"+id, "")
@@ -62,7 +62,7 @@ func TestOnlyWhatChangedRunsAgain(t *testing.T) {
 	c.await(c.submit(dear), "completed")
 	socket := c.dial("")
 	id := c.submit(strings.ReplaceAll(dear, `"kept"`, `"renamed"`))
-	messages, cached := told(id, socket.until(over(id)))
+	messages, cached := got(id, socket.until(over(id)))
 	require.Equal(t, []string{"execution_start", "execution_cached", "executing 9", "executed 9", "execution_success", "executing"}, messages)
 	require.Equal(t, []any{"1", "2"}, cached)
 	after := c.json("GET", "/api/v2/jobs/"+id, "")
@@ -76,7 +76,7 @@ func TestNodeCacheIsPerAccount(t *testing.T) {
 	mine.await(mine.submit(dear), "completed")
 	socket := theirs.dial("")
 	id := theirs.submit(dear)
-	_, cached := told(id, socket.until(over(id)))
+	_, cached := got(id, socket.until(over(id)))
 	require.Empty(t, cached)
 	require.Equal(t, []string{"kept_00001_.png"}, names(theirs.json("GET", "/api/v2/jobs/"+id, "")))
 }
@@ -91,7 +91,7 @@ func TestAnOutputThatWasDeletedIsMadeAgain(t *testing.T) {
 	require.Equal(t, 204, c.do("DELETE", "/api/v2/assets/"+asset, "").status)
 	socket := c.dial("")
 	id := c.submit(picture)
-	messages, cached := told(id, socket.until(over(id)))
+	messages, cached := got(id, socket.until(over(id)))
 	require.Equal(t, []any{"5", "6"}, cached, "the text is still there")
 	require.Contains(t, messages, "executing 9")
 	require.NotContains(t, messages, "executing 5")
@@ -122,11 +122,11 @@ func TestAFileOfTheSameNameWithOtherContentIsLoadedAgain(t *testing.T) {
 	c.await(c.submit(loading), "completed")
 	socket := c.dial("")
 	same := c.submit(loading)
-	_, cached := told(same, socket.until(over(same)))
+	_, cached := got(same, socket.until(over(same)))
 	require.Equal(t, []any{"1", "9"}, cached)
 	require.Equal(t, 200, c.overwrite("same.png", colored(t, 200)).status)
 	other := c.submit(loading)
-	messages, cached := told(other, socket.until(over(other)))
+	messages, cached := got(other, socket.until(over(other)))
 	require.Empty(t, cached)
 	require.Equal(t, []string{
 		"execution_start", "execution_cached", "executing 1", "executing 9", "executed 9", "execution_success", "executing",
@@ -179,7 +179,7 @@ func TestARetryFromANodeRunsItAnew(t *testing.T) {
 		}
 		return again != "" && over(again)(f)
 	})
-	messages, cached := told(again, frames)
+	messages, cached := got(again, frames)
 	require.NotContains(t, cached, "2")
 	require.NotContains(t, cached, "9")
 	require.Contains(t, messages, "executing 2")
@@ -199,7 +199,7 @@ func TestTheBranchThatIsNotChosenNeverRuns(t *testing.T) {
 		"3":{"class_type":"PrimitiveBoolean","inputs":{"value":true}},
 		"4":{"class_type":"ComfySwitchNode","inputs":{"switch":["3",0],"on_true":["1",0],"on_false":["2",0]}},
 		"9":{"class_type":"PreviewAny","inputs":{"source":["4",0]}}}`)
-	messages, cached := told(id, socket.until(over(id)))
+	messages, cached := got(id, socket.until(over(id)))
 	require.Empty(t, cached)
 	require.Equal(t, []string{
 		"execution_start", "execution_cached", "executing 3", "executing 1", "executing 4", "executing 9", "executed 9", "execution_success", "executing",

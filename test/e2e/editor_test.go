@@ -67,9 +67,9 @@ func TestEditorRoutesAcceptTheSignInCookie(t *testing.T) {
 		ID string `json:"prompt_id"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(sent.body), &accepted))
-	told := live.until(func(f frame) bool { return f.Type == "execution_success" && f.Data["prompt_id"] == accepted.ID })
+	got := live.until(func(f frame) bool { return f.Type == "execution_success" && f.Data["prompt_id"] == accepted.ID })
 	shown := ""
-	for _, f := range told {
+	for _, f := range got {
 		if f.Type == "executed" {
 			raw, err := json.Marshal(f.Data["output"])
 			require.NoError(t, err)

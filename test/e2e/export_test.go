@@ -88,15 +88,15 @@ func TestSeveralFilesAreDownloadedInOneArchive(t *testing.T) {
 
 	watcher := c.dial("&clientId=a")
 	_, name := c.exported(`{"job_ids":["` + first + `","` + second + `"],"asset_ids":["` + input + `"],"naming_strategy":"group_by_job_id","include_previews":true}`)
-	told := watcher.until(func(f frame) bool { return f.Type == "asset_export" && f.Data["status"] == "completed" })
+	answer := watcher.until(func(f frame) bool { return f.Type == "asset_export" && f.Data["status"] == "completed" })
 	var states []any
-	for _, f := range told {
+	for _, f := range answer {
 		if f.Type == "asset_export" {
 			states = append(states, f.Data["status"])
 		}
 	}
 	require.Equal(t, []any{"created", "running", "completed"}, slices.Compact(states))
-	last := told[len(told)-1].Data
+	last := answer[len(answer)-1].Data
 	require.Equal(t, name, last["export_name"])
 	require.Equal(t, []any{4.0, 4.0, 0.0, 1.0}, []any{last["assets_total"], last["assets_attempted"], last["assets_failed"], last["progress"]})
 	require.Positive(t, last["bytes_total"])

@@ -31,11 +31,11 @@ func TestLiveFramesComeWhileTheirNodeRuns(t *testing.T) {
 	for colour := 255; len(texts) == 0 || pictures == 0; colour-- { // a frame that its node's end overtakes is not told, and the node is short
 		require.Positive(t, colour, "no text or no preview was ever told")
 		id := c.submit(strings.Replace(sized, "255", fmt.Sprint(colour), 1))
-		told, shown := s.frames(id)
+		got, shown := s.frames(id)
 		require.Equal(t, "completed", c.status(id))
 		pictures += shown
-		if len(told) > 0 {
-			texts = told
+		if len(got) > 0 {
+			texts = got
 		}
 	}
 	require.Equal(t, []string{"2: width: 3000, height: 3000\n batch size: 1"}, texts)

@@ -21,10 +21,10 @@ import (
 func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	var told strings.Builder
+	var got strings.Builder
 	do := func(method, path, body string) reply {
 		r := c.do(method, path, body)
-		fmt.Fprintln(&told, path, r.header, r.body)
+		fmt.Fprintln(&got, path, r.header, r.body)
 		return r
 	}
 	const graph = `{"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"%s"}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"sealed"}}}`
@@ -68,7 +68,7 @@ func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 		require.Empty(t, c.tablesWith(t, database, c.key), database)
 		require.NotEmpty(t, c.tablesWith(t, database, running), "%s: the search finds what is there", database)
 	}
-	require.NotContains(t, told.String(), c.key)
+	require.NotContains(t, got.String(), c.key)
 	require.NotContains(t, c.log.String(), c.key)
 	require.Contains(t, c.log.String(), running, "the log is that of these jobs")
 	require.Empty(t, filesWith(t, c.data, c.key))

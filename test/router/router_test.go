@@ -147,19 +147,19 @@ func TestALargeBodyIsRefusedEarly(t *testing.T) { // R-41
 func TestASecretOfAProviderAppearsNowhere(t *testing.T) { // R-62
 	t.Parallel()
 	c := newClient(t)
-	var told strings.Builder
+	var got strings.Builder
 	var call string
 	for model, body := range map[string]string{"openai/gpt-image-2": `{"model":"gpt-image-2","quality":"low","prompt":"x%s"}`, "bfl/flux-2-pro": `{"prompt":"x%s"}`} {
 		for _, mark := range []string{"", " [sim:policy]", " [sim:invalid]", " [sim:error]", " [sim:drop]", " [sim:html]"} {
 			r := c.do("POST", "/v2/models/"+model, fmt.Sprintf(body, mark))
-			fmt.Fprintln(&told, r.header, r.body)
+			fmt.Fprintln(&got, r.header, r.body)
 			if r.status == 200 {
 				call = r.header.Get("X-Service-Request-Id")
 			}
 		}
 	}
 	require.NotEmpty(t, call)
-	require.NotContains(t, told.String(), credential)
+	require.NotContains(t, got.String(), credential)
 	require.NotContains(t, c.log.String(), credential)
 	require.NotContains(t, c.log.String(), jwtSecret)
 	require.NotContains(t, c.log.String(), c.key)

@@ -56,11 +56,11 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 	require.Len(t, names, jobs, "each picture is there once")
 	_, most := succeeded(s.machines)
 	require.Equal(t, 1, most, "no prompt ran twice on a server that lived")
-	story := ""
+	history := ""
 	for _, id := range ids {
-		story += s.command("jobs", "events", id)
+		history += s.command("jobs", "events", id)
 	}
-	require.Contains(t, story, "job.segment_placed")
+	require.Contains(t, history, "job.segment_placed")
 	require.Contains(t, s.command("jobs", "timeline", ids[0]), "WHY THERE")
 }
 
@@ -102,9 +102,9 @@ func TestServers(t *testing.T) {
 		machine.Inject(comfyui.Raise, 1)
 		id := s.submit(text2img(11, 1))
 		require.Contains(t, []string{"failed", "error"}, s.ended(id))
-		story := s.get("/api/history/" + id)
-		require.Contains(t, story, "execution_error")
-		require.NotContains(t, story, "/home/")
+		history := s.get("/api/history/" + id)
+		require.Contains(t, history, "execution_error")
+		require.NotContains(t, history, "/home/")
 	})
 	t.Run("a prompt whose answer is lost is not sent twice", func(t *testing.T) {
 		s := s.with(t)

@@ -137,7 +137,7 @@ func (m message) signedWith(t *testing.T, secret string) bool {
 }
 
 // told is the body of a message.
-func (m message) told(t *testing.T) (kind string, data map[string]any) {
+func (m message) reply(t *testing.T) (kind string, data map[string]any) {
 	t.Helper()
 	var v struct {
 		Type      string

@@ -29,7 +29,7 @@ func TestEndpointGetsOneSignedMessagePerJob(t *testing.T) {
 		m := r.next(t)
 		require.True(t, m.signedWith(t, e.secret))
 		require.False(t, m.signedWith(t, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
-		kind, data := m.told(t)
+		kind, data := m.reply(t)
 		require.Equal(t, "job.completed", kind)
 		require.Equal(t, "succeeded", data["status"])
 		id, _ := data["id"].(string)
@@ -65,7 +65,7 @@ func TestRefusedDeliveryIsRetriedUnderTheSameID(t *testing.T) {
 	require.Len(t, tries, 2)
 	require.EqualValues(t, 500, tries[0].(map[string]any)["status_code"])
 	require.Equal(t, "status", tries[0].(map[string]any)["error"])
-	_, data := second.told(t)
+	_, data := second.reply(t)
 	require.Equal(t, id, data["id"])
 }
 
@@ -139,9 +139,9 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 	require.Contains(t, c.s.run(t, "webhooks", "replay", "--webhook", e.id[:13]), "would replay 2 dead letters")
 	examined, _ := c.s.try(t, "doctor", "--json") // what else it finds on this machine is not the point
 	require.Regexp(t, `[1-9]\d* are dead letters`, examined)
-	told := c.admin("GET", "/webhooks/deliveries?status=dead&account="+c.number, "")
-	require.Equal(t, http.StatusOK, told.status, told.body)
-	deadOnes, _ := told.json(t)["deliveries"].([]any)
+	reply := c.admin("GET", "/webhooks/deliveries?status=dead&account="+c.number, "")
+	require.Equal(t, http.StatusOK, reply.status, reply.body)
+	deadOnes, _ := reply.json(t)["deliveries"].([]any)
 	require.Len(t, deadOnes, 2)
 	require.Contains(t, c.admin("GET", "/metrics", "").body, "millrace_webhook_dead ")
 
@@ -194,7 +194,7 @@ func TestOneEndpointThatHangsDelaysNobody(t *testing.T) {
 		require.LessOrEqual(t, len(s.all()), 18)
 	}
 	for _, other := range r.all() {
-		kind, _ := other.told(t)
+		kind, _ := other.reply(t)
 		require.Equal(t, "webhook.test", kind, "and hears nothing of the other account")
 	}
 }
@@ -255,7 +255,7 @@ func TestFailedAndCancelledJobsAreDeliveredToTheirSubscribers(t *testing.T) {
 	broken := `{"workflow":{"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"1 / a","values.a":0}},
 		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`
 	id, _ := c.json("POST", "/api/v2/jobs", broken)["id"].(string)
-	kind, data := failed.next(t).told(t)
+	kind, data := failed.next(t).reply(t)
 	require.Equal(t, "job.failed", kind)
 	require.Equal(t, id, data["id"])
 	require.Equal(t, "failed", data["status"])
@@ -265,7 +265,7 @@ func TestFailedAndCancelledJobsAreDeliveredToTheirSubscribers(t *testing.T) {
 	require.Equal(t, http.StatusOK, held.status, held.body)
 	waiting := c.submit()
 	require.Equal(t, "canceled", c.json("POST", "/api/v2/jobs/"+waiting+"/cancel", "")["status"])
-	kind, data = cancelled.next(t).told(t)
+	kind, data = cancelled.next(t).reply(t)
 	require.Equal(t, "job.cancelled", kind)
 	require.Equal(t, waiting, data["id"])
 	require.Equal(t, "canceled", data["status"])

@@ -130,8 +130,8 @@ var prompts = map[string]func(*testing.T, *bench){
 		require.NotEmpty(t, state.Outcome.Err.Message)
 		require.NotEmpty(t, state.Outcome.Err.Traceback)
 		require.False(t, state.Outcome.Err.OutOfMemory())
-		told, _ := waitFor[comfyui.Errored](t, b.ctx, f)
-		require.Equal(t, *state.Outcome.Err, told.Err)
+		got, _ := waitFor[comfyui.Errored](t, b.ctx, f)
+		require.Equal(t, *state.Outcome.Err, got.Err)
 	},
 	"FreeAndRunAgain": func(t *testing.T, b *bench) {
 		b.run(t, b.sample(t, 64, 1))

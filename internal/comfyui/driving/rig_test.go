@@ -41,7 +41,7 @@ type rig struct {
 	files   *account
 	given   map[string]node.Value // by key
 	taken   map[string]node.Value
-	told    *recorder
+	got     *recorder
 }
 
 // tool is the installed ffmpeg, without which the test is skipped.
@@ -80,7 +80,7 @@ func newRig(t testing.TB, address string, media *ffmpeg.Tool) *rig {
 	t.Cleanup(client.Close)
 	r := &rig{
 		t: t, ctx: ctx, server: client, given: map[string]node.Value{}, taken: map[string]node.Value{},
-		driver: driving.New(driving.Options{Sounds: media, LostAfter: time.Minute}), files: &account{Files: nodetest.NewFiles()}, told: &recorder{},
+		driver: driving.New(driving.Options{Sounds: media, LostAfter: time.Minute}), files: &account{Files: nodetest.NewFiles()}, got: &recorder{},
 	}
 	said, err := client.Classes(ctx, "")
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value) ([]node.V
 	if n.Segment != nil {
 		done, err := r.driver.Drive(r.ctx, driving.Run{
 			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), Fresh: true, Segment: n.Segment, Inputs: inputs,
-			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.told,
+			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.got,
 		})
 		return done.Outputs, err
 	}

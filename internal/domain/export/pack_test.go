@@ -56,20 +56,20 @@ func TestAnArchiveHoldsItsFiles(t *testing.T) {
 	items := shelf(t, blobs, "one", "", strings.Repeat("three", 1<<20))
 	items[0].ContentType = "text/plain"
 	var out bytes.Buffer
-	var told []export.Progress
-	p := export.Packer{Blobs: blobs, Report: func(p export.Progress) { told = append(told, p) }}
+	var got []export.Progress
+	p := export.Packer{Blobs: blobs, Report: func(p export.Progress) { got = append(got, p) }}
 	packed, err := p.Pack(t.Context(), &out, items, nil, export.Progress{Export: "e", Files: 3, Bytes: 3 + 5<<20})
 	require.NoError(t, err)
 	require.Equal(t, export.Packed{Files: 3, Bytes: 3 + 5<<20}, packed)
 	require.Equal(t, map[string]string{"0.png": "one", "1.png": "", "2.png": strings.Repeat("three", 1<<20)}, unpack(t, out.Bytes()))
 	require.Greater(t, out.Len(), 5<<20, "what is compressed already is stored as it is")
 
-	last := told[len(told)-1]
+	last := got[len(got)-1]
 	require.Equal(t, export.Progress{Export: "e", Files: 3, Attempted: 3, Bytes: 3 + 5<<20, Packed: 3 + 5<<20}, last)
 	require.InDelta(t, 1, last.Fraction(), 0)
-	require.Greater(t, len(told), 5, "also within a file")
-	for i := 1; i < len(told); i++ {
-		require.GreaterOrEqual(t, told[i].Packed, told[i-1].Packed)
+	require.Greater(t, len(got), 5, "also within a file")
+	for i := 1; i < len(got); i++ {
+		require.GreaterOrEqual(t, got[i].Packed, got[i-1].Packed)
 	}
 }
 

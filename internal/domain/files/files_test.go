@@ -157,10 +157,10 @@ func TestADeletedFileStaysDeletedWhenItsNodeRunsAgain(t *testing.T) {
 			second, err := again.Save(t.Context(), save, content("another"))
 			require.NoError(t, err, "the run goes on")
 			require.Equal(t, first, second)
-			told, before := again.Saved()[0], lost.Saved()[0]
-			require.WithinDuration(t, before.SavedAt, told.SavedAt, time.Minute)
-			told.SavedAt = before.SavedAt
-			require.Equal(t, before, told)
+			answer, before := again.Saved()[0], lost.Saved()[0]
+			require.WithinDuration(t, before.SavedAt, answer.SavedAt, time.Minute)
+			answer.SavedAt = before.SavedAt
+			require.Equal(t, before, answer)
 			require.Equal(t, state, b.asset(t, id).State)
 			_, err = b.files.Lookup(t.Context(), "a1", asset.Place{Folder: string(first.Folder), Filename: first.Filename})
 			require.True(t, fault.Is(err, fault.NotFound), "%v", err)

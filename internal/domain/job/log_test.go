@@ -15,13 +15,13 @@ import (
 )
 
 // told is the log of one job, in memory.
-type told struct{ recorded []eventlog.Recorded }
+type got struct{ recorded []eventlog.Recorded }
 
-func (l *told) Append(context.Context, eventlog.Append) ([]eventlog.Recorded, error) {
+func (l *got) Append(context.Context, eventlog.Append) ([]eventlog.Recorded, error) {
 	return nil, fault.New(fault.Internal, "", "it is read only")
 }
 
-func (l *told) ReadStream(_ context.Context, _ string, after int64, limit int) ([]eventlog.Recorded, error) {
+func (l *got) ReadStream(_ context.Context, _ string, after int64, limit int) ([]eventlog.Recorded, error) {
 	rest := l.recorded[min(after, int64(len(l.recorded))):]
 	return rest[:min(limit, len(rest))], nil
 }
@@ -30,7 +30,7 @@ func tellLog(t *testing.T, events ...eventlog.Event) job.Logs {
 	t.Helper()
 	r := eventlog.NewRegistry()
 	require.NoError(t, job.Register(r))
-	l := &told{}
+	l := &got{}
 	for i, e := range events {
 		data, err := r.Encode(e)
 		require.NoError(t, err)

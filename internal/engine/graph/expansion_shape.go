@@ -46,8 +46,8 @@ func (s *Scheduler) extend(g ExpandedUnit) {
 		s.states, s.consumers = append(s.states, state), append(s.consumers, nil)
 		s.enlist(first + i)
 	}
-	for _, spared := range g.Cached {
-		s.MarkCached(first+spared.Unit, len(spared.Values) > 0)
+	for _, cached := range g.Cached {
+		s.MarkCached(first+cached.Unit, len(cached.Values) > 0)
 	}
 	s.order = slices.Insert(s.order, slices.Index(s.order, g.Unit), added...)
 	parent := &s.units[g.Unit]

@@ -13,22 +13,22 @@ import (
 
 // world runs batches as workers do: values are in a store or live within one batch.
 type world struct {
-	t      *testing.T
-	r      *rand.Rand
-	base   graph.Shape
-	shape  graph.Shape   // with the units of expansions
-	depth  []int         // by unit: number of expansions around it
-	chance int           // chance out of 10 that a unit expands
-	grown  map[int][]int // by expanded unit: the units that it read before
-	picks  []int         // by unit: which lazy input it asks for, -1 = none
-	stored map[int]bool
-	spared map[int]bool // units of expansions that are cached
-	ran    []int        // by unit: number of runs
-	losses int
+	t        *testing.T
+	r        *rand.Rand
+	base     graph.Shape
+	shape    graph.Shape   // with the units of expansions
+	depth    []int         // by unit: number of expansions around it
+	chance   int           // chance out of 10 that a unit expands
+	expanded map[int][]int // by expanded unit: the units that it read before
+	picks    []int         // by unit: which lazy input it asks for, -1 = none
+	stored   map[int]bool
+	cached   map[int]bool // units of expansions that are cached
+	ran      []int        // by unit: number of runs
+	losses   int
 }
 
 func newWorld(t *testing.T, r *rand.Rand, shape graph.Shape) *world {
-	w := &world{t: t, r: r, base: shape, stored: map[int]bool{}, spared: map[int]bool{}, grown: map[int][]int{}}
+	w := &world{t: t, r: r, base: shape, stored: map[int]bool{}, cached: map[int]bool{}, expanded: map[int][]int{}}
 	for _, u := range shape.Units {
 		w.add(u, 0)
 	}
@@ -80,13 +80,13 @@ func (w *world) extend(results []graph.UnitResult) {
 			w.add(u, w.depth[r.Unit]+1)
 		}
 		for _, s := range r.Expansion.Cached {
-			w.stored[first+s.Unit], w.spared[first+s.Unit] = true, true
+			w.stored[first+s.Unit], w.cached[first+s.Unit] = true, true
 		}
 		read := slices.Clone(w.shape.Units[r.Unit].Deps)
 		if pick := w.picks[r.Unit]; pick >= 0 {
 			read = append(read, w.shape.Units[r.Unit].Lazy[pick].Unit)
 		}
-		w.grown[r.Unit], w.picks[r.Unit] = append(read, r.Unit), -1
+		w.expanded[r.Unit], w.picks[r.Unit] = append(read, r.Unit), -1
 		w.shape.Units[r.Unit] = graph.Unit{Deps: shift(r.Expansion.Reads), Output: w.shape.Units[r.Unit].Output}
 	}
 }
@@ -113,7 +113,7 @@ func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 			results = append(results, graph.UnitResult{Unit: u, Status: graph.NeedsInputs, Needs: []string{unit.Lazy[pick].Input}})
 			continue
 		}
-		if w.grown[u] == nil && w.depth[u] < 3 && w.r.IntN(10) < w.chance {
+		if w.expanded[u] == nil && w.depth[u] < 3 && w.r.IntN(10) < w.chance {
 			results = append(results, graph.UnitResult{Unit: u, Status: graph.Expanded, Expansion: w.expand()})
 			continue
 		}
@@ -144,7 +144,7 @@ func all(units []int, have map[int]bool) bool {
 func (w *world) lose() {
 	kept := []int{}
 	for u := range w.shape.Units {
-		if w.stored[u] && !w.shape.Units[u].Given && !w.spared[u] {
+		if w.stored[u] && !w.shape.Units[u].Given && !w.cached[u] {
 			kept = append(kept, u)
 		}
 	}
@@ -160,11 +160,11 @@ func (w *world) reference() []bool {
 	var visit func(u int)
 	visit = func(u int) {
 		unit := w.shape.Units[u]
-		if must[u] || unit.Given || w.spared[u] {
+		if must[u] || unit.Given || w.cached[u] {
 			return
 		}
 		must[u] = true
-		for _, d := range slices.Concat(unit.Deps, w.grown[u]) {
+		for _, d := range slices.Concat(unit.Deps, w.expanded[u]) {
 			visit(d)
 		}
 		if w.picks[u] >= 0 {

@@ -153,14 +153,14 @@ func (m *Memory) Decode(rec eventlog.Recorded) (any, error) {
 func (m *Memory) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
 	for {
 		m.mu.Lock()
-		grown := m.appended
+		changed := m.appended
 		rest := m.events[min(int(after), len(m.events)):]
 		m.mu.Unlock()
 		if len(rest) > 0 {
 			return append([]eventlog.Recorded(nil), rest[:min(limit, len(rest))]...), nil
 		}
 		select {
-		case <-grown:
+		case <-changed:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

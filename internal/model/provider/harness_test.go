@@ -137,35 +137,35 @@ func request(m *catalog.Model, body string) provider.Request {
 }
 
 // marked returns the model's example with an instruction for the simulator in its text.
-func marked(t *testing.T, m *catalog.Model, wish string) string {
+func marked(t *testing.T, m *catalog.Model, marker string) string {
 	t.Helper()
 	require.NotNil(t, m.Example, "%s has no example", m.ID)
 	var body any
 	require.NoError(t, json.Unmarshal(m.Example, &body))
-	require.True(t, place(body, wish), "%s has no text in its example", m.ID)
+	require.True(t, place(body, marker), "%s has no text in its example", m.ID)
 	encoded, err := json.Marshal(body)
 	require.NoError(t, err)
 	return string(encoded)
 }
 
 // place appends an instruction for the simulator to the first text of a document.
-func place(body any, wish string) bool {
+func place(body any, marker string) bool {
 	switch v := body.(type) {
 	case map[string]any:
 		for _, name := range []string{"prompt", "positivePrompt", "text", "content"} {
 			if s, ok := v[name].(string); ok {
-				v[name] = s + " " + wish
+				v[name] = s + " " + marker
 				return true
 			}
 		}
 		for _, inner := range v {
-			if place(inner, wish) {
+			if place(inner, marker) {
 				return true
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if place(inner, wish) {
+			if place(inner, marker) {
 				return true
 			}
 		}

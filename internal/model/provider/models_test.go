@@ -100,12 +100,12 @@ func TestEveryModelClassifiesItsProvidersErrors(t *testing.T) {
 		if m.Provider == "xai" { // this provider has no such answer
 			delete(wants, "[sim:unpaid]")
 		}
-		for wish, want := range wants {
-			out, _ := w.run(t, m, marked(t, m, wish))
-			require.Equal(t, provider.Failed, out.Phase, wish)
-			require.Equal(t, want, out.Failure.Type, "%s: %+v", wish, out.Failure)
+		for marker, want := range wants {
+			out, _ := w.run(t, m, marked(t, m, marker))
+			require.Equal(t, provider.Failed, out.Phase, marker)
+			require.Equal(t, want, out.Failure.Type, "%s: %+v", marker, out.Failure)
 			require.NotEmpty(t, out.Failure.Detail)
-			require.Equal(t, wish == "[sim:busy]", out.Failure.Retryable, wish)
+			require.Equal(t, marker == "[sim:busy]", out.Failure.Retryable, marker)
 			requireClean(t, w, out)
 			if want == "content_policy_violation" {
 				require.Equal(t, m.Billing.ChargesOnPolicyRejection, out.Failure.Charged)
@@ -150,9 +150,9 @@ func TestTransientStatusErrorsDoNotEndAGeneration(t *testing.T) {
 		if m.Protocol != catalog.SubmitPoll {
 			return
 		}
-		for _, wish := range []string{"[sim:late-drop]", "[sim:late-broken]", "[sim:late-html]", "[sim:late-down]"} {
-			out, _ := w.run(t, m, marked(t, m, wish))
-			require.Equal(t, provider.Answered, out.Phase, "%s: %+v", wish, out.Failure)
+		for _, marker := range []string{"[sim:late-drop]", "[sim:late-broken]", "[sim:late-html]", "[sim:late-down]"} {
+			out, _ := w.run(t, m, marked(t, m, marker))
+			require.Equal(t, provider.Answered, out.Phase, "%s: %+v", marker, out.Failure)
 		}
 	})
 }

@@ -18,21 +18,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// callBooks are a call store and what it stands on.
-type callBooks struct {
+// fixture are a call store and what it stands on.
+type fixture struct {
 	pool    *pgxpool.Pool
 	credits *accountstore.Credits
 	calls   *callstore.Store
 }
 
-func newCallBooks(t *testing.T) callBooks {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(t, errors.Join(call.Register(types), credit.Register(types)))
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	events := eventstore.New(pool, types, nil)
 	credits := accountstore.NewCredits(pool, events)
-	return callBooks{pool, credits, callstore.New(pool, events, credits)}
+	return fixture{pool, credits, callstore.New(pool, events, credits)}
 }
 
 var wide = call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Backlog: 10, QueueFor: time.Hour}
@@ -57,14 +57,14 @@ func unknown(n call.NewCall) call.Ending {
 	return e
 }
 
-func (b callBooks) balance(t *testing.T) credit.Balance {
+func (b fixture) balance(t *testing.T) credit.Balance {
 	t.Helper()
 	balance, err := b.credits.Balance(t.Context(), "a")
 	require.NoError(t, err)
 	return balance
 }
 
-func (b callBooks) lane(t *testing.T) (inFlight, parked int, committed, spent int64) {
+func (b fixture) admission(t *testing.T) (inFlight, parked int, committed, spent int64) {
 	t.Helper()
 	require.NoError(t, b.pool.QueryRow(t.Context(), `select in_flight, parked, committed, spent from call_lanes where account = 'a'`).
 		Scan(&inFlight, &parked, &committed, &spent))
@@ -73,7 +73,7 @@ func (b callBooks) lane(t *testing.T) (inFlight, parked int, committed, spent in
 
 func TestLedgerRecordsReservationAndChargeOfACall(t *testing.T) { // R-79
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	require.NoError(t, b.credits.Grant(t.Context(), "a", 100, "operator", "test"))
 	paid, lost, late := newCall("", 40), newCall("", 30), newCall("", 20)
 	for _, n := range []call.NewCall{paid, lost, late} {
@@ -94,7 +94,7 @@ func TestLedgerRecordsReservationAndChargeOfACall(t *testing.T) { // R-79
 		require.NoError(t, err)
 	}
 	require.Equal(t, credit.Balance{Metered: true, Available: 25, Held: 50, Settled: 25, Granted: 100}, b.balance(t))
-	inFlight, _, committed, spent := b.lane(t)
+	inFlight, _, committed, spent := b.admission(t)
 	require.Equal(t, []int64{0, 0, 25}, []int64{int64(inFlight), committed, spent}, "the gates forget a call that ended, whatever its end")
 	require.NoError(t, b.calls.Reconcile(t.Context(), "a", lost.ID, 30, eventlog.Meta{Actor: "operator", Reason: "on the bill"}))
 	require.Error(t, b.calls.Reconcile(t.Context(), "a", lost.ID, 30, eventlog.Meta{Actor: "operator", Reason: "again"}))
@@ -112,7 +112,7 @@ func TestLedgerRecordsReservationAndChargeOfACall(t *testing.T) { // R-79
 
 func TestAnExpiredKeyRunsAnew(t *testing.T) { // R-72
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	first := newCall("k", 0)
 	_, err := b.calls.Accept(t.Context(), first)
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestAnExpiredKeyRunsAnew(t *testing.T) { // R-72
 
 func TestCostlyModelsHaveAQuarter(t *testing.T) {
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	costly := func() call.NewCall {
 		n := newCall("", 6_000_000)
 		n.Costly, n.Limits.Steps = true, []call.Step{{Concurrent: 8}}
@@ -160,7 +160,7 @@ func TestCostlyModelsHaveAQuarter(t *testing.T) {
 
 func TestBodiesAreNeededUntilADayAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	n := newCall("", 0)
 	request, answer := n.Accepted.Request.Ref, blob.Sum([]byte("answer"))
 	_, err := b.calls.Accept(t.Context(), n)
@@ -184,7 +184,7 @@ func TestBodiesAreNeededUntilADayAfterTheEnd(t *testing.T) {
 
 func TestRestartingACallNumbersItsRuns(t *testing.T) {
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	n := newCall("", 0)
 	first, err := b.calls.Accept(t.Context(), n)
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestRestartingACallNumbersItsRuns(t *testing.T) {
 
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	alive, err := b.calls.Alive(t.Context(), "w")
 	require.NoError(t, err)
 	require.False(t, alive)
@@ -223,7 +223,7 @@ func TestHeartbeats(t *testing.T) {
 
 func TestStrayCallsOfEndedJobs(t *testing.T) {
 	t.Parallel()
-	b := newCallBooks(t)
+	b := newFixture(t)
 	require.NoError(t, b.credits.Grant(t.Context(), "a", 100, "operator", "test"))
 	over, live, earlier, own := newCall("1", 10), newCall("2", 10), newCall("3", 10), newCall("4", 10)
 	job := string(call.NewID())
@@ -274,7 +274,7 @@ func TestStrayCallsOfEndedJobs(t *testing.T) {
 	e.Type, e.Data = call.TypeCanceled, call.CanceledV1{Model: "m/n"}
 	_, err = b.calls.End(t.Context(), e)
 	require.NoError(t, err)
-	inFlight, _, committed, _ := b.lane(t)
+	inFlight, _, committed, _ := b.admission(t)
 	require.Equal(t, []int64{3, 30}, []int64{int64(inFlight), committed}, "place and hold are free again")
 	require.EqualValues(t, 30, b.balance(t).Held)
 }

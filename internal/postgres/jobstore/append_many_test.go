@@ -15,7 +15,7 @@ import (
 // make them, which is in proportion to their number. With the square of it, 4,000 took sixteen times as long.
 func TestAppendAllCostIsLinearInStreams(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	const streams = 4000
 	best := [2]time.Duration{time.Hour, time.Hour}
 	for tries := 0; tries < 2 || best[1] >= 5*best[0] && tries < 20; tries++ { // again where something else kept the machine busy

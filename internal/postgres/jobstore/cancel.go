@@ -52,16 +52,16 @@ func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellati
 		if err != nil {
 			return err
 		}
-		holding, err := s.holding(ctx, tx, r.Account, r.IDs)
+		withSlot, err := s.runsWithSlot(ctx, tx, r.Account, r.IDs)
 		if err != nil {
 			return err
 		}
-		appends := make([]eventlog.Append, 0, len(waiting)+len(holding))
+		appends := make([]eventlog.Append, 0, len(waiting)+len(withSlot))
 		for _, id := range waiting {
 			appends = append(appends, canceledWaiting(id, r))
 			out.IDs = append(out.IDs, id)
 		}
-		for _, h := range holding {
+		for _, h := range withSlot {
 			appends = append(appends, cancelRequested(h, r))
 			out.IDs = append(out.IDs, h.Job)
 			out.Intents = append(out.Intents, outbox.Intent{WorkflowID: h.Job.WorkflowID(h.Run), Kind: outbox.Cancel})
@@ -119,7 +119,7 @@ func (s *Store) unqueue(ctx context.Context, tx pgx.Tx, r job.CancelRequest) ([]
 	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
 }
 
-func (s *Store) holding(ctx context.Context, tx pgx.Tx, account string, only []job.ID) ([]job.RunRef, error) {
+func (s *Store) runsWithSlot(ctx context.Context, tx pgx.Tx, account string, only []job.ID) ([]job.RunRef, error) {
 	rows, err := tx.Query(ctx, `select job_id::text, account, run from job_slots
 		where account = $1 and job_id = any($2::uuid[]) order by admitted_at, job_id`, account, ids(only))
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-// yard is a job store with what operators do to it.
-type yard struct {
+// fixture is a job store with what operators do to it.
+type fixture struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
 	jobs    *jobstore.Store
@@ -28,19 +28,19 @@ type yard struct {
 	credits *accountstore.Credits
 }
 
-func newYard(t *testing.T) *yard {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(t, job.Register(types))
 	require.NoError(t, gate.Register(types))
 	require.NoError(t, credit.Register(types))
-	y := &yard{pool: storetest.OpenPool(t, storetest.NewDatabase(t))}
+	y := &fixture{pool: storetest.OpenPool(t, storetest.NewDatabase(t))}
 	y.events = eventstore.New(y.pool, types, nil)
 	y.jobs, y.queues, y.credits = jobstore.New(y.pool, y.events), accountstore.NewGates(y.pool, y.events), accountstore.NewCredits(y.pool, y.events)
 	return y
 }
 
-func (y *yard) set(t *testing.T, scope string, mode gate.Mode) gate.State {
+func (y *fixture) set(t *testing.T, scope string, mode gate.Mode) gate.State {
 	t.Helper()
 	st, err := y.queues.Set(t.Context(), gate.Change{Account: scope, Mode: mode, Actor: "ops", Reason: "because"})
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func (y *yard) set(t *testing.T, scope string, mode gate.Mode) gate.State {
 	return st
 }
 
-func (y *yard) submit(t *testing.T, n job.NewJob) (job.Job, error) {
+func (y *fixture) submit(t *testing.T, n job.NewJob) (job.Job, error) {
 	t.Helper()
 	n.ID = job.NewID()
 	if n.Account == "" {
@@ -62,14 +62,14 @@ func (y *yard) submit(t *testing.T, n job.NewJob) (job.Job, error) {
 	return a.Job, err
 }
 
-func (y *yard) must(t *testing.T, n job.NewJob) job.Job {
+func (y *fixture) must(t *testing.T, n job.NewJob) job.Job {
 	t.Helper()
 	j, err := y.submit(t, n)
 	require.NoError(t, err)
 	return j
 }
 
-func (y *yard) end(t *testing.T, j job.Job, slots int) {
+func (y *fixture) end(t *testing.T, j job.Job, slots int) {
 	t.Helper()
 	ended, err := y.jobs.End(t.Context(), job.Ending{
 		ID: j.ID, Account: j.Account, Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}, Bounds: job.Bounds{Slots: slots},
@@ -78,7 +78,7 @@ func (y *yard) end(t *testing.T, j job.Job, slots int) {
 	require.True(t, ended.Applied)
 }
 
-func (y *yard) holding(t *testing.T, scope string) []job.ID {
+func (y *fixture) withSlot(t *testing.T, scope string) []job.ID {
 	t.Helper()
 	ids, err := y.jobs.WithSlot(t.Context(), scope)
 	require.NoError(t, err)
@@ -90,17 +90,17 @@ func TestAPausedQueueAcceptsAndStartsNothing(t *testing.T) {
 	for name, scope := range map[string]string{"its own": account.LocalID, "all": gate.All} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y := newYard(t)
+			y := newFixture(t)
 			running := y.must(t, job.NewJob{})
 			require.Equal(t, job.Running, running.State)
 			y.set(t, scope, gate.Paused)
 			waiting := y.must(t, job.NewJob{})
 			require.Equal(t, job.Queued, waiting.State)
 			y.end(t, running, 2)
-			require.Empty(t, y.holding(t, account.LocalID), "an ending hands no slot on")
+			require.Empty(t, y.withSlot(t, account.LocalID), "an ending hands no slot on")
 			_, err := y.jobs.Admit(t.Context(), account.LocalID, job.Bounds{Slots: 2})
 			require.NoError(t, err)
-			require.Empty(t, y.holding(t, account.LocalID), "nor does the sweep")
+			require.Empty(t, y.withSlot(t, account.LocalID), "nor does the sweep")
 			accounts, err := y.jobs.Queued(t.Context(), "", 10)
 			require.NoError(t, err)
 			require.Empty(t, accounts)
@@ -113,14 +113,14 @@ func TestAPausedQueueAcceptsAndStartsNothing(t *testing.T) {
 			intents, err := y.jobs.Admit(t.Context(), account.LocalID, job.Bounds{Slots: 1})
 			require.NoError(t, err)
 			require.Len(t, intents, 1)
-			require.Equal(t, []job.ID{waiting.ID}, y.holding(t, account.LocalID))
+			require.Equal(t, []job.ID{waiting.ID}, y.withSlot(t, account.LocalID))
 		})
 	}
 }
 
 func TestDrainedQueueRefusesNewJobsAndFinishesWaitingOnes(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	bounds := job.Bounds{Slots: 1, QueueDepth: 9}
 	first, second := y.must(t, job.NewJob{Bounds: bounds}), y.must(t, job.NewJob{Bounds: bounds})
 	y.set(t, account.LocalID, gate.Draining)
@@ -131,7 +131,7 @@ func TestDrainedQueueRefusesNewJobsAndFinishesWaitingOnes(t *testing.T) {
 	require.Positive(t, f.RetryAfter)
 	require.Equal(t, job.Running, y.must(t, job.NewJob{Account: "another", Bounds: bounds}).State)
 	y.end(t, first, 1)
-	require.Equal(t, []job.ID{second.ID}, y.holding(t, account.LocalID), "what waits is worked off")
+	require.Equal(t, []job.ID{second.ID}, y.withSlot(t, account.LocalID), "what waits is worked off")
 	y.set(t, account.LocalID, gate.Open)
 	y.must(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"}) // the refusal did not use the key up
 	_, err = y.submit(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"})
@@ -140,7 +140,7 @@ func TestDrainedQueueRefusesNewJobsAndFinishesWaitingOnes(t *testing.T) {
 
 func TestStoppedQueueAcceptsAndStartsNothing(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	bounds := job.Bounds{Slots: 1, QueueDepth: 9}
 	first := y.must(t, job.NewJob{Bounds: bounds})
 	y.must(t, job.NewJob{Bounds: bounds})
@@ -152,12 +152,12 @@ func TestStoppedQueueAcceptsAndStartsNothing(t *testing.T) {
 	require.ErrorAs(t, err, &f)
 	require.Zero(t, f.RetryAfter, "coming back does not help")
 	y.end(t, first, 1)
-	require.Empty(t, y.holding(t, account.LocalID))
+	require.Empty(t, y.withSlot(t, account.LocalID))
 }
 
 func TestQueueChangesAreRecorded(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	y.must(t, job.NewJob{})
 	st := y.set(t, account.LocalID, gate.Paused)
 	require.Equal(t, "ops", st.Actor)
@@ -192,7 +192,7 @@ func TestQueueChangesAreRecorded(t *testing.T) {
 // Once a pause has returned nothing of the account is admitted, however many submissions race with it.
 func TestPauseIsInForceWhenItReturns(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	bounds := job.Bounds{Slots: 1000, QueueDepth: 1000}
 	var group sync.WaitGroup
 	paused := make(chan struct{})
@@ -227,7 +227,7 @@ func TestPauseIsInForceWhenItReturns(t *testing.T) {
 
 func TestAMeteredAccountNeedsCreditToSubmit(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	y.must(t, job.NewJob{})
 	require.NoError(t, y.credits.Grant(t.Context(), account.LocalID, 0, "ops", "metered from now"))
 	_, err := y.submit(t, job.NewJob{IdempotencyKey: "k"})

@@ -30,7 +30,7 @@ func executed(j job.Job, node string, took time.Duration) eventlog.Event {
 	}
 }
 
-func (y *yard) record(t *testing.T, j job.Job, events ...eventlog.Event) {
+func (y *fixture) record(t *testing.T, j job.Job, events ...eventlog.Event) {
 	t.Helper()
 	_, err := y.events.Append(t.Context(), eventlog.Append{Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion, Events: events})
 	require.NoError(t, err)
@@ -53,10 +53,10 @@ func endAs(j job.Job, eventType string, before ...eventlog.Event) job.Ending {
 func TestARunIsChargedForByThePriceItWasSubmittedAt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(t *testing.T, y *yard, j job.Job)
+		end  func(t *testing.T, y *fixture, j job.Job)
 		cost int64
 	}{
-		"a success, with the seconds of its nodes": {func(t *testing.T, y *yard, j job.Job) {
+		"a success, with the seconds of its nodes": {func(t *testing.T, y *fixture, j job.Job) {
 			y.record(t, j, executed(j, "1", 1500*time.Millisecond), executed(j, "cached", time.Hour), executed(j, "paid", time.Hour))
 			e := endAs(j, job.TypeSucceeded, executed(j, "2", 500*time.Millisecond))
 			for range 2 { // the second is one whose answer was lost
@@ -65,16 +65,16 @@ func TestARunIsChargedForByThePriceItWasSubmittedAt(t *testing.T) {
 				require.True(t, done.Applied)
 			}
 		}, 100 + 20},
-		"a failure, for its seconds": {func(t *testing.T, y *yard, j job.Job) {
+		"a failure, for its seconds": {func(t *testing.T, y *fixture, j job.Job) {
 			y.record(t, j, executed(j, "1", 1500*time.Millisecond))
 			_, err := y.jobs.End(t.Context(), endAs(j, job.TypeFailed))
 			require.NoError(t, err)
 		}, 15},
-		"more seconds than were held for": {func(t *testing.T, y *yard, j job.Job) {
+		"more seconds than were held for": {func(t *testing.T, y *fixture, j job.Job) {
 			_, err := y.jobs.End(t.Context(), endAs(j, job.TypeCanceled, executed(j, "1", 20*time.Second)))
 			require.NoError(t, err)
 		}, 200},
-		"nothing that ran": {func(t *testing.T, y *yard, j job.Job) {
+		"nothing that ran": {func(t *testing.T, y *fixture, j job.Job) {
 			_, err := y.jobs.End(t.Context(), endAs(j, job.TypeCanceled))
 			require.NoError(t, err)
 			_, err = y.jobs.End(t.Context(), endAs(j, job.TypeSucceeded))
@@ -83,7 +83,7 @@ func TestARunIsChargedForByThePriceItWasSubmittedAt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y := newYard(t)
+			y := newFixture(t)
 			require.NoError(t, y.credits.Grant(t.Context(), account.LocalID, 1000, "ops", "trial"))
 			j := y.must(t, job.NewJob{Price: aPrice})
 			require.Equal(t, job.Running, j.State)
@@ -96,7 +96,7 @@ func TestARunIsChargedForByThePriceItWasSubmittedAt(t *testing.T) {
 }
 
 // balanced returns the balance of an account, which is also that of its events.
-func (y *yard) balanced(t *testing.T, owner string) credit.Balance {
+func (y *fixture) balanced(t *testing.T, owner string) credit.Balance {
 	t.Helper()
 	b := balance(t, y.credits, owner)
 	folded, err := y.credits.Fold(t.Context(), owner)
@@ -108,7 +108,7 @@ func (y *yard) balanced(t *testing.T, owner string) credit.Balance {
 
 func TestJobsThatNeverRanCostNothing(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	require.NoError(t, y.credits.Grant(t.Context(), account.LocalID, 500, "ops", "trial"))
 	one := job.Bounds{Slots: 1, QueueDepth: 9}
 	running := y.must(t, job.NewJob{Price: aPrice, Bounds: one})
@@ -145,7 +145,7 @@ func balance(t *testing.T, credits *accountstore.Credits, account string) credit
 // chaos submits, cancels and ends jobs of one account at random, and breaks off in the midst of it as a killed
 // process would: what was committed then is for the log to say.
 type chaos struct {
-	*yard
+	*fixture
 	rnd   *rand.Rand
 	owner string
 	jobs  []job.Job
@@ -166,7 +166,7 @@ func (c *chaos) step(ctx context.Context) {
 		id := job.NewID()
 		c.jobs = append(c.jobs, job.Job{ID: id, Account: c.owner})
 		for range 1 + c.rnd.IntN(2) { // a client that heard nothing asks again
-			_, _ = c.yard.jobs.Submit(ctx, job.NewJob{ // refused, cut off or not: the ledger balances
+			_, _ = c.fixture.jobs.Submit(ctx, job.NewJob{ // refused, cut off or not: the ledger balances
 				ID: id, Account: c.owner, Operation: "jobs", Price: aPrice, Bounds: job.Bounds{Slots: 2, QueueDepth: 4},
 			})
 		}
@@ -175,9 +175,9 @@ func (c *chaos) step(ctx context.Context) {
 	j := c.jobs[c.rnd.IntN(len(c.jobs))]
 	switch c.rnd.IntN(4) {
 	case 0:
-		_, _ = c.yard.jobs.Cancel(ctx, job.CancelRequest{Account: c.owner, IDs: []job.ID{j.ID, c.jobs[0].ID}}) // as above
+		_, _ = c.fixture.jobs.Cancel(ctx, job.CancelRequest{Account: c.owner, IDs: []job.ID{j.ID, c.jobs[0].ID}}) // as above
 	case 1:
-		_, _ = c.yard.jobs.ExpireWaiting(ctx, c.owner, []job.ID{j.ID}) // as above
+		_, _ = c.fixture.jobs.ExpireWaiting(ctx, c.owner, []job.ID{j.ID}) // as above
 	default:
 		c.end(ctx, j)
 	}
@@ -185,28 +185,28 @@ func (c *chaos) step(ctx context.Context) {
 
 // end ends a job that has a slot, as its worker does.
 func (c *chaos) end(ctx context.Context, j job.Job) {
-	holding, err := c.yard.jobs.WithSlot(ctx, c.owner)
-	if err != nil || len(holding) == 0 {
+	withSlot, err := c.fixture.jobs.WithSlot(ctx, c.owner)
+	if err != nil || len(withSlot) == 0 {
 		return
 	}
-	j.ID = holding[c.rnd.IntN(len(holding))]
+	j.ID = withSlot[c.rnd.IntN(len(withSlot))]
 	took := time.Duration(c.rnd.IntN(3000)) * time.Millisecond
 	types := []string{job.TypeSucceeded, job.TypeFailed, job.TypeCanceled}
-	_, _ = c.yard.jobs.End(ctx, endAs(j, types[c.rnd.IntN(3)], executed(j, uuid.NewString(), took))) // as above
+	_, _ = c.fixture.jobs.End(ctx, endAs(j, types[c.rnd.IntN(3)], executed(j, uuid.NewString(), took))) // as above
 }
 
 // TestTheLedgerBalancesWhateverBecomesOfJobs: whatever is submitted, canceled, ended and cut off at once, what
 // is held is what unfinished jobs hold, and what was settled is what the events of the others add up to.
 func TestTheLedgerBalancesWhateverBecomesOfJobs(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newFixture(t)
 	owners := []string{"a", "b"}
 	for _, owner := range owners {
 		require.NoError(t, y.credits.Grant(t.Context(), owner, 6000, "ops", "trial"))
 	}
 	var actors sync.WaitGroup
 	for i := range 6 {
-		c := &chaos{yard: y, rnd: rand.New(rand.NewPCG(7, uint64(i))), owner: owners[i%2]}
+		c := &chaos{fixture: y, rnd: rand.New(rand.NewPCG(7, uint64(i))), owner: owners[i%2]}
 		actors.Go(func() {
 			for range 60 {
 				c.step(t.Context())
@@ -224,7 +224,7 @@ func TestTheLedgerBalancesWhateverBecomesOfJobs(t *testing.T) {
 }
 
 // owed adds up from the events of an account's jobs what unfinished ones hold and the others cost.
-func (y *yard) owed(t *testing.T, owner string) (held, settled int64, ended int) {
+func (y *fixture) owed(t *testing.T, owner string) (held, settled int64, ended int) {
 	t.Helper()
 	rows, err := y.pool.Query(t.Context(), `select id from streams where account = $1 and id like 'job-%'`, owner)
 	require.NoError(t, err)

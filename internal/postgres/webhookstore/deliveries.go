@@ -203,5 +203,5 @@ func (s *Store) State(ctx context.Context) (st State, err error) {
 		(select count(*) from webhook_endpoints where disabled),
 		coalesce((select now() - min(queued_at) from webhook_deliveries where state = 'pending'), interval '0')`, maxCounted).
 		Scan(&st.Pending, &st.Dead, &st.Disabled, &st.Oldest)
-	return st, postgres.Classify(err, "read the stand of webhooks")
+	return st, postgres.Classify(err, "read the state of webhooks")
 }

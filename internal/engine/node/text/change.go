@@ -42,7 +42,7 @@ func StringReplace() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			if grown := strings.Count(s, find) * (len(by) - len(find)); len(s)+grown > maxLength {
+			if appended := strings.Count(s, find) * (len(by) - len(find)); len(s)+appended > maxLength {
 				return node.Result{}, tooLong()
 			}
 			return one(strings.ReplaceAll(s, find, by), nil)

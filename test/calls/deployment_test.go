@@ -128,8 +128,8 @@ func (p *counter) count(name string) int {
 	return p.charged[name]
 }
 
-// stand is a deployment: this process is its API, workers are processes of their own or in here.
-type stand struct {
+// deployment is a deployment: this process is its API, workers are processes of their own or in here.
+type deployment struct {
 	*parts
 	*call.Service
 	place    place
@@ -152,9 +152,9 @@ func (anyModel) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	return call.Offer{Model: inv.Model, Provider: "test", Reserve: price}, nil
 }
 
-func newStand(t *testing.T, tiers call.Tiers) *stand {
+func newDeployment(t *testing.T, tiers call.Tiers) *deployment {
 	t.Helper()
-	s := &stand{provider: newProvider(t)}
+	s := &deployment{provider: newProvider(t)}
 	s.place = place{DSN: pgtest.Migrated(t, postgres.Migrate), Blobs: t.TempDir(), Provider: s.provider.URL}
 	s.place.Temporal, s.place.Namespace = temporaltest.Namespace(t)
 	var err error
@@ -185,13 +185,13 @@ func newStand(t *testing.T, tiers call.Tiers) *stand {
 }
 
 // work runs a worker within this process, and has the API of this process send by itself.
-func (s *stand) work(t *testing.T) {
+func (s *deployment) work(t *testing.T) {
 	t.Helper()
-	s.workBeside(t, true)
+	s.workInProcess(t, true)
 }
 
-// workBeside runs a worker within this process; calls go out from the API itself, or by their workflows.
-func (s *stand) workBeside(t *testing.T, together bool) {
+// workInProcess runs a worker within this process; calls go out from the API itself, or by their workflows.
+func (s *deployment) workInProcess(t *testing.T, together bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
@@ -206,7 +206,7 @@ func (s *stand) workBeside(t *testing.T, together bool) {
 	})
 }
 
-func (s *stand) sweeper() *worker.CallSweeper {
+func (s *deployment) sweeper() *worker.CallSweeper {
 	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Notify, Log: s.log, Age: time.Millisecond}
 }
 
