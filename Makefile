@@ -89,7 +89,7 @@ test/chaos: postgres bin/millrace-temporal ## kill and stop parts of a running s
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
-	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -count=1 -timeout 30m -v -run '^TestRealServers$$' $(ARGS) ./internal/comfyui/...
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -count=1 -timeout 30m -v -run '^TestRealServers' $(ARGS) ./internal/comfyui/...
 
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other

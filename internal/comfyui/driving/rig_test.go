@@ -91,7 +91,9 @@ func newRig(t testing.TB, address string, media *ffmpeg.Tool) *rig {
 	require.NoError(t, err)
 	r.classes, err = node.NewRegistry(append(native.Classes(), r.here()...)...)
 	require.NoError(t, err)
-	require.NoError(t, r.classes.ExtendFrom(node.Servers, remote.Merge([]*remote.Document{doc})...))
+	merged, err := remote.Merge([]*remote.Document{doc})
+	require.NoError(t, err)
+	require.NoError(t, r.classes.ExtendFrom(node.Servers, merged...))
 	return r
 }
 

@@ -206,7 +206,10 @@ func (p *Pool) extend() error {
 	if slices.Equal(digests, p.extended) {
 		return nil
 	}
-	classes := remote.Merge(documents)
+	classes, err := remote.Merge(documents)
+	if err != nil {
+		p.opts.Log.Warn("classes of servers cannot be merged and are left out", "error", err)
+	}
 	if err := p.classes.ExtendFrom(node.Servers, classes...); err != nil {
 		return err
 	}

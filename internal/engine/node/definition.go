@@ -33,10 +33,14 @@ type Definition struct {
 
 	matches  []string // by output: its match template; "" = none
 	schemaV3 bool
+	document json.RawMessage // the whole definition, in place of all other members but Name; nil = made of them
 }
 
 // MarshalJSON implements json.Marshaler.
 func (d Definition) MarshalJSON() ([]byte, error) {
+	if d.document != nil {
+		return d.document, nil
+	}
 	type older Definition
 	if !d.schemaV3 {
 		if empty(d.OutputTooltips) {
@@ -193,6 +197,10 @@ func (o *offered) options(in Input) ([]string, error) {
 }
 
 func (c *Class) define(offers *offered) (Definition, error) {
+	if c.Document != nil {
+		raw, err := c.Document.render(c, offers)
+		return Definition{Name: c.Name, document: raw}, err
+	}
 	d := Definition{
 		InputOrder: map[string][]string{"required": {}}, IsInputList: c.InputIsList,
 		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},

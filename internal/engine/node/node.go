@@ -63,6 +63,9 @@ type Input struct {
 	MatchTemplate  string // template id of a COMFY_MATCHTYPE_V3 input; "" = none
 	Tooltip        string
 	Extra          map[string]any // further options, such as image_upload
+
+	// Declared is the specification as the input's source wrote it: type and options. Nil = made of the other fields.
+	Declared []json.RawMessage
 }
 
 // Output declares one output of a class.
@@ -116,6 +119,7 @@ type Class struct {
 	Uncached      bool // results differ from call to call: they are not cached
 	Version       int  // raise it when the same inputs give other results than before, so that cached results are not used
 	SearchAliases []string
+	Document      *Document // the definition that clients read; nil = made of the other fields
 
 	// Cost bounds the run time of one call on one slow core, from the pixels of the largest input or output (width ×
 	// height × batch) and the constant arguments. For linked arguments, which are absent, it assumes the worst value.

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"strconv"
 	"strings"
@@ -22,6 +24,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 // Spec returns an input in the form of definitions and validation errors: [type, {options}], or for a combo of the
 // older schema [[option, …], {options}]. options are the choices of a combo.
 func (in Input) Spec(options []string, schemaV3 bool) []any {
+	if in.Declared != nil {
+		return in.declared(options)
+	}
 	opts := in.options()
 	if in.Type != Combo {
 		return []any{in.Type, opts}
@@ -34,6 +39,29 @@ func (in Input) Spec(options []string, schemaV3 bool) []any {
 	}
 	opts["options"], opts["multiselect"] = options, false
 	return []any{Combo, opts}
+}
+
+// declared returns the specification as it was declared, with these choices of a combo.
+func (in Input) declared(choices []string) []any {
+	spec := make([]any, len(in.Declared))
+	for i, part := range in.Declared {
+		spec[i] = part
+	}
+	if choices == nil {
+		choices = []string{}
+	}
+	switch {
+	case in.Type != Combo:
+	case !strings.HasPrefix(string(in.Declared[0]), `"`):
+		spec[0] = choices
+	case len(spec) > 1:
+		opts := map[string]json.RawMessage{}
+		raw, err := json.Marshal(choices)
+		if err = errors.Join(err, json.Unmarshal(in.Declared[1], &opts)); err == nil {
+			opts["options"], spec[1] = raw, opts
+		}
+	}
+	return spec
 }
 
 // options returns the declared options by their keys in a definition.

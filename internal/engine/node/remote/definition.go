@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -18,6 +20,8 @@ type Definition struct {
 	inputs  []input
 	outputs []node.Output
 	head    head
+	raw     json.RawMessage
+	others  []json.RawMessage // what other servers say of the class
 }
 
 // head is what a definition says beside its inputs and outputs.
@@ -61,7 +65,7 @@ type input struct {
 
 // Parse reads the definition of a class. One that is malformed is an error.
 func Parse(name string, raw json.RawMessage) (*Definition, error) {
-	d := &Definition{Name: name}
+	d := &Definition{Name: name, raw: raw}
 	if err := json.Unmarshal(raw, &d.head); err != nil {
 		return nil, fmt.Errorf("class %s: %w", name, err)
 	}
@@ -187,6 +191,9 @@ func parseInput(m member, section node.Section) input {
 		in.Type, in.open = node.Any, true
 	}
 	in.fill(opts)
+	if in.Folder == "" { // the names of the server's own files are nobody's business
+		in.Declared = spec
+	}
 	return in
 }
 
@@ -234,12 +241,14 @@ func (in *input) fill(opts options) {
 	in.uploads(opts)
 }
 
-// uploads makes an input for files of the account of one that offers the files of the server.
+// uploads makes an input for files of the account of one that offers the files of the server. What has no extension is
+// no file but a choice of the class, such as "none".
 func (in *input) uploads(opts options) {
 	if !opts.ImageUpload && !opts.AudioUpload && !opts.VideoUpload && !opts.FileUpload && opts.Folder == "" {
 		return
 	}
-	in.Folder, in.Options = node.FolderInput, nil
+	in.Folder = node.FolderInput
+	in.Options = slices.DeleteFunc(in.Options, func(choice string) bool { return strings.Contains(choice, ".") })
 	if opts.Folder == "output" {
 		in.Folder = node.FolderOutput
 	}

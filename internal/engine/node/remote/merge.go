@@ -1,9 +1,11 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -80,9 +82,10 @@ func modelFile(name string) bool {
 }
 
 // Merge makes the classes that at least one of the servers has. Choices are those of all; what else differs is as the first
-// of them says.
-func Merge(documents []*Document) []*node.Class {
+// of them says. Classes whose definitions cannot be merged are left out, and their errors joined.
+func Merge(documents []*Document) ([]*node.Class, error) {
 	var out []*node.Class
+	var malformed []error
 	seen := map[string]bool{}
 	for i, d := range documents {
 		for _, name := range d.Names {
@@ -96,10 +99,15 @@ func Merge(documents []*Document) []*node.Class {
 					merged.addChoices(def)
 				}
 			}
-			out = append(out, merged.class())
+			class, err := merged.class()
+			if err != nil {
+				malformed = append(malformed, err)
+				continue
+			}
+			out = append(out, class)
 		}
 	}
-	return out
+	return out, errors.Join(malformed...)
 }
 
 func (d *Definition) clone() *Definition {
@@ -113,6 +121,9 @@ func (d *Definition) clone() *Definition {
 
 // addChoices adds the choices that another server has.
 func (d *Definition) addChoices(other *Definition) {
+	if !bytes.Equal(d.raw, other.raw) && !slices.ContainsFunc(d.others, func(o json.RawMessage) bool { return bytes.Equal(o, other.raw) }) {
+		d.others = append(d.others, other.raw)
+	}
 	for i := range d.inputs {
 		in := &d.inputs[i]
 		at := slices.IndexFunc(other.inputs, func(o input) bool { return o.Name == in.Name })
@@ -132,9 +143,14 @@ func (d *Definition) addChoices(other *Definition) {
 const unknownPixels = 4 << 20
 
 // class is the definition as a node class.
-func (d *Definition) class() *node.Class {
+func (d *Definition) class() (*node.Class, error) {
+	document, err := d.document()
+	if err != nil {
+		return nil, fmt.Errorf("class %s: %w", d.Name, err)
+	}
 	c := &node.Class{
-		Name: d.Name, DisplayName: d.head.DisplayName, Description: d.head.Description, Category: d.head.Category, Module: d.head.Module,
+		Document: document,
+		Name:     d.Name, DisplayName: d.head.DisplayName, Description: d.head.Description, Category: d.head.Category, Module: d.head.Module,
 		Outputs: d.outputs, OutputNode: d.head.OutputNode, Intermediate: d.head.Intermediate, InputIsList: d.head.InputIsList,
 		Deprecated: d.head.Deprecated, Experimental: d.head.Experimental, SearchAliases: d.head.Aliases,
 		Remote: true, Uncached: true,
@@ -152,14 +168,14 @@ func (d *Definition) class() *node.Class {
 	if slices.ContainsFunc(d.inputs, func(in input) bool { return in.Folder != "" }) {
 		c.Check = d.checkFiles
 	}
-	return c
+	return c, nil
 }
 
 // checkFiles refuses names of files that the account does not have, in the words of the runtime.
 func (d *Definition) checkFiles(ctx context.Context, files node.Files, constants node.Args) error {
 	for _, in := range d.inputs {
 		name, ok := constants[in.Name].(string)
-		if in.Folder == "" || !ok {
+		if in.Folder == "" || !ok || slices.Contains(in.Options, name) {
 			continue
 		}
 		_, err := files.Stat(ctx, name)
