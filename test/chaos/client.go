@@ -87,6 +87,20 @@ func (c *client) state(ctx context.Context, id string) string {
 	return answer.Status
 }
 
+// queued returns how long a job waited for a slot; 0 = not at all, or it is not known now.
+func (c *client) queued(ctx context.Context, id string) time.Duration {
+	status, body := c.send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
+	var answer struct {
+		Metrics struct {
+			Queue int64 `json:"queue_ms"`
+		}
+	}
+	if status != http.StatusOK || json.Unmarshal(body, &answer) != nil {
+		return 0
+	}
+	return time.Duration(answer.Metrics.Queue) * time.Millisecond
+}
+
 // untilGoesOn waits until a job is further than at the first answer about it, or has completed.
 func (c *client) untilGoesOn(ctx context.Context, id string) error {
 	for first := ""; ; {

@@ -42,18 +42,18 @@ func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *repor
 		after = time.Since(began)
 		goesOn <- err
 	}()
-	err = d.probe(ctx, prefix+"-probe")
-	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", new job"}, time.Since(began), err)
+	queued, err := d.probe(ctx, prefix+"-probe")
+	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", new job"}, time.Since(began), queued, err)
 	err = <-goesOn
-	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", interrupted job"}, after, err)
+	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", interrupted job"}, after, 0, err)
 	ending, cancel := context.WithTimeoutCause(ctx, settleWithin, errors.New("the interrupted job does not end"))
 	defer cancel()
 	return d.client.untilCompleted(ending, interrupted)
 }
 
-func (r *run) note(report *report, f fault, took time.Duration, err error) {
-	report.recovered(f, took, err)
-	r.log.Info("fault", "what", f.String(), "recovered_in", took.Round(10*time.Millisecond), "error", err)
+func (r *run) note(report *report, f fault, took, queued time.Duration, err error) {
+	report.recovered(f, took, queued, err)
+	r.log.Info("fault", "what", f.String(), "recovered_in", took.Round(10*time.Millisecond), "queued", queued, "error", err)
 }
 
 // longNode is about how long a node of the job to interrupt takes.

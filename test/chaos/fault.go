@@ -42,12 +42,12 @@ func (r *run) breakThings(ctx context.Context, d *deployment, report *report, un
 			p.killNow()
 		}
 		ended := time.Now()
-		err := d.probe(ctx, fmt.Sprintf("%s-probe-%d", d.name, n))
+		queued, err := d.probe(ctx, fmt.Sprintf("%s-probe-%d", d.name, n))
 		took := time.Since(ended)
 		if ctx.Err() != nil {
 			return
 		}
-		r.note(report, f, took, err)
+		r.note(report, f, took, queued, err)
 	}
 }
 
@@ -80,20 +80,20 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// probe submits a small job until it is accepted and waits until it has completed.
-func (d *deployment) probe(ctx context.Context, prefix string) error {
+// probe submits a small job until it is accepted and waits until it has completed. It returns how long the job was queued.
+func (d *deployment) probe(ctx context.Context, prefix string) (queued time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
 	defer cancel()
 	id, err := d.client.submitUntilAccepted(ctx, func(n int) string { return cheap(fmt.Sprintf("%s-%d", prefix, n)) })
 	if err != nil {
-		return err
+		return 0, err
 	}
 	slow := time.AfterFunc(slowRecovery, func() { d.explain(ctx, id) })
 	err = d.client.untilCompleted(ctx, id)
 	if !slow.Stop() {
 		d.explain(ctx, id)
 	}
-	return err
+	return d.client.queued(ctx, id), err
 }
 
 // submitUntilAccepted submits graphs, a new one each time, until one is accepted, and returns the job's id.

@@ -15,17 +15,20 @@ import (
 type report struct {
 	seed    uint64
 	times   map[fault][]time.Duration // of recoveries
+	queued  map[fault]time.Duration   // longest wait for a slot among them
 	stuck   map[fault][]error
 	ledgers []*ledger
 	checks  int
 	wrong   []string // checks that failed
 }
 
-// recovered notes how long the service took to run a new job after a fault, or that it did not.
-func (r *report) recovered(f fault, took time.Duration, err error) {
+// recovered notes how long the service took to run a new job after a fault, or that it did not. For part of that time
+// the job may have been queued, while interrupted jobs had all slots.
+func (r *report) recovered(f fault, took, queued time.Duration, err error) {
 	if r.times == nil {
-		r.times, r.stuck = map[fault][]time.Duration{}, map[fault][]error{}
+		r.times, r.queued, r.stuck = map[fault][]time.Duration{}, map[fault]time.Duration{}, map[fault][]error{}
 	}
+	r.queued[f] = max(r.queued[f], queued)
 	if err != nil {
 		r.stuck[f] = append(r.stuck[f], err)
 		r.times[f] = r.times[f][:len(r.times[f]):len(r.times[f])] // the row is shown all the same
@@ -112,7 +115,7 @@ func (r *report) write(out io.Writer) {
 }
 
 func (r *report) writeFaults(w io.Writer) {
-	fmt.Fprintln(w, "fault\tn\tnot recovered\tp50\tmax")
+	fmt.Fprintln(w, "fault\tn\tnot recovered\tp50\tmax\tof it queued")
 	total := 0
 	faults := slices.SortedFunc(maps.Keys(r.times), func(a, b fault) int {
 		if a.String() < b.String() {
@@ -125,10 +128,10 @@ func (r *report) writeFaults(w io.Writer) {
 		n := len(times) + len(r.stuck[f])
 		total += n
 		if len(times) == 0 {
-			fmt.Fprintf(w, "%s\t%d\t%d\t-\t-\n", f, n, len(r.stuck[f]))
+			fmt.Fprintf(w, "%s\t%d\t%d\t-\t-\t-\n", f, n, len(r.stuck[f]))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", f, n, len(r.stuck[f]), seconds(times[len(times)/2]), seconds(times[len(times)-1]))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", f, n, len(r.stuck[f]), seconds(times[len(times)/2]), seconds(times[len(times)-1]), seconds(r.queued[f]))
 	}
 	fmt.Fprintf(w, "all\t%d\n", total)
 }
