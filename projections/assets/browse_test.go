@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
 
-// shelf is a story of nine files in all places, of which two are changed, one goes, and one has ended.
+// shelf is a history of nine files in all places, of which two are changed, one goes, and one has ended.
 func shelf() []projectiontest.Given {
 	file := func(n int, folder, path string, size int, metadata string, tags ...string) projectiontest.Given {
 		p := asset.Place{Folder: folder, Filename: path}

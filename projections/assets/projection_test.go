@@ -27,7 +27,7 @@ func registry(tb testing.TB) *eventlog.Registry {
 	return r
 }
 
-// id returns the nth asset of a story.
+// id returns the nth asset of a history.
 func id(n int) asset.ID {
 	return asset.ID(uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, n)).String())
 }
@@ -45,7 +45,7 @@ func created(n int, path string, tags ...string) projectiontest.Given {
 	})
 }
 
-// story is the life of four assets: one verified and scanned, one rejected, one deleted, one nameless.
+// history is the life of four assets: one verified and scanned, one rejected, one deleted, one nameless.
 func history() []projectiontest.Given {
 	return []projectiontest.Given{
 		created(1, "Photo.png", "a", "b, c", `"q"`),

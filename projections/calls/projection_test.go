@@ -23,7 +23,7 @@ func registry(tb testing.TB) *eventlog.Registry {
 	return r
 }
 
-// id returns the nth call of a story.
+// id returns the nth call of a history.
 func id(n int) call.ID {
 	return call.ID(uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, n)).String())
 }
@@ -41,7 +41,7 @@ func accepted(n int, account string) projectiontest.Given {
 	})
 }
 
-// story is the life of four calls: one that succeeds, one refused by its provider, one whose outcome is
+// history is the life of four calls: one that succeeds, one refused by its provider, one whose outcome is
 // unknown until its answer comes late, and one that an operator settles.
 func history() []projectiontest.Given {
 	answer := call.Body{Ref: blob.Sum([]byte("answer")), Size: 6, ContentType: "text/plain"}

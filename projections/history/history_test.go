@@ -45,7 +45,7 @@ func TestHistoryViewEqualsItsRebuild(t *testing.T) {
 	projectiontest.Live(t, r, history.NewProjection(r), log()...)
 }
 
-// TestReadsAreNeverBehindTheLog folds each beginning of the story; the reader adds the rest.
+// TestReadsAreNeverBehindTheLog folds each beginning of the history; the reader adds the rest.
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)

@@ -22,7 +22,7 @@ func registry(tb testing.TB) *eventlog.Registry {
 	return r
 }
 
-// id returns the nth job of a story.
+// id returns the nth job of a history.
 func id(n int) job.ID { return job.ID(uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, n)).String()) }
 
 func given(n int, account, eventType string, data any) projectiontest.Given {
@@ -36,7 +36,7 @@ func submitted(n int, metadata map[string]string) projectiontest.Given {
 	})
 }
 
-// story is the life of three jobs: one that succeeds, one that fails, one canceled while it waits.
+// history is the life of three jobs: one that succeeds, one that fails, one canceled while it waits.
 func history() []projectiontest.Given {
 	ui := json.RawMessage(`{"images":[{"filename":"a.png","subfolder":"","type":"output"}]}`)
 	return []projectiontest.Given{
@@ -71,7 +71,7 @@ func TestJobsViewRefusesAGap(t *testing.T) {
 	projectiontest.RefusesAGap(t, jobs.NewProjection(r), projectiontest.Record(t, r, history()...), 2)
 }
 
-// tell appends a story to the log, and returns the last position.
+// tell appends a history to the log, and returns the last position.
 func tell(t testing.TB, store eventlog.Store, history ...projectiontest.Given) int64 {
 	t.Helper()
 	return projectiontest.Position(projectiontest.Append(t, store, history...))

@@ -38,7 +38,7 @@ func NewPool(tb testing.TB) *pgxpool.Pool {
 	return OpenPool(tb, NewDatabase(tb))
 }
 
-// Append appends a story to the log and returns what was recorded, the last event last.
+// Append appends a history to the log and returns what was recorded, the last event last.
 func Append(tb testing.TB, store eventlog.Store, history ...Given) []eventlog.Recorded {
 	tb.Helper()
 	var out []eventlog.Recorded
@@ -61,7 +61,7 @@ func Position(events []eventlog.Recorded) int64 {
 	return events[len(events)-1].Position
 }
 
-// Live tells a story to a log whose view a runner keeps, as in a running service, waits for the view
+// Live tells a history to a log whose view a runner keeps, as in a running service, waits for the view
 // and checks that it equals its rebuild. It returns a pool on the database.
 func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, history ...Given) *pgxpool.Pool {
 	tb.Helper()

@@ -26,7 +26,7 @@ import (
 // The flag of `go test -update`, which writes golden files anew.
 var update = flag.Bool("update", false, "write golden files anew")
 
-// Given is an event of a story.
+// Given is an event of a history.
 type Given struct {
 	Stream  string
 	Account string
@@ -34,7 +34,7 @@ type Given struct {
 	Data    any
 }
 
-// Record returns the story as recorded events: positions from 1, a second apart, with ids that
+// Record returns the history as recorded events: positions from 1, a second apart, with ids that
 // are the same on every run.
 func Record(tb testing.TB, registry *eventlog.Registry, history ...Given) []eventlog.Recorded {
 	tb.Helper()

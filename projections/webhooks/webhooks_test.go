@@ -72,7 +72,7 @@ func TestWebhooksViewEqualsItsRebuild(t *testing.T) {
 	projectiontest.Live(t, r, webhooks.NewProjection(r), history()...)
 }
 
-// TestReadsAreNeverBehindTheLog folds each beginning of the story; the reader adds the rest.
+// TestReadsAreNeverBehindTheLog folds each beginning of the history; the reader adds the rest.
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)

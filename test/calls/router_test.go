@@ -55,7 +55,7 @@ func (l *logs) String() string {
 	return l.buf.String()
 }
 
-// routed is a stand with the real catalog, whose providers are simulated.
+// routed is a deployment with the real catalog, whose providers are simulated.
 type routed struct {
 	*deployment
 	sim    *sim.Server
