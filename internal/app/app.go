@@ -2,3 +2,36 @@
 // roles until it is stopped or fails for good. It is the only package that knows every implementation; commands and
 // operators' services are handed what they need from here.
 package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is a part of the service that can run in a process of its own.
+type Role string
+
+const (
+	API       Role = "api"       // HTTP, WebSocket
+	Worker    Role = "worker"    // workflows and activities
+	Projector Role = "projector" // views
+)
+
+// AllRoles are the roles of local mode.
+var AllRoles = []Role{API, Worker, Projector}
+
+// ParseRoles reads a comma-separated list.
+func ParseRoles(list string) ([]Role, error) {
+	var roles []Role
+	for name := range strings.SplitSeq(list, ",") {
+		r := Role(strings.TrimSpace(name))
+		if !slices.Contains(AllRoles, r) {
+			return nil, fmt.Errorf("role %q is not one of api, worker, projector", name)
+		}
+		if !slices.Contains(roles, r) {
+			roles = append(roles, r)
+		}
+	}
+	return roles, nil
+}

@@ -122,3 +122,11 @@ func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
 		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types), Accounts: accountstore.New(in.pool),
 	}, nil
 }
+
+var (
+	_ admin.Events    = events.Service{}
+	_ admin.Histories = jobs.Answers{}
+	_ admin.Replays   = jobs.Answers{}
+	_ admin.Histories = records.Answers[call.Call]{}
+	_ admin.Webhooks  = (*operatewebhooks.Service)(nil)
+)
