@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/tensors"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
@@ -22,7 +23,10 @@ import (
 // MILLRACE_TEST_COMFYUI names.
 func eachServer(t *testing.T, prefix string, test func(*testing.T, *rig)) {
 	t.Helper()
-	for name, opts := range map[string]sim.Options{"simulated": {}, "simulated with the node pack": {Pack: true}} {
+	for name, opts := range map[string]sim.Options{
+		"simulated": {}, "simulated with the node pack": {Pack: true},
+		"simulated without a jobs interface": {NoJobs: true, Version: comfyui.MinVersion.String()},
+	} {
 		t.Run(prefix+name, func(t *testing.T) {
 			t.Parallel()
 			opts.Media = tool(t)
