@@ -60,7 +60,7 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 		s.reviver = s.newReviver()
 	}
 	_, timedOut := s.Calls.TimeOut(ctx, sweepLimit)
-	return errors.Join(s.reviver.Sweep(ctx), s.stopStray(ctx), timedOut, s.admit(ctx), s.Calls.Forget(ctx))
+	return errors.Join(s.reviver.Sweep(ctx), s.stopStray(ctx), timedOut, admitAll(ctx, s.Calls.Waiting, s.admit), s.Calls.Forget(ctx))
 }
 
 func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
@@ -94,26 +94,12 @@ func (s *CallSweeper) stopStray(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (s *CallSweeper) admit(ctx context.Context) error {
-	for after := ""; ; {
-		accounts, err := s.Calls.Waiting(ctx, after, sweepLimit)
-		if err != nil {
-			return err
-		}
-		for _, account := range accounts {
-			after = account
-			limits, err := s.Tiers.CallLimits(ctx, account)
-			if err != nil {
-				return err
-			}
-			intents, err := s.Calls.Admit(ctx, account, limits)
-			if err != nil {
-				return err
-			}
-			s.Notify(intents)
-		}
-		if len(accounts) < sweepLimit {
-			return nil
-		}
+func (s *CallSweeper) admit(ctx context.Context, account string) error {
+	limits, err := s.Tiers.CallLimits(ctx, account)
+	if err != nil {
+		return err
 	}
+	intents, err := s.Calls.Admit(ctx, account, limits)
+	s.Notify(intents)
+	return err
 }

@@ -83,15 +83,20 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 
 // Admit gives free slots to waiting jobs, account by account.
 func (s *Sweeper) Admit(ctx context.Context) error {
+	return admitAll(ctx, s.Queues.Queued, s.admit)
+}
+
+// admitAll admits what waits, account by account. One account must not block the others.
+func admitAll(ctx context.Context, list func(ctx context.Context, after string, limit int) ([]string, error), admit func(ctx context.Context, account string) error) error {
 	var failed []error
 	for after := ""; ; {
-		accounts, err := s.Queues.Queued(ctx, after, sweepLimit)
+		accounts, err := list(ctx, after, sweepLimit)
 		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 		for _, account := range accounts {
 			after = account
-			if err := s.admit(ctx, account); err != nil { // one account must not block the others
+			if err := admit(ctx, account); err != nil {
 				failed = append(failed, err)
 			}
 			if ctx.Err() != nil || len(failed) == sweepFailures {

@@ -20,8 +20,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/admission"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -31,6 +31,7 @@ type Store struct {
 	pool       *pgxpool.Pool
 	events     *eventstore.Store
 	credits    *accountstore.Credits
+	slots      *admission.Admission[unit]
 	heartbeats *call.Heartbeats // of dispatching processes
 }
 
@@ -38,7 +39,39 @@ var _ call.Store = (*Store)(nil)
 
 // New returns the call store in pool's database that appends through events and reserves credit through credits.
 func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Credits) *Store {
-	return &Store{pool: pool, events: events, credits: credits, heartbeats: call.NewHeartbeats(time.Now)}
+	return &Store{pool: pool, events: events, credits: credits, slots: admission.New(kind), heartbeats: call.NewHeartbeats(time.Now)}
+}
+
+// unit is a call as the admission sees it.
+type unit struct {
+	id      call.ID
+	account string
+	run     int
+	held    int64
+	costly  bool
+	payload json.RawMessage // of its start intent
+}
+
+// kind is calls as the admission sees them: the oldest runs first.
+var kind = admission.Kind[unit]{
+	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
+	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + $3::interval", Order: "seq", Open: "true",
+	Row: func(u unit) (string, string, int, []any) {
+		return string(u.id), u.account, u.run, []any{u.held, u.costly, u.payload}
+	},
+	Scan: func(row pgx.CollectableRow) (u unit, err error) {
+		err = row.Scan(&u.id, &u.account, &u.run, &u.held, &u.costly, &u.payload)
+		return u, err
+	},
+	Start: func(u unit) outbox.Intent {
+		return outbox.Intent{WorkflowID: u.id.WorkflowID(u.run), Kind: outbox.StartRunModel, Payload: u.payload}
+	},
+	Admitted: func(u unit) eventlog.Append {
+		return eventlog.Append{
+			Stream: u.id.Stream(), Account: u.account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{callAdmission(u.id)}, Meta: eventlog.Meta{Actor: "admission"},
+		}
+	},
 }
 
 // admissionState is what decides whether an account's next call may run: its counts of calls and their cost. Its
@@ -124,7 +157,7 @@ func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (ca
 		if err != nil {
 			return err
 		}
-		out.Intents, out.Ahead = s.settle(q, n, admit, l), int64(l.queued)
+		out.Intents, out.Ahead = s.settle(q, n, admit), int64(l.queued)
 		if admit {
 			l.committed += n.Accepted.Held
 		}
@@ -209,16 +242,10 @@ func holdID(id call.ID) string { return id.Stream() }
 
 // settle queues the statements that write a call's rows: its blob reference, and its slot with the start intent or
 // its row in the queue. The ids of the intents are known when the batch is closed.
-func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool, l admissionState) []outbox.Intent {
+func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool) []outbox.Intent {
 	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Accepted.Request.Ref[:])
-	payload := payloadOf(n.Run(admittedVersion))
-	if !admit {
-		q.Queue(`insert into call_queue (call_id, account, held, costly, payload, expires_at) values ($1, $2, $3, $4, $5, now() + $6::interval)`,
-			n.ID, n.Account, n.Accepted.Held, n.Costly, payload, n.Limits.QueueFor)
-		q.Queue(`update call_lanes set parked = parked + 1 where account = $1`, n.Account)
-		return nil
-	}
-	return queueCallSlot(q, n.ID, n.Account, firstRun, n.Accepted.Held, n.Costly, payload)
+	u := unit{id: n.ID, account: n.Account, run: firstRun, held: n.Accepted.Held, costly: n.Costly, payload: payloadOf(n.Run(admittedVersion))}
+	return s.slots.Place(q, u, admit, n.Limits.QueueFor)
 }
 
 // admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
@@ -231,16 +258,6 @@ func payloadOf(r call.Run) json.RawMessage {
 		panic(err) // strings and ints always marshal
 	}
 	return payload
-}
-
-func queueCallSlot(q *pgx.Batch, id call.ID, account string, run int, held int64, costly bool, payload json.RawMessage) []outbox.Intent {
-	q.Queue(`insert into call_slots (call_id, account, run, held, costly, payload) values ($1, $2, $3, $4, $5, $6)`,
-		id, account, run, held, costly, payload)
-	q.Queue(`update call_lanes set in_flight = in_flight + 1, committed = committed + $2, costly = costly + $3 where account = $1`,
-		account, held, oneIf(costly))
-	intents := []outbox.Intent{{WorkflowID: id.WorkflowID(run), Kind: outbox.StartRunModel, Payload: payload}}
-	outboxstore.Queue(q, intents)
-	return intents
 }
 
 func oneIf(yes bool) int {

@@ -22,11 +22,11 @@ import (
 // Of concurrent ends the one that closes the stream wins. An unknown outcome leaves the stream open for a late answer.
 func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 	var l admissionState
-	var freed slot
+	var freed *unit
 	var intents []outbox.Intent
 	look := func(q *pgx.Batch) {
 		queueLockAdmission(q, e.Account, &l)
-		queueFree(q, e.Call, e.Account, &freed)
+		s.slots.Leave(q, e.Account, string(e.Call), &freed)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
 		l.leave(freed)
@@ -35,13 +35,13 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 		if err != nil {
 			return err
 		}
-		admitted, started, err := s.admitQueued(ctx, db, q, e.Account, e.Limits, l)
+		admitted, started, err := s.slots.Admit(ctx, db, q, e.Account, l.waiting(), l.fits(e.Limits))
 		if err != nil {
 			return err
 		}
 		intents = started
-		queueLeft(q, e, freed)
-		_, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{callEnding(e, freed.held < 0)}, appends, admitted))
+		queueLeft(q, e)
+		_, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{callEnding(e, freed == nil)}, appends, admitted))
 		return err
 	})
 	switch {
@@ -63,22 +63,9 @@ func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, 
 	return call.Ended{}, err
 }
 
-// slot is the reserved amount of a call in flight; held is -1 if the call had no slot.
-type slot struct {
-	held   int64
-	costly bool
-}
-
-func queueFree(q *pgx.Batch, id call.ID, account string, out *slot) {
-	out.held = -1
-	q.Queue(`delete from call_slots where call_id = $1 and account = $2 returning held, costly`, id, account).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&out.held, &out.costly}, func() error { return nil })
-		return err
-	})
-}
-
-func (l *admissionState) leave(freed slot) {
-	if freed.held < 0 {
+// leave counts a slot as free that was freed.
+func (l *admissionState) leave(freed *unit) {
+	if freed == nil {
 		return
 	}
 	l.inFlight--
@@ -86,11 +73,21 @@ func (l *admissionState) leave(freed slot) {
 	l.costly -= oneIf(freed.costly)
 }
 
-func (l *admissionState) enter(held int64, costly bool) {
-	l.inFlight++
-	l.committed += held
-	l.costly += oneIf(costly)
+// fits returns the gate of queued calls, which counts each call that it lets pass.
+func (l *admissionState) fits(limits call.Limits) func(unit) bool {
+	return func(u unit) bool {
+		if l.gate(limits, u.held, u.costly) != nil {
+			return false
+		}
+		l.inFlight++
+		l.committed += u.held
+		l.costly += oneIf(u.costly)
+		return true
+	}
 }
+
+// waiting returns how many queued calls one transaction looks at; the next end of a call admits more.
+func (l *admissionState) waiting() int64 { return int64(min(l.queued, admitAtMost)) }
 
 // settleCredit settles or releases the credit reserved for the call, unless its outcome is unknown.
 func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionState, e call.Ending) ([]eventlog.Append, error) {
@@ -105,11 +102,8 @@ func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionSta
 }
 
 // queueLeft queues the statements that update the rows of a call that ends.
-func queueLeft(q *pgx.Batch, e call.Ending, freed slot) {
-	if freed.held >= 0 {
-		q.Queue(`update call_lanes set in_flight = in_flight - 1, committed = committed - $2, costly = costly - $3, spent = spent + $4
-			where account = $1`, e.Account, freed.held, oneIf(freed.costly), e.Charged)
-	} else if e.Charged != 0 {
+func queueLeft(q *pgx.Batch, e call.Ending) {
+	if e.Charged != 0 {
 		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, e.Account, e.Charged)
 	}
 	if e.ReleaseKey {
@@ -137,70 +131,14 @@ func callEnding(e call.Ending, late bool) eventlog.Append {
 	}
 }
 
-// queuedCall is a call in the queue.
-type queuedCall struct {
-	id      call.ID
-	held    int64
-	costly  bool
-	payload json.RawMessage
-}
-
-// admitAtMost bounds how many queued calls one transaction admits; the next end of a call admits more.
+// admitAtMost bounds how many queued calls one transaction admits.
 const admitAtMost = 16
-
-// admitQueued admits queued calls in their order, until a gate refuses one.
-func (s *Store) admitQueued(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limits call.Limits, l admissionState) ([]eventlog.Append, []outbox.Intent, error) {
-	if l.queued == 0 {
-		return nil, nil, nil
-	}
-	rows, err := db.Query(ctx, `select call_id::text, held, costly, payload from call_queue where account = $1 order by seq limit $2`, account, admitAtMost)
-	if err != nil {
-		return nil, nil, err
-	}
-	waiting, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p queuedCall, err error) {
-		err = row.Scan(&p.id, &p.held, &p.costly, &p.payload)
-		return p, err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	var appends []eventlog.Append
-	var intents []outbox.Intent
-	for _, p := range waiting {
-		if l.gate(limits, p.held, p.costly) != nil {
-			break // later calls wait as well: the queue keeps its order
-		}
-		l.enter(p.held, p.costly)
-		q.Queue(`delete from call_queue where call_id = $1`, p.id)
-		q.Queue(`update call_lanes set parked = parked - 1 where account = $1`, account)
-		intents = append(intents, queueCallSlot(q, p.id, account, firstRun, p.held, p.costly, p.payload)...)
-		appends = append(appends, eventlog.Append{
-			Stream: p.id.Stream(), Account: account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{callAdmission(p.id)}, Meta: eventlog.Meta{Actor: "admission"},
-		})
-	}
-	return appends, intents, nil //nolint:nilerr // a gate that keeps calls waiting is no failure
-}
 
 // Admit admits queued calls of an account without the end of another call, for example after its tier changed.
 func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error) {
 	var l admissionState
-	var intents []outbox.Intent
 	look := func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }
-	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		appends, started, err := s.admitQueued(ctx, db, q, account, limits, l)
-		if err != nil || len(appends) == 0 {
-			return err
-		}
-		intents = started
-		_, err = s.events.QueueAppend(q, appends)
-		return err
-	})
-	if err != nil {
-		return nil, postgres.Classify(err, "admit calls of account "+account)
-	}
-	s.events.Wake()
-	return intents, nil
+	return s.slots.Fill(ctx, s.pool, s.events, account, look, func() (int64, func(unit) bool) { return l.waiting(), l.fits(limits) })
 }
 
 // Cancel implements call.Store.
@@ -244,37 +182,37 @@ func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestI
 // endQueued ends a queued call. It reports whether the call was queued.
 func (s *Store) endQueued(ctx context.Context, account string, id call.ID, eventType string, event any, meta eventlog.Meta) (bool, error) {
 	var l admissionState
-	var model *string
+	var gone []unit
 	look := func(q *pgx.Batch) {
 		queueLockAdmission(q, account, &l)
-		q.Queue(`delete from call_queue where call_id = $1 and account = $2 returning payload->>'model'`, id, account).Query(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, []any{&model}, func() error { return nil })
-			return err
-		})
+		s.slots.Withdraw(q, account, []string{string(id)}, &gone)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		if model == nil {
+		if len(gone) == 0 {
 			return nil
+		}
+		var waiting call.Run
+		if err := json.Unmarshal(gone[0].payload, &waiting); err != nil {
+			return err
 		}
 		appends, err := s.settleCredit(ctx, db, l, call.Ending{Run: call.Run{Call: id, Account: account}})
 		if err != nil {
 			return err
 		}
-		q.Queue(`update call_lanes set parked = parked - 1 where account = $1`, account)
 		q.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
 		_, err = s.events.QueueAppend(q, append([]eventlog.Append{{
 			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-			Events: []eventlog.Event{{ID: call.EventID(id, 0, eventType), Type: eventType, Data: ofModel(event, *model)}},
+			Events: []eventlog.Event{{ID: call.EventID(id, 0, eventType), Type: eventType, Data: ofModel(event, waiting.Model)}},
 		}}, appends...))
 		return err
 	})
 	if err != nil {
 		return false, postgres.Classify(err, "end parked call "+string(id))
 	}
-	if model != nil {
+	if len(gone) > 0 {
 		s.events.Wake()
 	}
-	return model != nil, nil
+	return len(gone) > 0, nil
 }
 
 func ofModel(event any, model string) any {

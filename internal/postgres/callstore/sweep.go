@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -15,29 +14,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // RunningAfter returns up to limit runs of calls that have been in flight for at least age and wait for no intent, in
 // the order of the calls' ids from behind after ("" = the first): paging sees every one, however many there are.
 func (s *Store) RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
-	rows, err := s.pool.Query(ctx, `select payload from call_slots s
-		where call_id > $1 and admitted_at <= now() - $2::interval
-		  and not exists (select 1 from outbox o where o.workflow_id = 'call-' || s.call_id || '-' || s.run)
-		order by call_id limit $3`, afterCall(after), age, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "read old calls in flight")
+	units, err := s.slots.RunningAfter(ctx, s.pool, string(after), age, limit)
+	runs := make([]call.Run, len(units))
+	for i, u := range units {
+		if err := json.Unmarshal(u.payload, &runs[i]); err != nil {
+			return nil, fmt.Errorf("read the run of call %s: %w", u.id, err)
+		}
 	}
-	runs, err := pgx.CollectRows(rows, scanRun)
-	return runs, postgres.Classify(err, "read old calls in flight")
-}
-
-func afterCall(id call.ID) string {
-	if id == "" {
-		return uuid.Nil.String()
-	}
-	return string(id)
+	return runs, err
 }
 
 func scanRun(row pgx.CollectableRow) (call.Run, error) {
@@ -52,31 +42,20 @@ func scanRun(row pgx.CollectableRow) (call.Run, error) {
 // Restart records that a call continues in a new workflow, and the intent to start that workflow, which reads the
 // call's progress from the log. A call that was restarted or ended meanwhile is left alone.
 func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error) {
-	var intents []outbox.Intent
 	next := r
 	next.Run++
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `update call_slots set run = $3, payload = payload || $4 where call_id = $1 and run = $2`, r.Call, r.Run, next.Run, payloadOf(next))
-		if err != nil || tag.RowsAffected() == 0 {
-			return err
+	intents, _, err := s.slots.Restart(ctx, s.pool, s.events, string(r.Call), func(tx pgx.Tx, u unit) (outbox.Intent, eventlog.Append, error) {
+		if u.run != r.Run {
+			return outbox.Intent{}, eventlog.Append{}, nil
 		}
-		intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{{
-			WorkflowID: r.Call.WorkflowID(next.Run), Kind: outbox.StartRunModel, Payload: payloadOf(next),
-		}})
-		if err != nil {
-			return err
-		}
-		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
+		u.run, u.payload = next.Run, payloadOf(next)
+		_, err := tx.Exec(ctx, `update call_slots set run = $2, payload = payload || $3 where call_id = $1`, r.Call, u.run, u.payload)
+		return kind.Start(u), eventlog.Append{
 			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
 			Events: []eventlog.Event{{ID: call.EventID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued, Data: call.RequeuedV1{Run: next.Run}}},
-		})
-		return err
+		}, err
 	})
-	if err != nil {
-		return nil, postgres.Classify(err, "run a call again")
-	}
-	s.events.Wake()
-	return intents, nil
+	return intents, err
 }
 
 // Stray returns the calls in flight that a node of a job asked for and whose job run is over, oldest first. It
@@ -107,12 +86,7 @@ func (s *Store) OfJob(ctx context.Context, account string, of call.JobRun) ([]ca
 
 // Waiting returns up to limit accounts with queued calls, in order, from the first one after the given account.
 func (s *Store) Waiting(ctx context.Context, after string, limit int) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `select account from call_lanes where parked > 0 and account > $1 order by account limit $2`, after, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "list accounts whose calls are parked")
-	}
-	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return accounts, postgres.Classify(err, "list accounts whose calls are parked")
+	return s.slots.Accounts(ctx, s.pool, after, limit)
 }
 
 // TimeOut ends queued calls whose time in the queue has expired, and returns how many it ended.

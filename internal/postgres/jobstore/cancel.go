@@ -48,7 +48,7 @@ func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellati
 		if err != nil {
 			return err
 		}
-		waiting, err := s.unqueue(ctx, tx, r)
+		waiting, err := s.unqueue(ctx, tx, r.Account, r.IDs)
 		if err != nil {
 			return err
 		}
@@ -106,17 +106,20 @@ func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
 	}
 }
 
-// unqueue takes the named jobs out of the account's queue.
-func (s *Store) unqueue(ctx context.Context, tx pgx.Tx, r job.CancelRequest) ([]job.ID, error) {
-	rows, err := tx.Query(ctx, `
-		with gone as (delete from job_queue where account = $1 and job_id = any($2::uuid[]) returning job_id),
-		     secrets as (delete from sealed_credentials where job_id in (select job_id from gone)),
-		     lane as (update job_lanes set queued = queued - (select count(*) from gone) where account = $1)
-		select job_id::text from gone`, r.Account, ids(r.IDs))
-	if err != nil {
-		return nil, postgres.Classify(err, "take jobs out of the queue")
+// unqueue takes the named jobs out of the account's queue, and returns those that were in it.
+func (s *Store) unqueue(ctx context.Context, tx pgx.Tx, account string, named []job.ID) ([]job.ID, error) {
+	var gone []job.RunRef
+	q := &pgx.Batch{}
+	s.slots.Withdraw(q, account, ids(named), &gone)
+	if err := run(ctx, tx, q); err != nil {
+		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[job.ID])
+	left := make([]job.ID, len(gone))
+	for i, ref := range gone {
+		left[i] = ref.Job
+	}
+	_, err := tx.Exec(ctx, `delete from sealed_credentials where job_id = any($1::uuid[])`, ids(left))
+	return left, postgres.Classify(err, "take jobs out of the queue")
 }
 
 func (s *Store) runsWithSlot(ctx context.Context, tx pgx.Tx, account string, only []job.ID) ([]job.RunRef, error) {
@@ -125,11 +128,7 @@ func (s *Store) runsWithSlot(ctx context.Context, tx pgx.Tx, account string, onl
 	if err != nil {
 		return nil, postgres.Classify(err, "read slots")
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
-		var h job.RunRef
-		err := row.Scan(&h.Job, &h.Account, &h.Run)
-		return h, err
-	})
+	return pgx.CollectRows(rows, kind.Scan)
 }
 
 // Waiting implements job.Store.

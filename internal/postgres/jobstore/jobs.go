@@ -23,8 +23,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/admission"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
 // Store implements job.Store. Every transaction locks the account's admission state first, and
@@ -33,14 +33,36 @@ type Store struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
 	credits *accountstore.Credits
+	slots   *admission.Admission[job.RunRef]
 }
 
 var _ job.Store = (*Store)(nil)
 
 // New returns the job store in pool's database that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
-	return &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events)}
+	return &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events), slots: admission.New(kind)}
 }
+
+// kind is jobs as the admission sees them: the lowest number runs first, then the oldest.
+var kind = admission.Kind[job.RunRef]{
+	Name: "job", Running: "running", Queued: "queued", Place: "number", PlaceAt: "$3", Order: "number, seq",
+	Open: `mode in ('open', 'draining') and not exists (select from job_lanes where account = '*' and mode in ('paused', 'stopped'))`,
+	Row:  func(ref job.RunRef) (string, string, int, []any) { return string(ref.Job), ref.Account, ref.Run, nil },
+	Scan: func(row pgx.CollectableRow) (ref job.RunRef, err error) {
+		err = row.Scan(&ref.Job, &ref.Account, &ref.Run)
+		return ref, err
+	},
+	Start: func(ref job.RunRef) outbox.Intent { return intentOf(job.Start{RunRef: ref}) },
+	Admitted: func(ref job.RunRef) eventlog.Append {
+		return eventlog.Append{
+			Stream: ref.Job.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{admitted(ref.Job)}, Meta: eventlog.Meta{Actor: "admission"},
+		}
+	},
+}
+
+// fits admits every job: how many are admitted is decided by the number of free slots.
+func fits(job.RunRef) bool { return true }
 
 // admissionState is what decides whether an account's next job may run. Its row in job_lanes is
 // locked until the transaction ends.
@@ -63,12 +85,12 @@ func (l admissionState) admits(slots int) bool {
 	return l.gate.Starts() && l.running+l.queued < int64(slots)
 }
 
-// free returns how many queued jobs can be admitted after freed slots have become free.
-func (l admissionState) free(slots int, freed int64) int64 {
+// free returns how many queued jobs can be admitted.
+func (l admissionState) free(slots int) int64 {
 	if !l.gate.Starts() {
 		return 0
 	}
-	return min(l.queued, int64(slots)-(l.running-freed))
+	return min(l.queued, int64(slots)-l.running)
 }
 
 // refusal returns the reason why a submission that reserves hold is refused, or nil: a closed gate first, then
@@ -145,7 +167,8 @@ func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.
 		}
 		admit := l.admits(n.Bounds.Slots)
 		n.Submitted.Number = settleNumber(n, l.number)
-		out.Intents = place(q, n, admit)
+		queueRows(q, n)
+		out.Intents = s.slots.Place(q, job.RunRef{Job: n.ID, Account: n.Account, Run: firstRun}, admit, n.Submitted.Number)
 		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
 		return err
 	})
@@ -207,24 +230,14 @@ func queueChoice(q *pgx.Batch, n job.NewJob) {
 		n.Account, chosen, n.ID)
 }
 
-// place queues the statements that write a job's rows: its credential, and its slot with the start intent or its
-// row in the queue. The ids of the intents are known when the batch is closed.
-func place(q *pgx.Batch, n job.NewJob, admit bool) []outbox.Intent {
+// queueRows queues the statements that write a job's rows beside its slot: its credential, and what it is a retry of.
+func queueRows(q *pgx.Batch, n job.NewJob) {
 	if n.Sealed != nil {
 		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
 	}
 	if o := n.Submitted.Origin; o != nil {
 		q.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
 	}
-	if !admit {
-		q.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, n.ID, n.Account, n.Submitted.Number)
-		q.Queue(`update job_lanes set queued = queued + 1 where account = $1`, n.Account)
-		return nil
-	}
-	queueSlot(q, n.ID, n.Account, firstRun)
-	intents := []outbox.Intent{startIntent(n.ID, n.Account, firstRun)}
-	outboxstore.Queue(q, intents)
-	return intents
 }
 
 // holdAssets pins the files that a job loads, so that they are not deleted. The row locks order it against a
@@ -233,15 +246,6 @@ const holdAssets = `insert into asset_holds (asset_id, job_id)
 	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
 
 const firstRun = 1
-
-func queueSlot(batch *pgx.Batch, id job.ID, account string, run int) {
-	batch.Queue(`insert into job_slots (job_id, account, run) values ($1, $2, $3)`, id, account, run)
-	batch.Queue(`update job_lanes set running = running + 1 where account = $1`, account)
-}
-
-func startIntent(id job.ID, account string, run int) outbox.Intent {
-	return intentOf(job.Start{RunRef: job.RunRef{Job: id, Account: account, Run: run}})
-}
 
 // intentOf returns the intent to start a run.
 func intentOf(start job.Start) outbox.Intent {
@@ -258,7 +262,7 @@ func intentOf(start job.Start) outbox.Intent {
 func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
 	events := []eventlog.Event{{ID: first, Type: job.TypeSubmitted, Data: n.Submitted}}
 	if admit {
-		events = append(events, admission(n.ID, firstRun))
+		events = append(events, admitted(n.ID))
 	}
 	return eventlog.Append{
 		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
@@ -266,9 +270,9 @@ func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
 	}
 }
 
-func admission(id job.ID, run int) eventlog.Event {
+func admitted(id job.ID) eventlog.Event {
 	return eventlog.Event{
-		ID: job.EventID(id, run, "", 0, job.TypeAdmitted), Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: run},
+		ID: job.EventID(id, firstRun, "", 0, job.TypeAdmitted), Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: firstRun},
 	}
 }
 
@@ -276,14 +280,18 @@ func admission(id job.ID, run int) eventlog.Event {
 // nothing.
 func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	var l admissionState
-	var freed int64
+	var freed *job.RunRef
 	var intents []outbox.Intent
 	look := func(q *pgx.Batch) {
 		queueLockAdmission(q, e.Account, 0, &l)
-		queueLeave(q, e.ID, e.Account, &freed)
+		s.slots.Leave(q, e.Account, string(e.ID), &freed)
+		q.Queue(`delete from sealed_credentials where job_id = $1`, e.ID)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		admitted, started, err := s.admit(ctx, db, q, e.Account, l.free(e.Bounds.Slots, freed))
+		if freed != nil {
+			l.running--
+		}
+		admitted, started, err := s.slots.Admit(ctx, db, q, e.Account, l.free(e.Bounds.Slots), fits)
 		if err != nil {
 			return err
 		}
@@ -341,47 +349,6 @@ func ending(e job.Ending) eventlog.Append {
 		Events: append(slices.Clip(e.Before), end),
 		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason},
 	}
-}
-
-// queueLeave frees the job's slot and forgets its credential; freed counts slots, 0 or 1.
-func queueLeave(q *pgx.Batch, id job.ID, account string, freed *int64) {
-	q.Queue(`
-		with slot as (delete from job_slots where job_id = $1 and account = $2 returning 1),
-		     secret as (delete from sealed_credentials where job_id = $1),
-		     lane as (update job_lanes set running = running - (select count(*) from slot) where account = $2)
-		select count(*) from slot`, id, account).QueryRow(func(row pgx.Row) error { return row.Scan(freed) })
-}
-
-// admit gives up to free slots to queued jobs, lowest number first, then oldest. The caller must send the
-// statements that it adds to q, and append the returned events after them.
-func (s *Store) admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, free int64) ([]eventlog.Append, []outbox.Intent, error) {
-	if free <= 0 {
-		return nil, nil, nil
-	}
-	rows, err := db.Query(ctx, `
-		delete from job_queue where job_id in (
-			select job_id from job_queue where account = $1 order by number, seq limit $2)
-		returning job_id::text`, account, free)
-	if err != nil {
-		return nil, nil, postgres.Classify(err, "take from the queue of account "+account)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
-	if err != nil || len(ids) == 0 {
-		return nil, nil, err
-	}
-	q.Queue(`update job_lanes set queued = queued - $2 where account = $1`, account, len(ids))
-	appends := make([]eventlog.Append, len(ids))
-	intents := make([]outbox.Intent, len(ids))
-	for i, id := range ids {
-		queueSlot(q, id, account, firstRun)
-		intents[i] = startIntent(id, account, firstRun)
-		appends[i] = eventlog.Append{
-			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{admission(id, firstRun)}, Meta: eventlog.Meta{Actor: "admission"},
-		}
-	}
-	outboxstore.Queue(q, intents)
-	return appends, intents, nil
 }
 
 // fold applies freshly recorded events to a state.

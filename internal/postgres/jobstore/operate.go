@@ -2,7 +2,6 @@ package jobstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -30,56 +29,37 @@ func (s *Store) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
 	return found, postgres.Classify(err, "list retries of job "+string(origin))
 }
 
-// runWithSlot returns the run of a job that has a slot, NotFound if the job has none.
-func (s *Store) runWithSlot(ctx context.Context, tx pgx.Tx, id job.ID) (job.RunRef, error) {
-	ref := job.RunRef{Job: id}
-	err := tx.QueryRow(ctx, `select account, run from job_slots where job_id = $1 for update`, id).Scan(&ref.Account, &ref.Run)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return ref, errNoSlot(id, err)
-	}
-	return ref, postgres.Classify(err, "read the slot of job "+string(id))
-}
-
 // HasSlot returns NotFound (not_running) unless a job has a slot.
 func (s *Store) HasSlot(ctx context.Context, id job.ID) error {
-	var holds bool
-	if err := s.pool.QueryRow(ctx, `select exists (select from job_slots where job_id = $1)`, id).Scan(&holds); err != nil {
-		return postgres.Classify(err, "read the slot of job "+string(id))
+	_, has, err := s.slots.Running(ctx, s.pool, string(id))
+	if err == nil && !has {
+		return errNoSlot(id)
 	}
-	if !holds {
-		return errNoSlot(id, nil)
-	}
-	return nil
+	return err
 }
 
-func errNoSlot(id job.ID, cause error) error {
-	return fault.Wrap(cause, fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
+func errNoSlot(id job.ID) error {
+	return fault.New(fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
 }
 
 // Requeue records that an operator has a job started again that holds a slot and that nothing runs, and
 // the intent to do so. A job without a slot is NotFound: it waits for one, or has ended.
 func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error) {
-	var intents []outbox.Intent
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		ref, err := s.runWithSlot(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{intentOf(job.Start{RunRef: ref, Again: true})}); err != nil {
-			return err
-		}
-		_, err = s.events.AppendAll(ctx, tx, []eventlog.Append{{
-			Stream: id.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: ref.Run}}},
-			Meta:   eventlog.Meta{Actor: actor, Reason: reason},
-		}})
-		return err
+	intents, has, err := s.slots.Restart(ctx, s.pool, s.events, string(id), func(_ pgx.Tx, ref job.RunRef) (outbox.Intent, eventlog.Append, error) {
+		return intentOf(job.Start{RunRef: ref, Again: true}), requeued(ref, actor, reason), nil
 	})
-	if err != nil {
-		return nil, postgres.Classify(err, "requeue job "+string(id))
+	if err == nil && !has {
+		return nil, errNoSlot(id)
 	}
-	s.events.Wake()
-	return intents, nil
+	return intents, err
+}
+
+func requeued(ref job.RunRef, actor, reason string) eventlog.Append {
+	return eventlog.Append{
+		Stream: ref.Job.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion,
+		Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: ref.Run}}},
+		Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+	}
 }
 
 // Requeued returns how often a job was started again.
@@ -91,18 +71,7 @@ func (s *Store) Requeued(ctx context.Context, id job.ID) (times int, err error) 
 // RunningAfter returns up to limit runs that have had a slot for at least age and wait for no intent, in the
 // order of their jobs' ids from behind after ("" = the first): paging sees every one, however many there are.
 func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
-	rows, err := s.pool.Query(ctx, `select job_id::text, account, run from job_slots s
-		where job_id > $1 and admitted_at <= now() - $3::interval and not exists (select 1 from outbox o where o.workflow_id = 'job-' || s.job_id || '-' || s.run)
-		order by job_id limit $2`, afterID(after), limit, age)
-	if err != nil {
-		return nil, postgres.Classify(err, "read held slots")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
-		var ref job.RunRef
-		err := row.Scan(&ref.Job, &ref.Account, &ref.Run)
-		return ref, err
-	})
-	return found, postgres.Classify(err, "read held slots")
+	return s.slots.RunningAfter(ctx, s.pool, string(after), age, limit)
 }
 
 func afterID(id job.ID) string {
@@ -136,11 +105,7 @@ func (s *Store) orphans(ctx context.Context, from string) ([]job.RunRef, error) 
 	if err != nil {
 		return nil, postgres.Classify(err, "look for rows without a stream")
 	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
-		var ref job.RunRef
-		err := row.Scan(&ref.Job, &ref.Account, &ref.Run)
-		return ref, err
-	})
+	found, err := pgx.CollectRows(rows, kind.Scan)
 	return found, postgres.Classify(err, "look for rows without a stream")
 }
 
@@ -192,11 +157,7 @@ func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Ru
 	if err != nil {
 		return nil, postgres.Classify(err, "look for forgotten jobs")
 	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.RunRef, error) {
-		var ref job.RunRef
-		err := row.Scan(&ref.Job, &ref.Account, &ref.Run)
-		return ref, err
-	})
+	found, err := pgx.CollectRows(rows, kind.Scan)
 	return found, postgres.Classify(err, "look for forgotten jobs")
 }
 
@@ -208,23 +169,18 @@ func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([
 		if _, err := lockAdmission(ctx, tx, j.Account); err != nil {
 			return err
 		}
-		batch := &pgx.Batch{}
+		batch, ref := &pgx.Batch{}, job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}
 		if j.Run == 0 {
-			batch.Queue(`insert into job_queue (job_id, account, number) values ($1, $2, $3)`, j.ID, j.Account, j.Number)
-			batch.Queue(`update job_lanes set queued = queued + 1 where account = $1`, j.Account)
+			s.slots.Wait(batch, ref, j.Number)
 		} else {
-			queueSlot(batch, j.ID, j.Account, j.Run)
-			intents = []outbox.Intent{intentOf(job.Start{RunRef: job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}, Again: true})}
+			s.slots.Enter(batch, ref)
+			intents = []outbox.Intent{intentOf(job.Start{RunRef: ref, Again: true})}
 			outboxstore.Queue(batch, intents)
 		}
 		if err := run(ctx, tx, batch); err != nil {
 			return err
 		}
-		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
-			Stream: j.ID.Stream(), Account: j.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: j.Run}}},
-			Meta:   eventlog.Meta{Actor: actor, Reason: reason},
-		}})
+		_, err := s.events.AppendTx(ctx, tx, requeued(ref, actor, reason))
 		return err
 	})
 	if err != nil {

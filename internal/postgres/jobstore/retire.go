@@ -44,7 +44,7 @@ func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID)
 		if err != nil {
 			return err
 		}
-		waiting, err := s.unqueue(ctx, tx, job.CancelRequest{Account: account, IDs: ids})
+		waiting, err := s.unqueue(ctx, tx, account, ids)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}

@@ -34,15 +34,10 @@ const putStatement = `insert into outbox (workflow_id, kind, payload, due_at)
 
 // Put records intents in tx and returns them with their ids.
 func Put(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
-	for i := range intents {
-		in := &intents[i]
-		payload := in.Payload
-		if payload == nil {
-			payload = []byte("null")
-		}
-		if err := tx.QueryRow(ctx, putStatement, in.WorkflowID, in.Kind, payload, grace).Scan(&in.ID); err != nil {
-			return nil, fmt.Errorf("record intent %s of %s: %w", in.Kind, in.WorkflowID, err)
-		}
+	q := &pgx.Batch{}
+	Queue(q, intents)
+	if err := tx.SendBatch(ctx, q).Close(); err != nil {
+		return nil, fmt.Errorf("record intents: %w", err)
 	}
 	return intents, nil
 }
@@ -84,6 +79,9 @@ func (o *Store) Retry(ctx context.Context, id int64, delay time.Duration, cause 
 func Queue(batch *pgx.Batch, intents []outbox.Intent) {
 	for i := range intents {
 		in := &intents[i]
+		if in.Payload == nil {
+			in.Payload = []byte("null")
+		}
 		batch.Queue(putStatement, in.WorkflowID, in.Kind, in.Payload, grace).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&in.ID)
 		})

@@ -1,0 +1,245 @@
+// Package admission decides in PostgreSQL which work may run now: an account's units of one kind, jobs or
+// calls, each either have a slot or wait in the account's queue. Slots, queue and the counters of the
+// account change in one statement, in the transaction of the events that say so; that transaction
+// locks the account's row of counters first, so that no two of them give the same slot. What a unit is,
+// and whether the account's limits let it run, is left to the store of its kind.
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+)
+
+// Kind describes one kind of units by its tables NAME_lanes, NAME_slots and NAME_queue, and its units by U.
+type Kind[U any] struct {
+	Name    string            // of its tables, of the column NAME_id, and of streams and workflows: NAME-ID, NAME-ID-RUN
+	Running string            // counter of slots
+	Queued  string            // counter of the queue
+	Sums    map[string]string // further counters, each with its aggregate over slots
+	Carried []string          // columns that a unit takes from the queue to its slot
+	Place   string            // column of the queue beside them, and
+	PlaceAt string            // its expression of the argument $3
+	Order   string            // of the queue
+	Open    string            // condition on an account's counters for its queue to move
+
+	Row      func(u U) (id, account string, run int, carried []any)
+	Scan     func(row pgx.CollectableRow) (U, error) // of id, account, run and what is carried
+	Start    func(u U) outbox.Intent
+	Admitted func(u U) eventlog.Append
+}
+
+// Admission admits the units of one kind.
+type Admission[U any] struct {
+	kind Kind[U]
+
+	enter, wait, leave, withdraw, next, admit, accounts, running, find string
+}
+
+// New returns the admission of one kind.
+func New[U any](k Kind[U]) *Admission[U] {
+	carried, values := "", ""
+	for i, column := range k.Carried {
+		carried += ", " + column
+		values += fmt.Sprintf(", $%d", i+4)
+	}
+	sql := strings.NewReplacer("{lanes}", k.Name+"_lanes", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id", "{name}", k.Name,
+		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{place}", k.Place, "{placed}", k.PlaceAt,
+		"{order}", k.Order, "{open}", k.Open, "{+entered}", k.moved("+", "entered"), "{-freed}", k.moved("-", "freed")).Replace
+	return &Admission[U]{
+		kind: k,
+		enter: sql(`with entered as (insert into {slots} ({id}, account, run{carried}) values ($1, $2, $3{values}) returning *)
+			update {lanes} set {+entered} where account = $2`),
+		wait: sql(`with waiting as (insert into {queue} ({id}, account, {place}{carried}) values ($1, $2, {placed}{values}) returning 1)
+			update {lanes} set {queued} = {queued} + (select count(*) from waiting) where account = $2`),
+		leave: sql(`with freed as (delete from {slots} where {id} = $1 and account = $2 returning *),
+				lane as (update {lanes} set {-freed} where account = $2)
+			select {id}::text, account, run{carried} from freed`),
+		withdraw: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),
+				lane as (update {lanes} set {queued} = {queued} - (select count(*) from gone) where account = $1)
+			select {id}::text, account, 1{carried} from gone`),
+		next: sql(`select {id}::text, account, 1{carried} from {queue} where account = $1 order by {order} limit $2`),
+		admit: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),
+				entered as (insert into {slots} ({id}, account, run{carried}) select {id}, account, 1{carried} from gone returning *)
+			update {lanes} set {queued} = {queued} - (select count(*) from gone), {+entered} where account = $1`),
+		accounts: sql(`select account from {lanes} where {queued} > 0 and {open} and account > $1 order by account limit $2`),
+		running: sql(`select {id}::text, account, run{carried} from {slots} s where {id} > $1 and admitted_at <= now() - $2::interval
+			and not exists (select 1 from outbox o where o.workflow_id = '{name}-' || s.{id} || '-' || s.run) order by s.{id} limit $3`),
+		find: sql(`select {id}::text, account, run{carried} from {slots} where {id} = $1`),
+	}
+}
+
+// moved is the assignments that add the slots in a set of rows to the account's counters, or take them off.
+func (k Kind[U]) moved(sign, rows string) string {
+	all := fmt.Sprintf("%s = %[1]s %s (select count(*) from %s)", k.Running, sign, rows)
+	for counter, sum := range k.Sums {
+		all += fmt.Sprintf(", %s = %[1]s %s (select coalesce(%s, 0) from %s)", counter, sign, sum, rows)
+	}
+	return all
+}
+
+// Place queues the statements that give a new unit its slot, with the intent to start it, or its place in the queue. The
+// ids of the intents are known when the batch is closed.
+func (a *Admission[U]) Place(q *pgx.Batch, u U, admit bool, place any) []outbox.Intent {
+	if !admit {
+		a.Wait(q, u, place)
+		return nil
+	}
+	intents := []outbox.Intent{a.kind.Start(u)}
+	a.Enter(q, u)
+	outboxstore.Queue(q, intents)
+	return intents
+}
+
+// Enter queues the statement that gives a unit a slot.
+func (a *Admission[U]) Enter(q *pgx.Batch, u U) {
+	id, account, run, carried := a.kind.Row(u)
+	q.Queue(a.enter, append([]any{id, account, run}, carried...)...)
+}
+
+// Wait queues the statement that puts a unit in the queue.
+func (a *Admission[U]) Wait(q *pgx.Batch, u U, place any) {
+	id, account, _, carried := a.kind.Row(u)
+	q.Queue(a.wait, append([]any{id, account, place}, carried...)...)
+}
+
+// Leave queues the statement that frees a unit's slot; freed is set to the unit if it had one.
+func (a *Admission[U]) Leave(q *pgx.Batch, account, id string, freed **U) {
+	*freed = nil
+	q.Queue(a.leave, id, account).Query(func(rows pgx.Rows) error {
+		all, err := pgx.CollectRows(rows, a.kind.Scan)
+		for i := range all {
+			*freed = &all[i]
+		}
+		return err
+	})
+}
+
+// Withdraw queues the statement that takes units out of the queue; gone is set to those that waited.
+func (a *Admission[U]) Withdraw(q *pgx.Batch, account string, ids []string, gone *[]U) {
+	q.Queue(a.withdraw, account, ids).Query(func(rows pgx.Rows) (err error) {
+		*gone, err = pgx.CollectRows(rows, a.kind.Scan)
+		return err
+	})
+}
+
+// Admit gives slots to units that wait, in order, at most limit, until fits refuses one; those behind it wait on. The
+// caller sends the statements that Admit adds to q, and appends the returned events after them.
+func (a *Admission[U]) Admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limit int64, fits func(U) bool) ([]eventlog.Append, []outbox.Intent, error) {
+	if limit <= 0 {
+		return nil, nil, nil
+	}
+	waiting, err := a.rows(ctx, db, a.next, account, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ids []string
+	var appends []eventlog.Append
+	var intents []outbox.Intent
+	for _, u := range waiting {
+		if !fits(u) {
+			break
+		}
+		id, _, _, _ := a.kind.Row(u)
+		ids = append(ids, id)
+		appends = append(appends, a.kind.Admitted(u))
+		intents = append(intents, a.kind.Start(u))
+	}
+	if len(ids) > 0 {
+		q.Queue(a.admit, account, ids)
+		outboxstore.Queue(q, intents)
+	}
+	return appends, intents, nil
+}
+
+// Fill admits units of an account that wait, without the end of another. look locks the account's counters, and decide
+// returns from them the arguments of Admit.
+func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, account string, look func(*pgx.Batch), decide func() (int64, func(U) bool)) (intents []outbox.Intent, err error) {
+	err = postgres.Pipelined(ctx, pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		limit, fits := decide()
+		appends, started, err := a.Admit(ctx, db, q, account, limit, fits)
+		if err != nil || len(appends) == 0 {
+			return err
+		}
+		intents = started
+		_, err = events.QueueAppend(q, appends)
+		return err
+	})
+	if err != nil {
+		return nil, postgres.Classify(err, "admit "+a.kind.Name+"s of account "+account)
+	}
+	events.Wake()
+	return intents, nil
+}
+
+// Accounts returns accounts with units that wait for nothing but a slot, at most limit, in order, after the account after.
+func (a *Admission[U]) Accounts(ctx context.Context, pool *pgxpool.Pool, after string, limit int) ([]string, error) {
+	rows, err := pool.Query(ctx, a.accounts, after, limit)
+	if err != nil {
+		return nil, postgres.Classify(err, "list accounts whose "+a.kind.Name+"s wait")
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return accounts, postgres.Classify(err, "list accounts whose "+a.kind.Name+"s wait")
+}
+
+// RunningAfter returns up to limit units that have had a slot for at least age and wait for no intent, in the order of
+// their ids from behind after ("" = the first): paging sees every one, however many there are.
+func (a *Admission[U]) RunningAfter(ctx context.Context, pool *pgxpool.Pool, after string, age time.Duration, limit int) ([]U, error) {
+	if after == "" {
+		after = uuid.Nil.String()
+	}
+	return a.rows(ctx, pool, a.running, after, age, limit)
+}
+
+func (a *Admission[U]) rows(ctx context.Context, db postgres.Tx, statement string, args ...any) ([]U, error) {
+	rows, err := db.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, postgres.Classify(err, "read slots and queue of "+a.kind.Name+"s")
+	}
+	all, err := pgx.CollectRows(rows, a.kind.Scan)
+	return all, postgres.Classify(err, "read slots and queue of "+a.kind.Name+"s")
+}
+
+// Running returns the unit of that id if it has a slot.
+func (a *Admission[U]) Running(ctx context.Context, pool *pgxpool.Pool, id string) (u U, has bool, err error) {
+	found, err := a.rows(ctx, pool, a.find, id)
+	return append(found, u)[0], len(found) > 0, err
+}
+
+// Restart has a unit started again that has a slot. again changes the slot in tx if need be, and returns the intent to start
+// the unit and the events that say so; without events the unit is left alone. has reports whether the unit has a slot.
+func (a *Admission[U]) Restart(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, id string,
+	again func(tx pgx.Tx, u U) (outbox.Intent, eventlog.Append, error),
+) (intents []outbox.Intent, has bool, err error) {
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		found, err := a.rows(ctx, tx, a.find+` for update`, id)
+		if has = len(found) > 0; err != nil || !has {
+			return err
+		}
+		start, recorded, err := again(tx, found[0])
+		if err != nil || len(recorded.Events) == 0 {
+			return err
+		}
+		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{start}); err != nil {
+			return err
+		}
+		_, err = events.AppendTx(ctx, tx, recorded)
+		return err
+	})
+	if err != nil {
+		return nil, has, postgres.Classify(err, "restart "+a.kind.Name+" "+id)
+	}
+	events.Wake()
+	return intents, has, nil
+}

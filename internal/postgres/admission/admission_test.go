@@ -1,0 +1,171 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/admission"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+// unit is a unit of the kind below, which lies in the tables of calls: these have sums and carried columns.
+type unit struct {
+	id   string
+	held int64
+}
+
+const account, slots = "local", 4
+
+var kind = admission.Kind[unit]{
+	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)"},
+	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + $3::interval", Order: "seq", Open: "true",
+	Row: func(u unit) (string, string, int, []any) { return u.id, account, 1, []any{u.held, false, "{}"} },
+	Scan: func(row pgx.CollectableRow) (u unit, err error) {
+		err = row.Scan(&u.id, nil, nil, &u.held, nil, nil)
+		return u, err
+	},
+	Start: func(u unit) outbox.Intent {
+		return outbox.Intent{WorkflowID: "call-" + u.id + "-1", Kind: outbox.StartRunModel}
+	},
+	Admitted: func(u unit) eventlog.Append { return eventlog.Append{Stream: "call-" + u.id} },
+}
+
+// site is a database with the operations of a store that admits units while the account has slots.
+type site struct {
+	pool  *pgxpool.Pool
+	units *admission.Admission[unit]
+}
+
+func newSite(t *testing.T) site {
+	return site{storetest.OpenPool(t, storetest.NewDatabase(t)), admission.New(kind)}
+}
+
+// change runs a transaction that locks the account's counters first.
+func (s site) change(ctx context.Context, look func(*pgx.Batch), write func(db postgres.Tx, q *pgx.Batch, running, queued int) error) error {
+	var running, queued int
+	return postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) {
+		q.Queue(`insert into call_lanes (account) values ($1) on conflict (account) do update set parked = call_lanes.parked
+			returning in_flight, parked`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&running, &queued) })
+		look(q)
+	}, func(db postgres.Tx, q *pgx.Batch) error { return write(db, q, running, queued) })
+}
+
+func (s site) accept(ctx context.Context, u unit) error {
+	return s.change(ctx, func(*pgx.Batch) {}, func(_ postgres.Tx, q *pgx.Batch, running, queued int) error {
+		s.units.Place(q, u, running < slots && queued == 0, "1 hour")
+		return nil
+	})
+}
+
+func (s site) end(ctx context.Context, id string) (freed *unit, admitted []eventlog.Append, err error) {
+	look := func(q *pgx.Batch) { s.units.Leave(q, account, id, &freed) }
+	err = s.change(ctx, look, func(db postgres.Tx, q *pgx.Batch, running, queued int) (err error) {
+		if freed != nil {
+			running--
+		}
+		admitted, _, err = s.units.Admit(ctx, db, q, account, int64(min(queued, slots-running)), func(unit) bool { return true })
+		return err
+	})
+	return freed, admitted, err
+}
+
+func (s site) withdraw(ctx context.Context, ids ...string) (gone []unit, err error) {
+	err = s.change(ctx, func(q *pgx.Batch) { s.units.Withdraw(q, account, ids, &gone) },
+		func(postgres.Tx, *pgx.Batch, int, int) error { return nil })
+	return gone, err
+}
+
+// requireCounters compares the account's counters with its rows.
+func (s site) requireCounters(t *testing.T, most int) (running, queued int) {
+	t.Helper()
+	var inFlight, parked int
+	var committed, held int64
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight, parked, committed, (select count(*) from call_slots), (select count(*) from call_queue),
+		(select coalesce(sum(held), 0) from call_slots) from call_lanes`).Scan(&inFlight, &parked, &committed, &running, &queued, &held))
+	require.Equal(t, running, inFlight)
+	require.Equal(t, queued, parked)
+	require.Equal(t, held, committed)
+	require.LessOrEqual(t, running, most)
+	return running, queued
+}
+
+func TestCountersAreThoseOfTheRowsWhateverHappensAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	errs := make([]error, 6)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(7, uint64(i)))
+			var mine []string
+			for range 40 {
+				if len(mine) == 0 || random.IntN(2) == 0 {
+					u := unit{uuid.NewString(), random.Int64N(1000)}
+					mine = append(mine, u.id)
+					errs[i] = errors.Join(errs[i], s.accept(t.Context(), u))
+					continue
+				}
+				k := random.IntN(len(mine))
+				if _, err := s.withdraw(t.Context(), mine[k]); err != nil {
+					errs[i] = errors.Join(errs[i], err)
+				}
+				_, _, err := s.end(t.Context(), mine[k])
+				errs[i] = errors.Join(errs[i], err)
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+	s.requireCounters(t, slots)
+}
+
+func TestUnitsThatWaitAreAdmittedInOrderUntilOneDoesNotFit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var units []unit
+	for i := range slots + 3 {
+		u := unit{uuid.NewString(), int64(i + 1)}
+		units = append(units, u)
+		require.NoError(t, s.accept(t.Context(), u))
+	}
+	running, queued := s.requireCounters(t, slots)
+	require.Equal(t, []int{slots, 3}, []int{running, queued})
+	var intents int
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from outbox`).Scan(&intents))
+	require.Equal(t, slots, intents)
+
+	freed, admitted, err := s.end(t.Context(), units[1].id)
+	require.NoError(t, err)
+	require.Equal(t, &units[1], freed)
+	require.Equal(t, []eventlog.Append{{Stream: "call-" + units[slots].id}}, admitted)
+	freed, admitted, err = s.end(t.Context(), units[1].id)
+	require.NoError(t, err)
+	require.Nil(t, freed, "a slot is freed once")
+	require.Empty(t, admitted)
+
+	gone, err := s.withdraw(t.Context(), units[slots+1].id, units[0].id)
+	require.NoError(t, err)
+	require.Equal(t, []unit{units[slots+1]}, gone, "of those named the one that waits")
+	require.NoError(t, s.change(t.Context(), func(*pgx.Batch) {}, func(db postgres.Tx, q *pgx.Batch, _, _ int) error {
+		admitted, intents, err := s.units.Admit(t.Context(), db, q, account, 10, func(u unit) bool { return u.held < 3 })
+		require.Empty(t, admitted)
+		require.Empty(t, intents)
+		return err
+	}))
+	running, queued = s.requireCounters(t, slots)
+	require.Equal(t, []int{slots, 1}, []int{running, queued})
+	accounts, err := s.units.Accounts(t.Context(), s.pool, "", 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{account}, accounts)
+}
