@@ -185,3 +185,11 @@ func BenchmarkOperations(b *testing.B) {
 		})
 	}
 }
+
+func TestCoverFailsWhereNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	_, err := raster.Engine{}.Cover(t.Context(), counting(t, 1, 8, 30, 3), 1, 9, raster.Bicubic)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	_, err = raster.Engine{}.Cover(t.Context(), counting(t, 1, 8, 30, 3), 9, 9, raster.Bicubic)
+	require.NoError(t, err)
+}

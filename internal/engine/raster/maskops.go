@@ -19,7 +19,7 @@ func (e Engine) Grow(ctx context.Context, m *Mask, steps int, tapered bool) (*Ma
 	}
 	if !tapered {
 		size := 2*min(steps, max(m.w, m.h)) + 1
-		g, err := e.extreme(ctx, m.grid, size, pick)
+		g, err := e.extreme(ctx, m.grid, size/2, size-1-size/2, pick)
 		return &Mask{g}, err
 	}
 	cur, next := m.grid, m.like()
@@ -147,6 +147,10 @@ func truth(b bool) float32 {
 	return 0
 }
 
+// misses reports whether a source of the given size, placed at an offset, cannot be combined with a destination that
+// ends before. ComfyUI then cuts the source at its far end by the distance, and fails if more than a line is left of it.
+func misses(size, offset, end int) bool { return offset > end && size-(offset-end) > 1 }
+
 // CombineMasks applies an operation where source, with its corner at (x, y), overlaps destination, and clamps the result
 // to 0..1. A source of one frame is used for all frames.
 func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, y int, mode string) (*Mask, error) {
@@ -161,6 +165,9 @@ func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, 
 	}
 	if source.n != 1 && source.n != destination.n {
 		return nil, fault.New(fault.Invalid, "batch_mismatch", "batches of %d and %d masks cannot be combined", destination.n, source.n)
+	}
+	if misses(source.h, y, destination.h) || misses(source.w, x, destination.w) {
+		return nil, fault.New(fault.Invalid, "outside", "the source, at %d, %d, lies outside the destination of %d × %d pixels", x, y, destination.w, destination.h)
 	}
 	out := destination.like()
 	err := e.move(ctx, &out, func(i int) {

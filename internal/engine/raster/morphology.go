@@ -12,15 +12,17 @@ var morphologies = []string{"erode", "dilate", "open", "close", "gradient", "bot
 // Morphologies returns the names that Morph knows.
 func Morphologies() []string { return append([]string(nil), morphologies...) }
 
-// Morph applies a morphological operation with a square of size × size pixels. Pixels outside the image do not count. An
-// even square reaches one pixel further up and left.
+// Morph applies a morphological operation with a square of size × size pixels, as kornia 0.9 does. Pixels outside the
+// image do not count. An even square reaches one pixel further up and left when it erodes, and further down and right
+// when it dilates.
 func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int) (*Image, error) {
 	if size < 1 {
 		return nil, fault.New(fault.Invalid, "kernel_size", "a square of side %d is empty", size)
 	}
 	src := im.toFloat()
-	erode := func(g grid) (grid, error) { return e.extreme(ctx, g, size, lower) }
-	dilate := func(g grid) (grid, error) { return e.extreme(ctx, g, size, upper) }
+	far, near := size/2, size-1-size/2
+	erode := func(g grid) (grid, error) { return e.extreme(ctx, g, far, near, lower) }
+	dilate := func(g grid) (grid, error) { return e.extreme(ctx, g, near, far, upper) }
 	var g grid
 	var err error
 	switch operation {
@@ -91,9 +93,9 @@ func upper(dst, a, b []float32) {
 // pick2 writes the lower or upper of two rows.
 type pick2 func(dst, a, b []float32)
 
-// extreme takes the lowest or highest sample of the square around each sample, one axis after the other.
-func (e Engine) extreme(ctx context.Context, g grid, size int, pick pick2) (grid, error) {
-	before, after := size/2, size-1-size/2
+// extreme takes the lowest or highest sample of the square around each sample, which reaches before pixels up and left
+// and after pixels down and right, one axis after the other.
+func (e Engine) extreme(ctx context.Context, g grid, before, after int, pick pick2) (grid, error) {
 	wide := floatGrid(g.n, g.h, g.w, g.c)
 	err := e.start(g.rows()).rows(ctx, g.rows(), 8*g.stride(), func(lo, hi int) {
 		s := newSlider(g.w, g.c, before, after)

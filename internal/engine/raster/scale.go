@@ -64,6 +64,9 @@ func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Metho
 		return nil, err
 	}
 	x, y := coverMargins(im.w, im.h, width, height)
+	if 2*x >= im.w || 2*y >= im.h {
+		return nil, fault.New(fault.Invalid, "nothing_left", "nothing is left of %d × %d pixels when they are cropped to the shape of %d × %d", im.w, im.h, width, height)
+	}
 	cut := im
 	if x != 0 || y != 0 {
 		var err error
@@ -84,7 +87,7 @@ func coverMargins(oldW, oldH, newW, newH int) (x, y int) {
 	case from < to:
 		y = int(math.RoundToEven((h - h*(from/to)) / 2))
 	}
-	return min(x, (oldW-1)/2), min(y, (oldH-1)/2)
+	return x, y
 }
 
 func (e Engine) resize(ctx context.Context, g *grid, h, w int, m Method) (grid, error) {

@@ -41,6 +41,19 @@ func TestMaskCompositeOutsideLeavesTheDestination(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
+// There a source beyond the end is cut at its far end by the distance; more than one line of it has no counterpart.
+func TestMaskCompositeFailsWhereTheSourceLiesOutsideAndIsLarge(t *testing.T) {
+	t.Parallel()
+	args := node.Args{
+		"destination": maskOf(t, 1, 1, 1, 1), "source": maskOf(t, 1, 1, 4, 1, 1, 1, 1),
+		"x": int64(3), "y": int64(0), "operation": "add",
+	}
+	_, err := run(t, mask.MaskComposite(), args)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	args["x"] = int64(4)
+	require.Equal(t, []float32{1}, flat(t, must(t, mask.MaskComposite(), args)))
+}
+
 func TestFeatherFadesEachEdge(t *testing.T) {
 	t.Parallel()
 	got := must(t, mask.FeatherMask(), node.Args{

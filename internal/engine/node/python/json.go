@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,27 +11,44 @@ import (
 	"unicode/utf16"
 )
 
-// JSON writes a value as json.dumps does with an indentation of that many spaces. Keys are in alphabetical order. A value
-// without a form in JSON becomes the string that Str returns.
-func JSON(value any, indent int) string {
-	var b strings.Builder
-	writeJSON(&b, value, "\n", strings.Repeat(" ", indent))
-	return b.String()
+// JSON writes a value as json.dumps does with an indentation of that many spaces. The keys of an object that are listed in
+// first come first, in that order; the others follow in alphabetical order. A value without a form in JSON becomes the
+// string that Str returns.
+func JSON(value any, indent int, first ...string) string {
+	w := jsonWriter{indent: strings.Repeat(" ", indent), first: first}
+	w.write(value, "\n")
+	return w.String()
 }
 
-func writeJSON(b *strings.Builder, value any, line, indent string) {
+type jsonWriter struct {
+	strings.Builder
+	indent string
+	first  []string
+}
+
+func (w *jsonWriter) write(value any, line string) {
 	switch v := value.(type) {
 	case []any:
-		writeParts(b, "[]", len(v), line, indent, func(i int, line string) { writeJSON(b, v[i], line, indent) })
+		writeParts(&w.Builder, "[]", len(v), line, w.indent, func(i int, line string) { w.write(v[i], line) })
 	case map[string]any:
-		keys := slices.Sorted(maps.Keys(v))
-		writeParts(b, "{}", len(keys), line, indent, func(i int, line string) {
-			b.WriteString(JSONString(keys[i]) + ": ")
-			writeJSON(b, v[keys[i]], line, indent)
+		keys := slices.SortedFunc(maps.Keys(v), w.compare)
+		writeParts(&w.Builder, "{}", len(keys), line, w.indent, func(i int, line string) {
+			w.WriteString(JSONString(keys[i]) + ": ")
+			w.write(v[keys[i]], line)
 		})
 	default:
-		b.WriteString(jsonScalar(v))
+		w.WriteString(jsonScalar(v))
 	}
+}
+
+func (w *jsonWriter) compare(a, b string) int {
+	place := func(key string) int {
+		if i := slices.Index(w.first, key); i >= 0 {
+			return i
+		}
+		return len(w.first)
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 
 // writeParts writes the parts of a list or an object between its brackets, each on a line of its own.

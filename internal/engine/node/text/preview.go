@@ -28,13 +28,16 @@ func PreviewAny() *node.Class {
 	}
 }
 
+// boxKeys are the keys of a bounding box in the order in which ComfyUI has them.
+var boxKeys = []string{"x", "y", "width", "height"}
+
 // formatValue renders scalars as Python does, structures as indented JSON and pictures by their size.
 func formatValue(value node.Value) string {
 	switch v := value.(type) {
 	case nil, bool, int64, float64, string:
 		return python.Str(v)
 	case map[string]any, []any:
-		return python.JSON(v, 4)
+		return python.JSON(v, 4, boxKeys...)
 	default:
 		return node.Describe(v)
 	}

@@ -288,20 +288,19 @@ case("moving.webp", encoded(steps[0], "WEBP", save_all=True, append_images=steps
 # --- masks, morphology, Porter-Duff -----------------------------------------
 
 
-def window_extreme(a, size, fn, empty):
-    """fn over a size x size window that reaches size//2 up and left; nothing outside."""
-    b = size // 2
+def window_extreme(a, size, b, fn, empty):
+    """fn over a size x size window that reaches b up and left; nothing outside."""
     p = np.pad(a, ((b, size - 1 - b), (b, size - 1 - b), (0, 0)), constant_values=empty)
     views = [p[i:i + a.shape[0], j:j + a.shape[1]] for i in range(size) for j in range(size)]
     return fn.reduce(views)
 
 
 def erode(x, k):
-    return window_extreme(x, k, np.minimum, np.inf)
+    return window_extreme(x, k, k // 2, np.minimum, np.inf)
 
 
 def dilate(x, k):
-    return window_extreme(x, k, np.maximum, -np.inf)
+    return window_extreme(x, k, k - 1 - k // 2, np.maximum, -np.inf)
 
 
 f = unit(rgb)[:24, :31]

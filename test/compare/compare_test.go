@@ -1,0 +1,177 @@
+// Package compare_test runs random graphs on Millrace and on a real ComfyUI server and compares what a client sees: the
+// answer to the submission, the end, the outputs and every value of every picture. It needs a server of the reference
+// version, whose address COMFYUI gives; without one it is skipped. GRAPHS and SEED say how many graphs and which.
+package compare_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+// patience is how long one graph may take.
+const patience = 2 * time.Minute
+
+// leastEqual is the share of graphs, in percent, that must be equal in every key and every value.
+const leastEqual = 98
+
+// tally counts pairs of texts.
+type tally struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (t *tally) note(want, got string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count[fmt.Sprintf("%.150q there, %.150q here", want, got)]++
+}
+
+// exceptions are the errors of nodes whose texts differ, which is reported and does not count.
+var exceptions = &tally{count: map[string]int{}}
+
+// rounding counts the pictures that differ by 1 of 255, which is a library's rounding and does not count.
+var rounding = &tally{count: map[string]int{}}
+
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func TestGraphsEndAsOnComfyUI(t *testing.T) {
+	reference := &runtime{base: strings.TrimRight(os.Getenv("COMFYUI"), "/")}
+	if reference.base == "" {
+		t.Skip("no COMFYUI=http://… to compare with")
+	}
+	ours := &runtime{base: start(t)}
+	classes, files := prepare(t, reference, ours)
+	t.Logf("%d classes are compared", len(classes))
+
+	count, seed := number("GRAPHS", 300), number("SEED", 1)
+	equal, byClass := 0, map[string][2]int{}
+	for i := range count {
+		gen := &generator{r: rand.New(rand.NewPCG(uint64(seed), uint64(i))), classes: classes, files: files}
+		g := gen.make()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		want, err := reference.run(ctx, g)
+		require.NoError(t, err, "graph %d on the reference: %s", i, text(g))
+		got, err := ours.run(ctx, g)
+		require.NoError(t, err, "graph %d: %s", i, text(g))
+		cancel()
+		diffs := differences(want, got)
+		if len(diffs) == 0 {
+			equal++
+		} else {
+			raw, err := json.Marshal(g)
+			require.NoError(t, err)
+			t.Logf("graph %d of seed %d differs:\n  %s\n  %s", i, seed, strings.Join(diffs, "\n  "), raw)
+		}
+		for name := range classesOf(g) {
+			c := byClass[name]
+			c[0]++
+			if len(diffs) > 0 {
+				c[1]++
+			}
+			byClass[name] = c
+		}
+	}
+	report(t, byClass)
+	share := 100 * float64(equal) / float64(count)
+	t.Logf("%d of %d graphs (%.1f %%) are equal in answer, end, outputs and every value", equal, count, share)
+	require.GreaterOrEqual(t, share, float64(leastEqual))
+}
+
+func classesOf(g graph) map[string]bool {
+	names := map[string]bool{}
+	for _, n := range g {
+		names[n.Class] = true
+	}
+	return names
+}
+
+func report(t *testing.T, byClass map[string][2]int) {
+	t.Helper()
+	names := sortedKeys(byClass)
+	sort.SliceStable(names, func(i, j int) bool { return byClass[names[i]][1] > byClass[names[j]][1] })
+	var b strings.Builder
+	for _, name := range names {
+		if c := byClass[name]; c[1] > 0 {
+			fmt.Fprintf(&b, "\n  %-28s in %d of %d graphs that have it", name, c[1], c[0])
+		}
+	}
+	t.Logf("classes in graphs that differ:%s", b.String())
+	t.Logf("%d pictures differ by 1 of 255", len(rounding.count))
+	exceptions.mu.Lock()
+	defer exceptions.mu.Unlock()
+	for _, pair := range sortedKeys(exceptions.count) {
+		t.Logf("%d errors of nodes: %s", exceptions.count[pair], pair)
+	}
+}
+
+// prepare returns the classes that both have, after it has given both the same files.
+func prepare(t *testing.T, both ...*runtime) ([]class, []string) {
+	t.Helper()
+	var infos []map[string]json.RawMessage
+	files, err := pictures()
+	require.NoError(t, err)
+	for _, r := range both {
+		var info map[string]json.RawMessage
+		_, err := r.json(t.Context(), http.MethodGet, "/object_info", nil, &info)
+		require.NoError(t, err)
+		infos = append(infos, info)
+		for name, data := range files {
+			require.NoError(t, r.upload(t.Context(), name, data))
+		}
+	}
+	classes, err := readClasses(infos[0], func(name string) bool { return infos[1][name] != nil })
+	require.NoError(t, err)
+	return classes, sortedKeys(files)
+}
+
+// start runs Millrace and returns its address.
+func start(t *testing.T) string {
+	t.Helper()
+	t.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))
+	dir, err := scratch.New("mr-compare")
+	require.NoError(t, err)
+	addr, err := ports.Address()
+	require.NoError(t, err)
+	data := filepath.Join(dir.Path, "data")
+	require.NoError(t, ports.ForServers(data))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		cmd := cli.Command(io.Discard, os.Stderr, os.LookupEnv)
+		cmd.SetArgs([]string{"dev", "--data", data, "--addr", addr, "--log", "error", "--slots", "32"})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		dir.Remove() // the next run removes it
+	})
+	require.NoError(t, served.AwaitReady("http://"+addr, patience, ended))
+	return "http://" + addr
+}

@@ -1,0 +1,340 @@
+package compare_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	_ "image/png" // what previews and saved pictures are
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"sort"
+	"strings"
+	"time"
+)
+
+// runtime is one of the two that are compared: Millrace, or a ComfyUI server. Both are asked by ComfyUI's own routes.
+type runtime struct {
+	base string
+	http http.Client
+}
+
+// outcome is what a client sees of one graph.
+type outcome struct {
+	Status     int                 // of the submission
+	Refused    string              // type of the error of a refused graph
+	NodeErrors map[string][]string // by node: type, message and details of each
+	Ended      string              // "success", "error"
+	FailedNode string
+	Exception  string
+	Outputs    map[string]map[string][]string // by node and key: texts, or a word for each picture
+	pictures   map[string]picture             // by node, key and index
+}
+
+type picture struct {
+	width, height int
+	pix           []uint8 // RGBA
+}
+
+func (r *runtime) json(ctx context.Context, method, path string, body, into any) (int, error) {
+	var b bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&b).Encode(body); err != nil {
+			return 0, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.base+path, &b)
+	if err != nil {
+		return 0, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := r.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	if err := json.Unmarshal(raw, into); err != nil && res.StatusCode < 500 {
+		return 0, fmt.Errorf("%s %s: status %d: %q: %w", method, path, res.StatusCode, raw, err)
+	}
+	return res.StatusCode, nil
+}
+
+// upload stores an input picture.
+func (r *runtime) upload(ctx context.Context, name string, data []byte) error {
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part, err := form.CreateFormFile("image", name)
+	if err != nil {
+		return err
+	}
+	if _, err := part.Write(data); err != nil {
+		return err
+	}
+	if err := form.WriteField("overwrite", "true"); err != nil {
+		return err
+	}
+	if err := form.Close(); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+"/upload/image", &b)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	res, err := r.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("upload of %s: status %d", name, res.StatusCode)
+	}
+	return nil
+}
+
+type nodeErrors struct {
+	Errors []struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		Details string `json:"details"`
+	} `json:"errors"`
+}
+
+// run submits a graph and waits for its end.
+func (r *runtime) run(ctx context.Context, g graph) (*outcome, error) {
+	var submitted struct {
+		ID         string                     `json:"prompt_id"`
+		Error      json.RawMessage            `json:"error"`
+		NodeErrors map[string]json.RawMessage `json:"node_errors"`
+	}
+	status, err := r.json(ctx, http.MethodPost, "/prompt", map[string]any{"prompt": g}, &submitted)
+	if err != nil {
+		return nil, err
+	}
+	o := &outcome{Status: status, NodeErrors: map[string][]string{}, Outputs: map[string]map[string][]string{}, pictures: map[string]picture{}}
+	for id, raw := range submitted.NodeErrors {
+		var e nodeErrors
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, err
+		}
+		for _, one := range e.Errors {
+			o.NodeErrors[id] = append(o.NodeErrors[id], one.Type+"|"+one.Message+"|"+one.Details)
+		}
+	}
+	if status != http.StatusOK {
+		var refused struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(submitted.Error, &refused) // an error that is a text has no type
+		o.Refused = refused.Type
+		return o, nil
+	}
+	return o, r.await(ctx, submitted.ID, o)
+}
+
+type historyEntry struct {
+	Outputs map[string]map[string]json.RawMessage `json:"outputs"`
+	Status  struct {
+		Text     string               `json:"status_str"`
+		Messages [][2]json.RawMessage `json:"messages"`
+	} `json:"status"`
+}
+
+func (r *runtime) await(ctx context.Context, id string, o *outcome) error {
+	for {
+		var history map[string]historyEntry
+		if _, err := r.json(ctx, http.MethodGet, "/history/"+id, nil, &history); err != nil {
+			return err
+		}
+		if entry, ended := history[id]; ended {
+			return r.read(ctx, entry, o)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (r *runtime) read(ctx context.Context, entry historyEntry, o *outcome) error {
+	o.Ended = entry.Status.Text
+	for _, m := range entry.Status.Messages {
+		var kind string
+		var failure struct {
+			Node      string `json:"node_id"`
+			Exception string `json:"exception_type"`
+			Message   string `json:"exception_message"`
+		}
+		if json.Unmarshal(m[0], &kind) == nil && kind == "execution_error" && json.Unmarshal(m[1], &failure) == nil {
+			o.FailedNode, o.Exception = failure.Node, failure.Exception+": "+strings.TrimSpace(failure.Message)
+		}
+	}
+	for id, shown := range entry.Outputs {
+		o.Outputs[id] = map[string][]string{}
+		for key, raw := range shown {
+			words, err := r.words(ctx, id+" "+key, raw, o)
+			if err != nil {
+				return err
+			}
+			o.Outputs[id][key] = words
+		}
+	}
+	return nil
+}
+
+// words says what a node shows under a key; pictures are fetched.
+func (r *runtime) words(ctx context.Context, key string, raw json.RawMessage, o *outcome) ([]string, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return []string{string(raw)}, nil
+	}
+	words := []string{}
+	for i, element := range list {
+		var f struct {
+			Name      string `json:"filename"`
+			Subfolder string `json:"subfolder"`
+			Type      string `json:"type"`
+		}
+		var shown string
+		if json.Unmarshal(element, &shown) == nil {
+			words = append(words, shownText(shown))
+			continue
+		}
+		if json.Unmarshal(element, &f) != nil || f.Name == "" {
+			words = append(words, string(element))
+			continue
+		}
+		p, err := r.view(ctx, url.Values{"filename": {f.Name}, "subfolder": {f.Subfolder}, "type": {f.Type}})
+		if err != nil {
+			return nil, err
+		}
+		o.pictures[fmt.Sprintf("%s %d", key, i)] = p
+		words = append(words, fmt.Sprintf("%s picture %dx%d", f.Type, p.width, p.height))
+	}
+	return words, nil
+}
+
+// shownText is a text that a node shows. Those of pictures and masks are not compared: there they are tensors as PyTorch
+// prints them.
+func shownText(text string) string {
+	if strings.HasPrefix(text, "tensor(") || strings.HasPrefix(text, "IMAGE ") || strings.HasPrefix(text, "MASK ") {
+		return "a value without a text"
+	}
+	return text
+}
+
+func (r *runtime) view(ctx context.Context, q url.Values) (picture, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+"/view?"+q.Encode(), nil)
+	if err != nil {
+		return picture{}, err
+	}
+	res, err := r.http.Do(req)
+	if err != nil {
+		return picture{}, err
+	}
+	defer res.Body.Close()
+	im, _, err := image.Decode(res.Body)
+	if err != nil {
+		return picture{}, fmt.Errorf("read %s: status %d: %w", q.Get("filename"), res.StatusCode, err)
+	}
+	b := im.Bounds()
+	p := picture{width: b.Dx(), height: b.Dy()}
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			c := nrgba(im.At(x, y))
+			p.pix = append(p.pix, c[:]...)
+		}
+	}
+	return p, nil
+}
+
+// differences lists what two outcomes do not share, "" for none.
+func differences(want, got *outcome) (diffs []string) {
+	differ := func(what string, want, got any) {
+		w, g := text(want), text(got)
+		if w != g {
+			diffs = append(diffs, fmt.Sprintf("%s: %s there, %s here", what, w, g))
+		}
+	}
+	differ("status", want.Status, got.Status)
+	differ("refused", want.Refused, got.Refused)
+	differ("node errors", want.NodeErrors, got.NodeErrors)
+	differ("ended", want.Ended, got.Ended)
+	if want.Ended == "error" && got.Ended == "error" {
+		exceptions.note(want.Exception, got.Exception)
+		want.Outputs = common(want.Outputs, got.Outputs)
+		got.Outputs = common(got.Outputs, want.Outputs)
+	}
+	differ("outputs", want.Outputs, got.Outputs)
+	if len(diffs) > 0 {
+		return diffs
+	}
+	for _, key := range sortedKeys(want.pictures) {
+		if got.pictures[key].pix == nil {
+			continue
+		}
+		worst, share := distance(want.pictures[key], got.pictures[key])
+		switch {
+		case worst == 1:
+			o := strings.Fields(key)[0]
+			rounding.note("node "+o, "")
+		case worst > 1:
+			diffs = append(diffs, fmt.Sprintf("picture %s: by up to %d of 255 in %.1f %% of the values", key, worst, share))
+		}
+	}
+	return diffs
+}
+
+// common returns the outputs whose nodes the other has, too. When a node fails, which outputs were made before depends on
+// the order in which the reference takes the outputs of a graph, which is that of a set and another one every time.
+func common(outputs, other map[string]map[string][]string) map[string]map[string][]string {
+	both := map[string]map[string][]string{}
+	for id := range outputs {
+		if _, known := other[id]; known {
+			both[id] = outputs[id]
+		}
+	}
+	return both
+}
+
+func distance(a, b picture) (worst int, share float64) {
+	different := 0
+	for i := range a.pix {
+		d := int(a.pix[i]) - int(b.pix[i])
+		if d != 0 {
+			different++
+		}
+		worst = max(worst, d, -d)
+	}
+	return worst, 100 * float64(different) / float64(max(len(a.pix), 1))
+}
+
+func text(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	if len(raw) > 600 {
+		return string(raw[:600]) + "…"
+	}
+	return string(raw)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
