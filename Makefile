@@ -91,6 +91,11 @@ test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://â
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
 	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -count=1 -timeout 30m -v -run '^TestRealServers' $(ARGS) ./internal/comfyui/...
 
+.PHONY: test/compare
+test/compare: postgres bin/millrace-temporal ## random graphs here and on a ComfyUI server, compared (COMFYUI=http://â€¦, GRAPHS=300, SEED=1)
+	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no server: make test/compare COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) $(GO) test -count=1 -timeout 60m -v $(ARGS) ./test/compare
+
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other
 

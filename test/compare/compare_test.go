@@ -1,6 +1,7 @@
 // Package compare_test runs random graphs on Millrace and on a real ComfyUI server and compares what a client sees: the
 // answer to the submission, the end, the outputs and every value of every picture. It needs a server of the reference
-// version, whose address COMFYUI gives; without one it is skipped. GRAPHS and SEED say how many graphs and which.
+// version, whose address MILLRACE_TEST_COMFYUI gives; without one it is skipped. GRAPHS and SEED say how many graphs and
+// which.
 package compare_test
 
 import (
@@ -61,9 +62,9 @@ func number(name string, otherwise int) int {
 }
 
 func TestGraphsEndAsOnComfyUI(t *testing.T) {
-	reference := &runtime{base: strings.TrimRight(os.Getenv("COMFYUI"), "/")}
+	reference := &runtime{base: strings.TrimRight(os.Getenv("MILLRACE_TEST_COMFYUI"), "/")}
 	if reference.base == "" {
-		t.Skip("no COMFYUI=http://… to compare with")
+		t.Skip("MILLRACE_TEST_COMFYUI names no ComfyUI server to compare with")
 	}
 	ours := &runtime{base: start(t)}
 	classes, files := prepare(t, reference, ours)

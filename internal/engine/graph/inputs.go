@@ -197,9 +197,17 @@ func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 	}
 	f.fail(InputError{
 		Type: "value_not_in_list", Message: "Value not in list",
-		Details:   fmt.Sprintf("%s: '%s' not in %s", in.Name, shortened(python.Str(raw)), shown),
+		Details:   fmt.Sprintf("%s: %s not in %s", in.Name, shortenedRepr(raw), shown),
 		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": spec, "received_value": quoted(raw)},
 	})
+}
+
+// shortenedRepr shows a value as Python's repr does, and of a long one the beginning.
+func shortenedRepr(raw any) string {
+	if text, ok := raw.(string); ok {
+		return python.Repr(shortened(text))
+	}
+	return shortened(python.Repr(raw))
 }
 
 // options returns the choices of a combo: the declared ones, or the caller's files in a folder.

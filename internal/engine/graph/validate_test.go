@@ -113,7 +113,7 @@ func TestNodeErrors(t *testing.T) {
 			"extra_info":{"input_name":"float","input_config":` + floats + `,"received_value":-2}}`},
 		"not an option": {`{"pick":"c"}`, `{"type":"value_not_in_list","message":"Value not in list","details":"pick: 'c' not in ['a', \"b'c\"]",
 			"extra_info":{"input_name":"pick","input_config":` + picks + `,"received_value":"c"}}`},
-		"a number is not an option": {`{"pick":1}`, `{"type":"value_not_in_list","message":"Value not in list","details":"pick: '1' not in ['a', \"b'c\"]",
+		"a number is not an option": {`{"pick":1}`, `{"type":"value_not_in_list","message":"Value not in list","details":"pick: 1 not in ['a', \"b'c\"]",
 			"extra_info":{"input_name":"pick","input_config":` + picks + `,"received_value":1}}`},
 		"long lists are not repeated": {`{"many":"y"}`, `{"type":"value_not_in_list","message":"Value not in list","details":"many: 'y' not in (list of length 21)",
 			"extra_info":{"input_name":"many","input_config":null,"received_value":"y"}}`},

@@ -54,6 +54,23 @@ func TestResizeAndPadCentres(t *testing.T) {
 	}
 }
 
+// A picture that shrinks to no width at all has a mean of nothing by area, and no pixels by the other methods.
+func TestResizeAndPadOfAPictureThatVanishes(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"area", "bilinear"} {
+		res, _, err := run(t, image.ResizeAndPadImage(), newMemory(t), node.Args{
+			"image": picture(t, 1, 9, 1, 3), "target_width": int64(26), "target_height": int64(6),
+			"padding_color": "white", "interpolation": method,
+		})
+		if method == "area" {
+			require.NoError(t, err)
+			require.Equal(t, float32(1), imageOf(t, res.Outputs[0]).At(0, 3, 13, 0))
+		} else {
+			require.Equal(t, fault.Invalid, fault.KindOf(err))
+		}
+	}
+}
+
 func TestCropV2ShowsItsResult(t *testing.T) {
 	t.Parallel()
 	im := picture(t, 1, 10, 20, 3)

@@ -207,6 +207,15 @@ func ResizeAndPadImage() *node.Class {
 	}
 }
 
+// bytesOf returns 8-bit samples of a colour whose channels are 0 or 1.
+func bytesOf(color []float32) []uint8 {
+	out := make([]uint8, len(color))
+	for i, v := range color {
+		out[i] = uint8(v * 255)
+	}
+	return out
+}
+
 func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) {
 	in := call.Args.Reader()
 	im, width, height := in.Image("image"), in.Int("target_width"), in.Int("target_height")
@@ -220,9 +229,12 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 	}
 	by := min(float64(width)/float64(im.Width()), float64(height)/float64(im.Height()))
 	w, h := int(float64(im.Width())*by), int(float64(im.Height())*by)
+	fill := ground(color, im.Channels(), colors()[color][0])
+	if m == raster.Area && (w == 0 || h == 0) { // the mean of nothing is nothing: the frame stays empty
+		return one(engine(call).Solid(ctx, im.Frames(), height, width, bytesOf(fill)))
+	}
 	if im, err = engine(call).Resize(ctx, im, w, h, m); err != nil {
 		return node.Result{}, err
 	}
-	fill := ground(color, im.Channels(), colors()[color][0])
 	return one(engine(call).Place(ctx, im, (width-w)/2, (height-h)/2, width, height, fill))
 }
