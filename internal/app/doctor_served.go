@@ -7,6 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
 var _ admin.Doctor = servedDoctor{}
@@ -16,7 +17,7 @@ func (d servedDoctor) Examine(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedDoctorTimeout)
 	defer cancel()
 	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
-	for _, checks := range [][]doctor.Check{doctor.DatabaseChecks(d.in.pool, d.in.histories().Blobs), doctor.DiskChecks(d.in.cfg), doctor.TemporalChecks(d.in.cfg, d.in.client)} {
+	for _, checks := range [][]doctor.Check{doctor.DatabaseChecks(d.in.pool, d.in.histories().Blobs), doctor.ServerChecks(serverstore.New(d.in.pool, d.in.events)), doctor.DiskChecks(d.in.cfg), doctor.TemporalChecks(d.in.cfg, d.in.client)} {
 		findings = append(findings, doctor.RunChecks(ctx, checks)...)
 	}
 	return operate.Redacted(doctor.Examined{Checks: findings}, nil)

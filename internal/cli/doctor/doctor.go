@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
 // Command returns the command that examines a deployment.
@@ -20,8 +21,8 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check everything that a deployment stands on, with remedies",
-		Long: `Check the database, its schema, the views, the outbox, held slots, the clock, the disk,
-Temporal and the workers. Nothing is changed. The exit code is 1 if a check fails;
+		Long: `Check the database, its schema, the views, the outbox, held slots, the clock, ComfyUI servers and what
+waits for them, the disk, Temporal and the workers. Nothing is changed. The exit code is 1 if a check fails;
 warnings alone leave it 0.
 
 PostgreSQL and Temporal are two stores. After either was restored from a backup, --reconcile finds what
@@ -85,6 +86,7 @@ func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	} else {
 		defer pool.Close()
 		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Histories(pool).Blobs))...)
+		findings = append(findings, doctor.RunChecks(ctx, doctor.ServerChecks(serverstore.New(pool, nil)))...)
 	}
 	findings = append(findings, doctor.RunChecks(ctx, doctor.DiskChecks(s.Config))...)
 	c, err := s.Temporal()

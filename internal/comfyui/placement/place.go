@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 )
 
 // waiter is a segment of this process that waits.
@@ -139,9 +140,14 @@ func (p *Pool) collect(ctx context.Context, keys []server.Key) {
 
 // lack returns what a server lacks for a segment.
 func (p *Pool) lack(s *server.Server, needs []server.Need) string {
-	doc := p.document(s.Digest)
+	return Missing(p.document(s.Digest), needs)
+}
+
+// Missing returns what a server with these class definitions lacks for a segment, "" for nothing. Without definitions, it
+// lacks all.
+func Missing(doc *remote.Document, needs []server.Need) string {
 	if doc == nil {
-		return "told its classes"
+		return "known classes"
 	}
 	for _, n := range needs {
 		constants := make(node.Args, len(n.Choices))

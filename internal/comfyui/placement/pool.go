@@ -174,7 +174,7 @@ func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
 		if err != nil {
 			return err
 		}
-		doc, err := decodeClasses(s.Digest, body)
+		doc, err := DecodeClasses(s.Digest, body)
 		if doc == nil {
 			return err
 		}

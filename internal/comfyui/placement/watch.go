@@ -291,7 +291,9 @@ func encodeClasses(c comfyui.Classes) ([]byte, error) {
 // maxClasses bounds class definitions, unpacked.
 const maxClasses = 256 << 20
 
-func decodeClasses(digest string, body []byte) (*remote.Document, error) {
+// DecodeClasses reads class definitions as they are kept. Malformed ones are left out, and their errors returned beside the
+// rest.
+func DecodeClasses(digest string, body []byte) (*remote.Document, error) {
 	r, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("unpack class definitions: %w", err)

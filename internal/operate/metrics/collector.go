@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
 // Depth holds the numbers of waiting and running jobs of an account.
@@ -31,6 +33,8 @@ type Snapshot struct {
 	Full   int64            // accounts that have reached their storage limit
 
 	Webhooks Webhooks
+	Servers  []*server.Server // ComfyUI servers, with the segments that run there
+	Waiting  int              // segments that wait for one
 }
 
 // Kept holds the bytes that an account stores and its limit; Limit 0 = no limit.
@@ -100,7 +104,7 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp} {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting} {
 		ch <- d
 	}
 }
@@ -143,6 +147,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descDead, float64(st.Webhooks.Dead))
 	gauge(descEnded, float64(st.Webhooks.Disabled))
 	gauge(descWaiting, st.Webhooks.Oldest.Seconds())
+	gauge(descServerWaiting, float64(st.Waiting))
+	collectServers(gauge, st.Servers)
 }
 
 func (c *collector) read() (Snapshot, error) {

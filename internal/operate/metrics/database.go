@@ -7,6 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/projections"
 )
@@ -48,8 +49,21 @@ func (d *Database) Snapshot(ctx context.Context) (Snapshot, error) {
 		return st, err
 	}
 	deliveries, err := webhookstore.New(d.Pool, nil).State(ctx)
+	if err != nil {
+		return st, err
+	}
 	st.Webhooks = Webhooks{Pending: deliveries.Pending, Dead: deliveries.Dead, Disabled: deliveries.Disabled, Oldest: deliveries.Oldest}
-	return st, err
+	return st, d.servers(ctx, &st)
+}
+
+func (d *Database) servers(ctx context.Context, st *Snapshot) (err error) {
+	servers := serverstore.New(d.Pool, nil)
+	if st.Servers, err = servers.Servers(ctx); err != nil {
+		return err
+	}
+	waiting, err := servers.Waits(ctx)
+	st.Waiting = len(waiting)
+	return err
 }
 
 func (d *Database) storage(ctx context.Context, st *Snapshot) error {

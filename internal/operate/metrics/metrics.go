@@ -37,6 +37,8 @@ type Metrics struct {
 	failures      *prometheus.CounterVec
 	segments      *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
 	serverSeconds *prometheus.CounterVec // seconds that those servers took
+	shareSeconds  *prometheus.CounterVec // of them, by account and server
+	shares        map[share]bool         // that have a counter
 	known         map[string]bool        // values of labels that have series
 }
 
@@ -53,7 +55,7 @@ const (
 // New returns empty metrics, with those of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), begun: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{},
+		registry: prometheus.NewRegistry(), begun: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{}, shares: map[share]bool{},
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."}, []string{"type"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_job_duration_seconds", Help: "From the start of a run to its end, by outcome.", Buckets: longBuckets,
@@ -79,12 +81,15 @@ func New() *Metrics {
 		serverSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_server_seconds_total", Help: "Seconds that ComfyUI servers were taken by parts of graphs, by outcome of the attempt.",
 		}, []string{"outcome"}),
+		shareSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_server_account_seconds_total", Help: "Seconds that ComfyUI servers were taken by parts of graphs, by account and server.",
+		}, []string{"account", "server"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_job_failures_total", Help: "Jobs that failed, by code.",
 		}, []string{"code"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.segments, m.serverSeconds)
+		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.segments, m.serverSeconds, m.shareSeconds)
 	return m
 }
 
@@ -144,8 +149,7 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 	case job.NodeExecutedV1:
 		m.node(e)
 	case job.SegmentEndedV1:
-		m.segments.WithLabelValues(m.label(e.Outcome)).Inc()
-		m.serverSeconds.WithLabelValues(m.label(e.Outcome)).Add(float64(e.Millis) / 1000)
+		m.segment(rec, e)
 	case job.SucceededV1:
 		m.end(rec, "succeeded")
 	case job.FailedV1:

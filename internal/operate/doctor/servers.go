@@ -1,0 +1,239 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/node/standard"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+// Servers is what the checks read of ComfyUI servers; serverstore.Store is it.
+type Servers interface {
+	Servers(ctx context.Context) ([]*server.Server, error)
+	Waits(ctx context.Context) ([]server.Waiting, error)
+	// Classes returns class definitions by their digest; NotFound when they are not kept.
+	Classes(ctx context.Context, digest string) ([]byte, error)
+}
+
+// ServerChecks look at the ComfyUI servers, at the classes that depend on one of them, and at what waits for one.
+func ServerChecks(servers Servers) []Check {
+	d := serverDoctor{servers}
+	return []Check{
+		{"servers", "check the database's log", d.away},
+		{"refused servers", "check the database's log", d.refused},
+		{"server classes", "check the database's log", d.classes},
+		{"server queue", "check the database's log", d.queue},
+	}
+}
+
+// serverDoctor runs the checks of ComfyUI servers.
+type serverDoctor struct{ Servers }
+
+// maxNamed bounds how many servers, classes or jobs a finding names.
+const maxNamed = 3
+
+// list joins the first of some texts, and says how many more there are.
+func list(texts []string) string {
+	if len(texts) > maxNamed {
+		return strings.Join(texts[:maxNamed], "; ") + fmt.Sprintf("; and %d more", len(texts)-maxNamed)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// away finds servers that do not answer. That all of them are away fails the check.
+func (d serverDoctor) away(ctx context.Context) (Finding, error) {
+	all, err := d.Servers.Servers(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	if len(all) == 0 {
+		return Finding{Status: Healthy, Detail: "none is registered; graphs run here, as far as their classes are native"}, nil
+	}
+	counts := map[server.State]int{}
+	var away []string
+	for _, s := range all {
+		counts[s.State()]++
+		if s.Health == server.Absent {
+			away = append(away, inspect.Clean(s.URL)+awayFor(s)+": "+inspect.Clean(s.Problem))
+		}
+	}
+	var words []string
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
+		words = append(words, fmt.Sprintf("%d %s", counts[state], state))
+	}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d registered: %s", len(all), strings.Join(words, ", "))}
+	if len(away) > 0 {
+		f.Status, f.Detail = grade(len(away), 1, len(all)), f.Detail+". Away: "+list(away)
+	}
+	return f.with("start it, or see whether workers reach its address; if it is gone: millrace servers remove URL --reason WHY"), nil
+}
+
+func awayFor(s *server.Server) string {
+	if s.SeenAt == nil {
+		return ", never seen"
+	}
+	return ", last seen " + inspect.Span(time.Since(*s.SeenAt)) + " ago"
+}
+
+// refused finds servers that cannot be driven, with the reason and the version.
+func (d serverDoctor) refused(ctx context.Context) (Finding, error) {
+	all, err := d.Servers.Servers(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	var refused []string
+	remedy := "upgrade it to ComfyUI 0.3.57 or later, or mend its address; then: millrace servers show URL"
+	for _, s := range all {
+		if s.Health != server.Unusable {
+			continue
+		}
+		text := inspect.Clean(s.URL)
+		if s.Version != "" {
+			text += " (version " + inspect.Clean(s.Version) + ")"
+		}
+		refused = append(refused, text+": "+inspect.Clean(s.Problem))
+		if strings.Contains(s.Problem, "certificate") {
+			remedy = "give the server a certificate that the workers' machines trust, or add its issuer to their trust store"
+		}
+	}
+	if len(refused) == 0 {
+		return Finding{Status: Healthy, Detail: "none: each that answers can be driven"}, nil
+	}
+	return Finding{Status: Warning, Detail: fmt.Sprintf("%d cannot be driven: %s", len(refused), list(refused)), Remedy: remedy}, nil
+}
+
+// classes finds classes, native ones aside, that no answering server has: graphs that need them wait.
+func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
+	all, err := d.Servers.Servers(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	documents, err := d.documents(ctx, all)
+	if err != nil {
+		return Finding{}, err
+	}
+	native, err := standard.Registry(nil)
+	if err != nil {
+		return Finding{}, err
+	}
+	answering, missing := map[string]bool{}, map[string][]string{}
+	for _, s := range all {
+		if doc := documents[s.Digest]; doc != nil && s.Health == server.Answers {
+			for name := range doc.Classes {
+				answering[name] = true
+			}
+		}
+	}
+	for _, s := range all {
+		if documents[s.Digest] == nil || s.Health == server.Answers {
+			continue
+		}
+		for name := range documents[s.Digest].Classes {
+			if _, here := native.Lookup(name); !here && !answering[name] {
+				missing[name] = append(missing[name], inspect.Clean(s.URL))
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return Finding{Status: Healthy, Detail: fmt.Sprintf("%d, each on a server that answers", len(answering))}, nil
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		where := fmt.Sprintf("%d servers", len(missing[name]))
+		if len(missing[name]) == 1 {
+			where = missing[name][0]
+		}
+		names = append(names, inspect.Clean(name)+" on "+where)
+	}
+	return Finding{
+		Status: Warning, Detail: fmt.Sprintf("%d classes are only on servers that are away, and graphs with them wait: %s", len(missing), list(names)),
+		Remedy: "bring the server back, or install the nodes on one that answers",
+	}, nil
+}
+
+// documents reads the class definitions of servers, by digest.
+func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[string]*remote.Document, error) {
+	documents := map[string]*remote.Document{}
+	for _, s := range all {
+		if s.Digest == "" || documents[s.Digest] != nil {
+			continue
+		}
+		body, err := d.Classes(ctx, s.Digest)
+		if fault.Is(err, fault.NotFound) {
+			continue // the next look keeps them
+		}
+		if err != nil {
+			return nil, err
+		}
+		if documents[s.Digest], err = placement.DecodeClasses(s.Digest, body); documents[s.Digest] == nil {
+			return nil, err
+		}
+	}
+	return documents, nil
+}
+
+// waitWarn is how long a segment may wait for a server that exists.
+const waitWarn = 15 * time.Minute
+
+// queue finds segments that wait for what no registered server has, and segments that have waited for long.
+func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
+	waiting, err := d.Waits(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	if len(waiting) == 0 {
+		return Finding{Status: Healthy, Detail: "nothing waits for a server"}, nil
+	}
+	all, err := d.Servers.Servers(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	documents, err := d.documents(ctx, all)
+	if err != nil {
+		return Finding{}, err
+	}
+	var never, long []string
+	for i := range waiting {
+		w := &waiting[i]
+		text := fmt.Sprintf("job %s for %s: %s", w.Job, inspect.Span(time.Since(w.Since)), inspect.Clean(w.Reason))
+		switch {
+		case !possible(all, documents, &w.Wait):
+			never = append(never, text)
+		case time.Since(w.Since) > waitWarn:
+			long = append(long, text)
+		}
+	}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d parts of graphs wait for a server", len(waiting))}
+	switch {
+	case len(never) > 0:
+		f.Status = Failing
+		f.Detail += fmt.Sprintf(", %d of them for what no registered server has: %s", len(never), list(never))
+	case len(long) > 0:
+		f.Status = Warning
+		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), inspect.Span(waitWarn), list(long))
+	}
+	return f.with("register a server that has it (millrace servers add), install it on one, or cancel the job: millrace jobs cancel ID"), nil
+}
+
+// possible reports whether some registered server could run a segment, if it answered and were not drained.
+func possible(all []*server.Server, documents map[string]*remote.Document, w *server.Wait) bool {
+	willing := make([]*server.Server, len(all))
+	for i, s := range all {
+		c := *s
+		c.Health, c.Drained = server.Answers, false
+		willing[i] = &c
+	}
+	pool := server.Pool{Servers: willing, Missing: func(s *server.Server, needs []server.Need) string {
+		return placement.Missing(documents[s.Digest], needs)
+	}}
+	return pool.CanRun(w)
+}
