@@ -37,6 +37,9 @@ func tuning() dynamicconfig.StaticClient {
 		dynamicconfig.MatchingUpdateAckInterval.Key():            5 * time.Second,
 		// A lost wake-up of a waiting client costs one interval; the default is 20 s.
 		dynamicconfig.HistoryLongPollExpirationInterval.Key(): time.Second,
+		// From its fourth attempt on, a workflow task may take longer and longer, up to ten minutes more: a workflow
+		// that a few restarts in a row have interrupted would wait that long after the next one.
+		dynamicconfig.WorkflowTaskRetryMaxInterval.Key(): 2 * time.Second,
 		// Limits meant to protect a shared cluster.
 		dynamicconfig.FrontendRPS.Key():                                  50_000,
 		dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():           50_000,
