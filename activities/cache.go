@@ -23,13 +23,17 @@ func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed
 		return
 	}
 	p.anew = origin.Fresh(parsed)
-	p.keys = g.keysOf(ctx, ref, p, p.Plan)
+	p.keys = g.keysOf(ctx, ref, ref.Job, p, p.Plan)
+	p.asked = p.keys
+	if origin != nil && origin.FromNode != "" && slices.ContainsFunc(p.Nodes, func(n graph.PlanNode) bool { return n.Segment != nil }) {
+		p.asked = g.keysOf(ctx, ref, origin.Job, p, p.Plan)
+	}
 }
 
-// keysOf returns the keys of the units of a plan, or of an expansion.
-func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, p *planned, plan *graph.Plan) []nodecache.Key {
+// keysOf returns the keys of the units of a plan, or of an expansion. Segments have those of the job that ran them.
+func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, ran job.ID, p *planned, plan *graph.Plan) []nodecache.Key {
 	files := g.Files(ref, "")
-	return nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface)}, plan, p.classes,
+	return nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface), Job: string(ran)}, plan, p.classes,
 		func(class *node.Class, constants node.Args) (string, error) {
 			if class.Fingerprint == nil {
 				return "", nil
@@ -45,9 +49,10 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 		return nodecache.Answer{}
 	}
 	began := state.Execution != ""
-	hits, err := g.Cache.Lookup(ctx, state.Account, p.keys, func(unit int) bool {
-		id := p.Nodes[unit].ID
-		return slices.Contains(p.anew, id) || began && !slices.Contains(state.Cached, id)
+	hits, err := g.Cache.Lookup(ctx, state.Account, p.asked, func(unit int) bool {
+		return slices.ContainsFunc(nodesOf(p, unit), func(id string) bool {
+			return slices.Contains(p.anew, id) || began && !slices.Contains(state.Cached, id)
+		})
 	})
 	if err != nil {
 		g.Log.Warn("node cache lookup failed; every node runs", "job_id", state.ID, "error", err)
@@ -56,27 +61,65 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
 	for _, u := range a.Units {
 		e := a.Hits[u]
-		if err := p.outputs.take(p.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
-			return nodecache.Answer{} // the outputs exceed the bound of one job: the node that exceeds it will fail
+		for _, shown := range e.Shown(p.Nodes[u].ID, p.Nodes[u].Class) {
+			if err := p.outputs.take(shown.Node, outputBytes(shown.UI, shown.Files, nil)); err != nil {
+				return nodecache.Answer{} // the outputs exceed the bound of one job: the node that exceeds it will fail
+			}
 		}
 	}
+	g.keepAnswer(ctx, p, state, a)
 	return a
+}
+
+// nodesOf returns the ids of the nodes of a unit: those of a segment, or one.
+func nodesOf(p *planned, unit int) []string {
+	s := p.Nodes[unit].Segment
+	if s == nil {
+		return []string{p.Nodes[unit].ID}
+	}
+	ids := make([]string, len(s.Nodes))
+	for i := range s.Nodes {
+		ids[i] = s.Nodes[i].ID
+	}
+	return ids
+}
+
+// keepAnswer keeps what a retry takes from its original for the retries of this job.
+func (g *Graph) keepAnswer(ctx context.Context, p *planned, state job.Job, a nodecache.Answer) {
+	var entries []nodecache.Entry
+	for _, u := range a.Units {
+		if e, hit := a.Hits[u]; hit && p.keys[u] != p.asked[u] {
+			e.Key, e.Job = p.keys[u], string(state.ID)
+			for _, ref := range e.Values {
+				e.Bytes += g.Values.Size(ctx, ref)
+			}
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) == 0 {
+		return
+	}
+	if err := g.Cache.Save(ctx, state.Account, entries); err != nil {
+		g.Log.Warn("node cache save failed; a retry of this job runs its segments again", "job_id", state.ID, "error", err)
+	}
 }
 
 // addAnswer adds the events of cached nodes: their list in document order, and their UI outputs.
 func (g *Graph) addAnswer(events *recorder, p *planned, a nodecache.Answer) {
-	units := slices.Clone(a.Units)
-	slices.SortFunc(units, func(x, y int) int { return p.order[p.Nodes[x].ID] - p.order[p.Nodes[y].ID] })
-	ids := make([]string, len(units))
-	for i, u := range units {
-		ids[i] = p.Nodes[u].ID
+	var ids []string
+	for _, u := range a.Units {
+		ids = append(ids, nodesOf(p, u)...)
 	}
+	slices.SortFunc(ids, func(x, y string) int { return p.order[x] - p.order[y] })
 	events.add("", job.TypeNodesCached, job.NodesCachedV1{Run: events.ref.Run, Nodes: ids})
 	for _, u := range a.Units {
-		if e, ok := a.Hits[u]; ok && len(e.UI) > 0 {
-			n := &p.Nodes[u]
-			events.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
-				Run: events.ref.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
+		e, ok := a.Hits[u]
+		if !ok {
+			continue
+		}
+		for _, shown := range e.Shown(p.Nodes[u].ID, p.Nodes[u].Class) {
+			events.add(shown.Node, job.TypeNodeExecuted, job.NodeExecutedV1{
+				Run: events.ref.Run, Node: shown.Node, Class: shown.Class, UI: shown.UI, Files: shown.Files, Cached: true,
 			})
 		}
 	}

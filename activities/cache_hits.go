@@ -17,7 +17,7 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 	if c.g.Cache == nil || slices.Contains(c.plan.anew, c.plan.rootOf(unit).Node) {
 		return nil
 	}
-	keys := c.g.keysOf(ctx, c.params.RunRef, c.plan, &expanded.Plan)
+	keys := c.g.keysOf(ctx, c.params.RunRef, c.params.Job, c.plan, &expanded.Plan)
 	hits, err := c.g.Cache.Lookup(ctx, c.params.Account, keys, func(u int) bool { return expanded.Nodes[u].Given != "" })
 	if err != nil {
 		c.g.Log.Warn("node cache lookup failed; every node of the expansion runs", "job_id", c.params.Job, "error", err)

@@ -28,7 +28,8 @@ type planned struct {
 	surface   job.Surface
 	number    float64               // order of the job in the queue
 	order     map[string]int        // of nodes in the document
-	keys      []nodecache.Key       // by unit
+	keys      []nodecache.Key       // by unit, under which results are kept
+	asked     []nodecache.Key       // by unit, under which results of earlier jobs are looked for
 	anew      []string              // nodes that run whatever the cache holds
 	outputs   *outputSizes          // by what ran in this process
 	expanded  map[int]*expandedNode // by unit: those that expanded

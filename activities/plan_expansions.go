@@ -98,7 +98,7 @@ func (g *Graph) expandOne(ctx context.Context, plan *planned, expansion Expansio
 	}
 	var keys []nodecache.Key
 	if plan.keys != nil {
-		keys = g.keysOf(ctx, ref, plan, &expanded.Plan)
+		keys = g.keysOf(ctx, ref, ref.Job, plan, &expanded.Plan)
 	}
 	return plan.with(expansion.Unit, doc, expanded, keys), nil
 }

@@ -305,6 +305,9 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if err != nil {
 		return nil, nil, err
 	}
+	if refs, err = s.keepResult(ctx, recorder, refs); err != nil {
+		return nil, nil, err
+	}
 	recorder.end(ctx, l, row, job.SegmentDone, nil)
 	return refs, nil, s.release(ctx, l, segmentResult{Values: refs})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -15,7 +16,8 @@ type segmentRecorder struct {
 	*segmentRun
 	attempt int
 	began   time.Time
-	ended   map[string]bool // nodes whose end is recorded
+	ended   map[string]bool // nodes whose end was recorded by earlier attempts
+	shown   []nodecache.Shown
 }
 
 var _ driving.Recorder = (*segmentRecorder)(nil)
@@ -103,6 +105,9 @@ func (s *segmentRecorder) Executed(ctx context.Context, e driving.Executed) erro
 	ui, err := s.uiOutput(e.Node, node.Result{UI: e.UI}, e.Files)
 	if err != nil {
 		return err
+	}
+	if len(ui) > 0 {
+		s.shown = append(s.shown, nodecache.Shown{Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files})
 	}
 	s.events.add(e.Node, job.TypeNodeExecuted, job.NodeExecutedV1{
 		Run: s.params.Run, Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Millis: e.Took.Milliseconds(), Log: s.log.lines(), Cached: e.Cached,

@@ -16,7 +16,24 @@ type Entry struct {
 	UI     json.RawMessage  `json:"ui,omitempty"`
 	Files  []job.OutputFile `json:"files,omitempty"`
 	Values []string         `json:"values,omitempty"` // by slot
+	Nodes  []Shown          `json:"nodes,omitempty"`  // of a segment: its nodes that showed something, in place of UI
 	Bytes  int64            `json:"-"`                // of the values in the store
+}
+
+// Shown is what a node of a segment showed.
+type Shown struct {
+	Node  string           `json:"node"`
+	Class string           `json:"class"`
+	UI    json.RawMessage  `json:"ui,omitempty"`
+	Files []job.OutputFile `json:"files,omitempty"`
+}
+
+// Shown returns what the nodes of a unit showed: of a segment, or of the node of that id.
+func (e *Entry) Shown(id, class string) []Shown {
+	if len(e.Nodes) > 0 || len(e.UI) == 0 {
+		return e.Nodes
+	}
+	return []Shown{{Node: id, Class: class, UI: e.UI, Files: e.Files}}
 }
 
 // Answer is the result of the cache lookup of a run.

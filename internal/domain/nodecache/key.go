@@ -33,8 +33,9 @@ func (k Key) IsZero() bool { return k == Key{} }
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // Scope separates results that must not be shared: those of different accounts, and those of different APIs, for
-// which the same nodes make different files.
-type Scope struct{ Account, Surface string }
+// which the same nodes make different files. What a segment gave on a ComfyUI server is shared within Job alone, since
+// whether its classes are pure is not known: by a job with those that retry it from a node.
+type Scope struct{ Account, Surface, Job string }
 
 // Fingerprint identifies inputs of a node beyond its constants, such as the content of files.
 type Fingerprint func(class *node.Class, constants node.Args) (string, error)
@@ -48,6 +49,8 @@ func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fin
 		n := &plan.Nodes[i]
 		if n.Given != "" {
 			keys[i] = given(scope, n.Digest)
+		} else if n.Segment != nil {
+			keys[i] = segmentKey(scope, n, classes, keys, fingerprint)
 		} else if class, ok := classes.Lookup(n.Class); ok {
 			keys[i] = keyOf(scope, n, class, keys, fingerprint)
 		}
@@ -115,6 +118,42 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 			return Key{}
 		}
 		write(h, "link", name, string(keys[link.Unit][:]), fmt.Sprint(link.Slot))
+	}
+	return Key(h.Sum(nil))
+}
+
+// segmentKey returns the key of a segment: of its nodes with their ids, of what they read, and of what is read of them.
+func segmentKey(scope Scope, n *graph.PlanNode, classes *node.Registry, keys []Key, fingerprint Fingerprint) Key {
+	if scope.Job == "" {
+		return Key{}
+	}
+	h := blake3.New()
+	write(h, "segment", fmt.Sprint(generation), scope.Account, scope.Surface, scope.Job)
+	for i := range n.Segment.Nodes {
+		in := &n.Segment.Nodes[i]
+		class, known := classes.Lookup(in.Class)
+		if !known || loadsLinked(class, in) {
+			return Key{}
+		}
+		print, err := fingerprint(class, in.Constants)
+		if err != nil {
+			return Key{} // the node will fail with the reason
+		}
+		raw, err := json.Marshal([]any{in.ID, in.Class, class.Version, print, in.Constants, in.Links})
+		if err != nil {
+			return Key{}
+		}
+		write(h, "node", string(raw))
+	}
+	for _, in := range n.Segment.Inputs {
+		link := n.Links[in.From]
+		if keys[link.Unit].IsZero() {
+			return Key{}
+		}
+		write(h, "input", fmt.Sprint(in.Node), in.Input, string(keys[link.Unit][:]), fmt.Sprint(link.Slot))
+	}
+	for _, out := range n.Segment.Outputs {
+		write(h, "output", fmt.Sprint(out.Node), fmt.Sprint(out.Slot), string(out.Type))
 	}
 	return Key(h.Sum(nil))
 }

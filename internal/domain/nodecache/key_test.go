@@ -198,3 +198,37 @@ func TestUnusedLazyBranchIsNotReportedAsCached(t *testing.T) {
 	a := nodecache.Resolve(plan, map[int]nodecache.Entry{2: {}}, func(nodecache.Entry) bool { return false })
 	require.Equal(t, []int{0, 2}, a.Units)
 }
+
+// What a segment gave counts for the job that ran it and its retries, and only while everything that it reads is the same.
+func TestKeysOfSegments(t *testing.T) {
+	t.Parallel()
+	plan := func(constant any, read int) *graph.Plan {
+		inner := graph.PlanNode{ID: "s", Class: "Join", Constants: node.Args{"n": constant}}
+		return &graph.Plan{Nodes: []graph.PlanNode{
+			{ID: "a", Class: "Source", Constants: node.Args{"n": int64(1)}},
+			{ID: "segment:s", Links: map[string]graph.Link{"0": {Unit: 0}}, Segment: &graph.Segment{
+				Nodes: []graph.PlanNode{inner}, Inputs: []graph.SegmentIn{{Input: "in", From: "0"}}, Outputs: []graph.SegmentOut{{Slot: read}},
+			}},
+			{ID: "b", Class: "Join", Links: map[string]graph.Link{"in": {Unit: 1}}},
+		}}
+	}
+	of := func(job string, p *graph.Plan, change func(*node.Class)) []nodecache.Key {
+		return nodecache.Keys(nodecache.Scope{Account: "a", Surface: "cloud", Job: job}, p, registry(t, change), plain)
+	}
+	base := of("j", plan("x", 0), nil)
+	require.False(t, base[1].IsZero())
+	require.False(t, base[2].IsZero(), "what stands behind a segment has a key, too")
+	require.Equal(t, base, of("j", plan("x", 0), nil))
+	require.Equal(t, base[0], of("k", plan("x", 0), nil)[0], "native nodes are shared between jobs")
+	for name, keys := range map[string][]nodecache.Key{
+		"another job":      of("k", plan("x", 0), nil),
+		"another constant": of("j", plan("y", 0), nil),
+		"another output":   of("j", plan("x", 1), nil),
+		"another input":    of("j", plan("x", 0), func(c *node.Class) { c.Version = 7 }),
+	} {
+		require.NotEqual(t, base[1], keys[1], name)
+		require.NotEqual(t, base[2], keys[2], name)
+	}
+	require.True(t, of("j", plan("x", 0), func(c *node.Class) { c.Uncached = true })[1].IsZero(), "what it reads may be another each time")
+	require.True(t, of("", plan("x", 0), nil)[1].IsZero())
+}

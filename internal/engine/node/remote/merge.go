@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -166,7 +167,7 @@ func (d *Definition) class() (*node.Class, error) {
 		}
 	}
 	if slices.ContainsFunc(d.inputs, func(in input) bool { return in.Folder != "" }) {
-		c.Check = d.checkFiles
+		c.Check, c.Fingerprint = d.checkFiles, d.fingerprint
 	}
 	return c, nil
 }
@@ -187,4 +188,21 @@ func (d *Definition) checkFiles(ctx context.Context, files node.Files, constants
 		}
 	}
 	return nil
+}
+
+// fingerprint names the content of the account's files that a node loads.
+func (d *Definition) fingerprint(ctx context.Context, files node.Files, constants node.Args) (string, error) {
+	var hashes []string
+	for _, in := range d.inputs {
+		name, ok := constants[in.Name].(string)
+		if in.Folder == "" || !ok || slices.Contains(in.Options, name) {
+			continue
+		}
+		info, err := files.Stat(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		hashes = append(hashes, in.Name+"="+info.Hash)
+	}
+	return strings.Join(hashes, " "), nil
 }

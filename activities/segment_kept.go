@@ -1,0 +1,55 @@
+package activities
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// keepResult keeps what the segment gave for retries of this job from a later node, and returns the references of its
+// values: those of kept values outlive the job. A failure to keep it does not affect this run.
+func (s *segmentRun) keepResult(ctx context.Context, recorder *segmentRecorder, refs []string) ([]string, error) {
+	if s.g.Cache == nil || s.plan.keys[s.unit].IsZero() {
+		return refs, nil
+	}
+	shown, err := s.shown(ctx, recorder)
+	if err != nil {
+		return nil, err
+	}
+	e := nodecache.Entry{Key: s.plan.keys[s.unit], Class: s.pn.ID, Job: string(s.params.Job), Nodes: shown}
+	for _, n := range shown {
+		e.Files = append(e.Files, n.Files...) // the entry lives as long as they do
+	}
+	for _, ref := range refs {
+		e.Bytes += s.g.Values.Size(ctx, ref)
+		e.Values = append(e.Values, nodevalue.Cached(ref))
+	}
+	if err := s.g.Cache.Save(ctx, s.params.Account, []nodecache.Entry{e}); err != nil {
+		s.g.Log.Warn("node cache save failed; a retry of this job runs the segment again", "job_id", s.params.Job, "error", err)
+		return refs, nil
+	}
+	return e.Values, nil
+}
+
+// shown returns what the nodes of the segment showed. What earlier attempts recorded is read from the log.
+func (s *segmentRun) shown(ctx context.Context, recorder *segmentRecorder) ([]nodecache.Shown, error) {
+	nodes := nodesOf(s.plan, s.unit)
+	if !slices.ContainsFunc(nodes, recorder.Recorded) {
+		return recorder.shown, nil
+	}
+	if err := s.events.flush(ctx); err != nil {
+		return nil, err
+	}
+	events := eventlog.Read(ctx, s.g.Events, s.params.Job.Stream(), 0)
+	return eventlog.Fold(s.g.Types, events, nil, func(all []nodecache.Shown, _ eventlog.Recorded, data any) []nodecache.Shown {
+		e, ok := data.(job.NodeExecutedV1)
+		if !ok || e.Run != s.params.Run || len(e.UI) == 0 || !slices.Contains(nodes, e.Node) {
+			return all
+		}
+		return append(all, nodecache.Shown{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files})
+	})
+}

@@ -1,0 +1,64 @@
+package servers_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// TestGraphsOnBothSides runs graphs of which a part runs on a server, which lacks one native class, and a part here.
+func TestGraphsOnBothSides(t *testing.T) {
+	s := start(t, comfyui.Options{Step: 5 * time.Millisecond, Without: []string{"ImageInvert"}})
+	machine := s.machines[0]
+
+	t.Run("a retry from a later node takes what the segment gave", func(t *testing.T) {
+		s := s.with(t)
+		id := s.submit(inverted(101))
+		require.Equal(t, "completed", s.ended(id))
+		pictures, ran := s.images(id), len(machine.Runs())
+		for range 2 { // a retry of the retry as well
+			id = s.retry(id, "8")
+			require.Equal(t, "completed", s.ended(id))
+			require.Len(t, machine.Runs(), ran, "nothing ran on the server again")
+			require.Len(t, s.images(id), len(pictures), "the preview of the segment is shown, too")
+			require.Contains(t, s.command("jobs", "events", id), "nodes_cached")
+		}
+		id = s.retry(id, "5")
+		require.Equal(t, "completed", s.ended(id))
+		require.Len(t, machine.Runs(), ran+1, "a retry from a node of the segment runs it again")
+	})
+	t.Run("another submission of the same graph runs on the server", func(t *testing.T) {
+		s := s.with(t)
+		require.Equal(t, "completed", s.ended(s.submit(inverted(102))))
+		ran := len(machine.Runs())
+		require.Equal(t, "completed", s.ended(s.submit(inverted(102))))
+		require.Len(t, machine.Runs(), ran+1, "whether classes of servers are pure is not known")
+	})
+}
+
+// inverted is text2img with a preview on the server, and its picture inverted here.
+func inverted(seed int) graph {
+	g := maps.Clone(text2img(seed, 2))
+	g["9"] = node("PreviewImage", map[string]any{"images": []any{"6", 0}})
+	g["8"] = node("ImageInvert", map[string]any{"image": []any{"6", 0}})
+	g["7"] = node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
+	return g
+}
+
+// retry retries a job from a node and returns the new job.
+func (s *service) retry(id, node string) string {
+	s.t.Helper()
+	var made []struct {
+		ID string `json:"retry"`
+	}
+	said := s.command("jobs", "retry", id, "--from-node", node, "--reason", "a test", "--json")
+	require.NoError(s.t, json.Unmarshal([]byte(said), &made), said)
+	require.Len(s.t, made, 1, said)
+	require.NotEmpty(s.t, made[0].ID, said)
+	return made[0].ID
+}
