@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
@@ -53,6 +54,10 @@ func (w *countedWriter) Abort() error {
 
 // recordsOnly records assets nowhere: the fuzzed part comes before.
 type recordsOnly struct{}
+
+func (recordsOnly) ByPublicID(context.Context, string, asset.PublicID) (asset.Asset, error) {
+	return asset.Asset{}, fault.New(fault.NotFound, "not_found", "there is no such asset")
+}
 
 func (recordsOnly) Create(_ context.Context, n asset.New) (asset.Stored, error) {
 	return asset.Stored{Asset: asset.Asset{ID: asset.NewID(), Account: n.Account, State: asset.Live, Hash: n.Hash, Size: n.Size}}, nil

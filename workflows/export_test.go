@@ -34,7 +34,7 @@ import (
 type exportFixture struct {
 	mu      sync.Mutex
 	blobs   *mem.Store
-	files   map[asset.ID]files.Entry
+	files   map[asset.PublicID]files.Entry
 	over    bool
 	made    []asset.New
 	done    []export.CompletedV1
@@ -71,7 +71,7 @@ func (s *exportFixture) Fail(_ context.Context, _ export.Ref, failure export.Fai
 	return nil
 }
 
-func (s *exportFixture) Known(_ context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error) {
+func (s *exportFixture) Known(_ context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
 	if account != "a" {
 		return nil, errors.New("another account")
 	}
@@ -98,12 +98,12 @@ func (*exportFixture) Notify([]outbox.Intent) {}
 // run packs the files of those names, each of which holds its name.
 func (s *exportFixture) run(t *testing.T, names ...string) {
 	t.Helper()
-	s.blobs, s.files = mem.New(), map[asset.ID]files.Entry{}
+	s.blobs, s.files = mem.New(), map[asset.PublicID]files.Entry{}
 	for i, name := range names {
 		ref, err := blob.PutBytes(t.Context(), s.blobs, []byte(name))
 		require.NoError(t, err)
-		id := asset.ID(fmt.Sprintf("%036d", i))
-		s.files[id] = files.Entry{Asset: id, Account: "a", Hash: ref, Size: int64(len(name)), ContentType: "image/png", Place: asset.Place{Folder: "output", Filename: name}}
+		id := asset.PublicID(fmt.Sprintf("%036d", i))
+		s.files[id] = files.Entry{Asset: asset.ID(id), Public: id, Account: "a", Hash: ref, Size: int64(len(name)), ContentType: "image/png", Place: asset.Place{Folder: "output", Filename: name}}
 		if name == "damaged" {
 			require.True(t, s.blobs.Damage(ref))
 		}

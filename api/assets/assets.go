@@ -42,6 +42,8 @@ type Assets interface {
 type AssetReader interface {
 	// Asset returns an asset of the account; what is not there is NotFound.
 	Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error)
+	// ByPublicID returns the asset that clients of the account know by an id; what is not there is NotFound.
+	ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
 	// List returns the assets that the query selects, newest first.
 	List(ctx context.Context, account string, q assets.Query) (assets.Page, error)
 	// Browse is List by labels, names, content and metadata, in several orders.
@@ -64,7 +66,7 @@ type IdempotencyKeys interface {
 type Files interface {
 	content.Store
 	// Known returns those of the account's files that are there.
-	Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error)
+	Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error)
 }
 
 // Deps are the parts behind the surface.

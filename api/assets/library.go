@@ -77,22 +77,13 @@ func (s *library) inTurn(list func(*gin.Context) error) func(*gin.Context) error
 	}
 }
 
-// id reads the asset that the path names, in either case.
-func (s *library) id(c *gin.Context) (asset.ID, error) {
-	id, err := asset.ParseID(strings.ToLower(c.Param("id")))
-	if err != nil {
-		return "", fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
-	}
-	return id, nil
-}
-
-// read returns the asset that the path names.
+// read returns the asset that the path names, in either case.
 func (s *library) read(c *gin.Context) (asset.Asset, error) {
-	id, err := s.id(c)
+	id, err := asset.ParsePublicID(strings.ToLower(c.Param("id")))
 	if err != nil {
-		return asset.Asset{}, err
+		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
 	}
-	return s.View.Asset(c.Request.Context(), edge.Caller(c).Account, id)
+	return s.View.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // get: GET /assets/{id}.
@@ -106,11 +97,11 @@ func (s *library) get(c *gin.Context) error {
 
 // deleteAsset: DELETE /assets/{id}.
 func (s *library) deleteAsset(c *gin.Context) error {
-	id, err := s.id(c)
+	a, err := s.read(c)
 	if err != nil {
 		return err
 	}
-	return s.delete(c, id)
+	return s.delete(c, a.ID)
 }
 
 // getContent: GET /assets/{id}/content?disposition=. A file is saved unless it is asked for in place.
@@ -160,7 +151,7 @@ type changeRequest struct {
 
 // put changes what an asset is called, its type, metadata, preview and tags: PUT /assets/{id}.
 func (s *library) put(c *gin.Context) error {
-	id, err := s.id(c)
+	a, err := s.read(c)
 	if err != nil {
 		return err
 	}
@@ -177,7 +168,7 @@ func (s *library) put(c *gin.Context) error {
 			return err
 		}
 	}
-	a, _, err := s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, id, change, edge.RequestID(c))
+	a, _, err = s.Assets.Change(c.Request.Context(), edge.Caller(c).Account, a.ID, change, edge.RequestID(c))
 	if err != nil {
 		return err
 	}

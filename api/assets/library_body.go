@@ -48,9 +48,9 @@ func (s *library) answer(c *gin.Context, status int, a asset.Asset, fresh *bool)
 
 // bodies renders a page. One query says which names still lead to their files, and what shows them.
 func (s *library) bodies(c *gin.Context, page []asset.Asset) ([]libraryAsset, error) {
-	ids := make([]asset.ID, 0, len(page))
+	ids := make([]asset.PublicID, 0, len(page))
 	for _, a := range page {
-		ids = append(ids, a.ID)
+		ids = append(ids, a.PublicID())
 		if a.Preview != "" {
 			ids = append(ids, a.Preview)
 		}
@@ -66,9 +66,9 @@ func (s *library) bodies(c *gin.Context, page []asset.Asset) ([]libraryAsset, er
 	return bodies, nil
 }
 
-func (s *library) body(a asset.Asset, known map[asset.ID]files.Entry) libraryAsset {
+func (s *library) body(a asset.Asset, known map[asset.PublicID]files.Entry) libraryAsset {
 	body := libraryAsset{
-		ID: string(a.ID), Name: a.Title(), Hash: a.Hash.String(), AssetHash: a.Hash.String(), Size: a.Size, MIMEType: a.ContentType,
+		ID: string(a.PublicID()), Name: a.Title(), Hash: a.Hash.String(), AssetHash: a.Hash.String(), Size: a.Size, MIMEType: a.ContentType,
 		Tags: a.Labels(), UserMetadata: json.RawMessage(`{}`), PreviewURL: s.previewURL(a, known),
 		CreatedAt: edge.Timestamp(a.CreatedAt), UpdatedAt: edge.Timestamp(changedAt(a)),
 	}
@@ -82,7 +82,7 @@ func (s *library) body(a asset.Asset, known map[asset.ID]files.Entry) libraryAss
 	if a.Producer != nil {
 		body.JobID, body.PromptID = a.Producer.PublicJob(), a.Producer.PublicJob()
 	}
-	if e, ok := known[a.ID]; ok && e.Named {
+	if e, ok := known[a.PublicID()]; ok && e.Named {
 		loaded := loaderPath(e.Place)
 		body.LoaderPath = &loaded
 	}
@@ -107,10 +107,10 @@ func loaderPath(p asset.Place) string {
 // previewURL links to what shows an asset: the asset that its owner chose, else a thumbnail, else the file itself
 // where a browser shows it. The link begins at the root of the server, since editors put their own address before
 // it, and needs no credential.
-func (s *library) previewURL(a asset.Asset, known map[asset.ID]files.Entry) string {
+func (s *library) previewURL(a asset.Asset, known map[asset.PublicID]files.Entry) string {
 	e, ok := known[a.Preview]
 	if !ok || e.Rejected {
-		e, ok = known[a.ID]
+		e, ok = known[a.PublicID()]
 	}
 	if !ok || e.Rejected {
 		return ""
@@ -123,7 +123,7 @@ func (s *library) previewURL(a asset.Asset, known map[asset.ID]files.Entry) stri
 	case !showsInline(kind):
 		return ""
 	case name == "":
-		name = string(e.Asset)
+		name = string(e.Public)
 	}
 	link, _ := s.Links.Sign(string(e.Asset), hash.String(), name, kind)
 	return "/api" + link

@@ -55,11 +55,11 @@ func (v *jsonValue) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func previewID(text string) (asset.ID, error) {
+func previewID(text string) (asset.PublicID, error) {
 	if text == "" {
 		return "", nil
 	}
-	id, err := asset.ParseID(strings.ToLower(text))
+	id, err := asset.ParsePublicID(strings.ToLower(text))
 	if err != nil {
 		return "", fault.Wrap(err, fault.Invalid, "invalid_preview", "preview_id must be the id of a file")
 	}
@@ -266,22 +266,22 @@ func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done b
 		}
 	}
 	if spec.Preview, err = previewID(r.preview); err == nil && spec.Preview != "" {
-		if _, err = s.View.Asset(c.Request.Context(), spec.Account, spec.Preview); fault.Is(err, fault.NotFound) {
+		if _, err = s.View.ByPublicID(c.Request.Context(), spec.Account, spec.Preview); fault.Is(err, fault.NotFound) {
 			err = fault.New(fault.Invalid, "invalid_preview", "preview_id names no file of this account")
 		}
 	}
 	return spec, false, err
 }
 
-// again takes an id that the client chose, so that it can repeat its request. Ids of this service's own
-// making, which are derived from what makes them, cannot be taken ahead.
+// again takes an id that the client chose, so that it can repeat its request. Ids of this service's own making, which
+// are derived from what makes them, cannot be chosen.
 func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done bool, err error) {
-	id, err := asset.ParseID(strings.ToLower(text))
+	id, err := asset.ParsePublicID(strings.ToLower(text))
 	if err != nil || uuid.MustParse(string(id)).Version() != 4 && uuid.MustParse(string(id)).Version() != 7 {
 		return false, httperr.Invalidf("id must be a random UUID, of version 4 or 7")
 	}
-	spec.ID = id
-	a, err := s.View.Asset(c.Request.Context(), spec.Account, id)
+	spec.Chosen = id
+	a, err := s.View.ByPublicID(c.Request.Context(), spec.Account, id)
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}

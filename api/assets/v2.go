@@ -37,11 +37,11 @@ func (s *v2) routes() []edge.Route {
 
 // asset reads the asset that the path names.
 func (s *v2) asset(c *gin.Context) (asset.Asset, error) {
-	id, err := asset.ParseID(c.Param("id"))
+	id, err := asset.ParsePublicID(c.Param("id"))
 	if err != nil {
 		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
 	}
-	return s.View.Asset(c.Request.Context(), edge.Caller(c).Account, id)
+	return s.View.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // getAsset: GET /api/v2/assets/{id}.
@@ -65,11 +65,11 @@ func (s *v2) getContent(c *gin.Context) error {
 
 // deleteAsset: DELETE /api/v2/assets/{id}.
 func (s *v2) deleteAsset(c *gin.Context) error {
-	id, err := asset.ParseID(c.Param("id"))
+	a, err := s.asset(c)
 	if err != nil {
-		return fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+		return err
 	}
-	return s.delete(c, id)
+	return s.delete(c, a.ID)
 }
 
 // headByHash: HEAD /api/v2/assets/by-hash/{hash}. Bytes of others, unknown ones and what is no hash

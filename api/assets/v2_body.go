@@ -43,7 +43,7 @@ type scanBody struct {
 func (s *v2) assetBody(c *gin.Context, a asset.Asset) assetBody {
 	link, until := s.Links.Sign(string(a.ID), a.Hash.String(), filename(a), a.ContentType)
 	body := assetBody{
-		ID: string(a.ID), Hash: a.Hash.String(), SizeBytes: a.Size, ContentType: a.ContentType, FilePath: a.FilePath,
+		ID: string(a.PublicID()), Hash: a.Hash.String(), SizeBytes: a.Size, ContentType: a.ContentType, FilePath: a.FilePath,
 		CreatedAt: edge.Timestamp(a.CreatedAt), URL: s.Edge.BaseURL(c.Request) + link, URLExpiresAt: edge.Timestamp(until),
 		ExpiresAt: edge.TimestampOrNil(a.ExpiresAt), State: string(a.State), Width: a.Width, Height: a.Height,
 		VerifiedAt: edge.TimestampOrNil(a.VerifiedAt), Damaged: a.Damaged,
@@ -72,7 +72,7 @@ const thumbnailName = "thumbnail.jpg"
 // filename is what the content of an asset is called when it is saved.
 func filename(a asset.Asset) string {
 	if a.FilePath == nil {
-		return string(a.ID)
+		return string(a.PublicID())
 	}
 	return path.Base(*a.FilePath)
 }

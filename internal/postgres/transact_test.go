@@ -249,14 +249,13 @@ func TestAmbiguousCommitOfAnUploadAtTheLimitIsResolved(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `select count(*) from events where type = $1`, asset.TypeCreated))
 }
 
-// An id that another has chosen before is refused, also when it is not known at first whether it was ours.
+// An id that the account has chosen before is refused, also when it is not known at first whether it was ours.
 func TestTakenIDIsRefusedAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
-	n := asset.New{ID: asset.NewID(), Account: "other", Origin: asset.Uploaded, Hash: blob.Sum(nil), ContentType: "image/png"}
+	n := asset.New{Chosen: asset.PublicID(asset.NewID()), Account: "a", Origin: asset.Uploaded, Hash: blob.Sum(nil), ContentType: "image/png"}
 	_, err := assetstore.New(b.pool, b.events).Create(t.Context(), n)
 	require.NoError(t, err)
-	n.Account = "a"
 	lost := b.proxy.LoseStatement("commit") // of a batch that is refused before
 	_, err = assetstore.New(b.lossy, b.events).Create(t.Context(), n)
 	<-lost

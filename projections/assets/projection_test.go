@@ -62,7 +62,7 @@ func history() []projectiontest.Given {
 		given(1, asset.TypeTagsAdded, asset.TagsAddedV1{Tags: []string{"new", "old"}}),
 		given(1, asset.TypeTagsRemoved, asset.TagsRemovedV1{Tags: []string{"old"}}),
 		given(1, asset.TypeDescribed, asset.DescribedV1{Metadata: []byte(`{"rating":5}`)}),
-		given(1, asset.TypePreviewChosen, asset.PreviewChosenV1{Preview: id(2)}),
+		given(1, asset.TypePreviewChosen, asset.PreviewChosenV1{Preview: asset.PublicID(id(2))}),
 		given(4, asset.TypeRetyped, asset.RetypedV1{ContentType: "image/webp"}),
 	}
 }

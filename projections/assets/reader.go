@@ -40,17 +40,36 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, now func() time.
 // Asset returns an asset of the account. Another account's, an unknown and a past one are NotFound.
 // One query reads row and stream version; only a row that is behind costs a second.
 func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error) {
+	return r.read(ctx, selectAsset+`$2::text`, account, string(id))
+}
+
+// ByPublicID returns the asset that clients of the account know by an id. Its failures are those of Asset: whether
+// another account has an asset with that id makes no difference.
+func (r *Reader) ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error) {
+	a, err := r.read(ctx, selectAsset+`(select coalesce(
+		(select asset_id::text from asset_public_ids where account = $1 and public_id = $2::uuid), $2::uuid::text))`, account, string(id))
+	if err == nil && a.PublicID() != id { // it is known by another id, which its client chose
+		return asset.Asset{}, notFound()
+	}
+	return a, err
+}
+
+// selectAsset reads the row of an asset of account $1, and the version of its stream. The id follows.
+const selectAsset = `select i.id, s.version, coalesce(v.created, 0), v.asset
+	from streams s join lateral (select substr(s.id, 7) as id) i on true left join ` + Name + ` v on v.id = i.id
+	where s.account = $1 and s.id = 'asset-' || `
+
+// read returns the asset that a query by selectAsset finds.
+func (r *Reader) read(ctx context.Context, query string, args ...any) (asset.Asset, error) {
+	var id asset.ID
 	var version, created int64
 	var state []byte
-	err := r.pool.QueryRow(ctx, `
-		select s.version, coalesce(v.created, 0), v.asset
-		from streams s left join `+Name+` v on v.id = $1
-		where s.id = $2 and s.account = $3`, string(id), id.Stream(), account).Scan(&version, &created, &state)
+	err := r.pool.QueryRow(ctx, query, args...).Scan(&id, &version, &created, &state)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return asset.Asset{}, notFound()
 	}
 	if err != nil {
-		return asset.Asset{}, postgres.Classify(err, "read asset "+string(id))
+		return asset.Asset{}, postgres.Classify(err, "read an asset")
 	}
 	current := row{created: created}
 	if state != nil {

@@ -1,9 +1,14 @@
 package e2e_test
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
+	"mime/multipart"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -228,4 +233,122 @@ func TestAnIDThatAnotherAccountWasGivenMayBeChosen(t *testing.T) {
 	require.Equal(t, free, shown["public_id"])
 	out := start(t).run(t, "jobs", "show", free)
 	require.NotEmpty(t, out)
+}
+
+// addFile sends a file to the library under an id that the client chooses.
+func (c *chooser) addFile(id, name string, data []byte, fields ...string) reply {
+	c.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	fields = append(fields, "id", id, "name", name, "tags", "input", "mime_type", "image/png")
+	for i := 0; i < len(fields); i += 2 {
+		require.NoError(c.t, form.WriteField(fields[i], fields[i+1]))
+	}
+	part, err := form.CreateFormFile("file", name)
+	require.NoError(c.t, err)
+	_, err = part.Write(data)
+	require.NoError(c.t, err)
+	require.NoError(c.t, form.Close())
+	return c.do("POST", "/api/assets", body.String(), "Content-Type", form.FormDataContentType())
+}
+
+// signedPath is where a link to content names the file by the id that no two accounts share: it is read by whoever has
+// the link.
+var signedPath = regexp.MustCompile(`/files/[0-9a-f-]{36}/`)
+
+func TestTwoAccountsChooseTheSameIDForTheirFiles(t *testing.T) {
+	t.Parallel()
+	a, b := newChooser(t), newChooser(t)
+	id := uuid.NewString()
+	added := [2]reply{a.addFile(id, "of-a.png", pngOf(t, 3)), b.addFile(id, "of-b.png", pngOf(t, 5))}
+	for i, c := range []*chooser{a, b} {
+		require.Equal(t, http.StatusCreated, added[i].status, added[i].body)
+		require.Equal(t, id, decode(t, added[i].body)["id"])
+		status, shown := c.admin("GET", "/assets/"+id, "")
+		require.Equal(t, http.StatusConflict, status, "two accounts chose it")
+		for _, stream := range regexp.MustCompile(`asset-[0-9a-f-]{36}`).FindAllString(fmt.Sprint(shown), -1) {
+			status, shown := c.admin("GET", "/assets/"+stream, "")
+			require.Equal(t, http.StatusOK, status, shown)
+			found, _ := shown["asset"].(map[string]any)
+			require.Equal(t, id, found["public_id"], shown)
+			if found["name"] == nil && strings.HasPrefix(fmt.Sprint(found["file_path"]), []string{"of-a", "of-b"}[i]) {
+				c.hidden = append(c.hidden, found["id"].(string))
+			}
+		}
+		require.Len(t, c.hidden, 1)
+	}
+	require.NotEqual(t, a.hidden, b.hidden)
+	hidden := append(a.hidden, b.hidden...)
+	a.hidden, b.hidden = hidden, hidden
+	for i, c := range []*chooser{a, b} {
+		own, foreign := []string{"of-a.png", "of-b.png"}[i], []string{"of-b.png", "of-a.png"}[i]
+		again := c.addFile(id, own, pngOf(t, 7))
+		require.Equal(t, http.StatusOK, again.status, "an id makes a request repeatable")
+		require.Equal(t, own, decode(t, again.body)["name"])
+		for path, want := range map[string]string{
+			"/api/assets/" + id:                         own,
+			"/api/assets?include_tags=input":            own,
+			"/api/v2/assets/" + id:                      own,
+			"/api/v2/assets":                            own,
+			"/api/assets/" + id + "/content":            "PNG",
+			"/api/v2/assets/" + id + "/content":         "PNG",
+			"/api/view?type=input&filename=" + own:      "",
+			"/api/view?type=input&filename=asset:" + id: "",
+		} {
+			got := c.do("GET", path, "")
+			require.Less(t, got.status, 400, "%s: %s", path, got.body)
+			require.Contains(t, got.body, want, path)
+			require.NotContains(t, got.body, foreign, path)
+			c.requireNothingHidden(path, signedPath.ReplaceAllString(got.body+fmt.Sprint(got.header), ""))
+		}
+		file := decode(t, c.do("GET", "/api/v2/assets/"+id, "").body)
+		require.Equal(t, c.do("GET", file["url"].(string), "", "X-API-Key", "").body, c.do("GET", "/api/v2/assets/"+id+"/content", "").body)
+
+		pair := uuid.NewString() // a file that is shown by the chosen one
+		shown := c.addFile(pair, "pair.png", pngOf(t, 9), "preview_id", id)
+		require.Equal(t, http.StatusCreated, shown.status, shown.body)
+		require.Equal(t, id, decode(t, shown.body)["preview_id"])
+		require.Contains(t, decode(t, shown.body)["preview_url"], hidden[i], "the link leads to the file of this account")
+
+		loaded := c.submit(`{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"` + id + `"}}}},
+			"2":{"class_type":"GetImageSize","inputs":{"image":["1",0]}},"5":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`)
+		c.await(loaded, "completed")
+		require.Contains(t, c.sees("GET", "/history/"+loaded, ""), fmt.Sprintf(`"text":["%d"]`, []int{3, 5}[i]), "a graph loads the file of its account")
+		task, archive := c.exported(`{"asset_ids":["` + id + `"],"naming_strategy":"asset_id"}`)
+		require.Contains(t, c.sees("GET", "/api/tasks/"+task, ""), id)
+		require.Equal(t, []string{id + ".png"}, keysOf(c.unpack(archive)))
+		require.Equal(t, http.StatusNotFound, c.do("GET", "/api/assets/"+hidden[i], "").status, "clients know a file by one id")
+		require.Equal(t, http.StatusNotFound, c.do("DELETE", "/api/v2/assets/"+hidden[i], "").status)
+		require.Equal(t, http.StatusNotFound, c.do("GET", "/api/view?type=input&filename=asset:"+hidden[i], "").status)
+	}
+	require.Equal(t, "mine", decode(t, a.do("PUT", "/api/assets/"+id, `{"name":"mine"}`).body)["name"])
+	require.Equal(t, http.StatusNoContent, a.do("DELETE", "/api/assets/"+id, "").status)
+	require.Equal(t, http.StatusNotFound, a.do("GET", "/api/v2/assets/"+id, "").status)
+	require.Equal(t, "of-b.png", decode(t, b.do("GET", "/api/assets/"+id, "").body)["name"], "the file of another account with the same id stays")
+	gone := a.addFile(id, "of-a.png", pngOf(t, 3))
+	require.Equal(t, http.StatusConflict, gone.status, "an id that the account used")
+
+	given := decode(t, b.do("POST", "/api/assets/from-hash", `{"hash":"`+decode(t, added[1].body)["hash"].(string)+`","name":"given.png","tags":["input","x"]}`).body)
+	theirs, _ := given["id"].(string)
+	taken, free := a.addFile(theirs, "t.png", pngOf(t, 11)), a.addFile(uuid.NewString(), "t.png", pngOf(t, 13))
+	require.Equal(t, free.status, taken.status, "an id that another account was given is free: %s", taken.body)
+	require.Equal(t, "given.png", decode(t, b.do("GET", "/api/assets/"+theirs, "").body)["name"])
+	require.Equal(t, "t.png", decode(t, a.do("GET", "/api/assets/"+theirs, "").body)["name"])
+	require.NotEmpty(t, start(t).run(t, "assets", "show", pickChosen(t, b)))
+}
+
+// pickChosen returns an id that the client chose for one file and nobody else knows.
+func pickChosen(t *testing.T, c *chooser) string {
+	t.Helper()
+	id := uuid.NewString()
+	require.Equal(t, http.StatusCreated, c.addFile(id, "last.png", pngOf(t, 17)).status)
+	return id
+}
+
+// pngOf returns a picture of that width.
+func pngOf(t *testing.T, width int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, width, 2))))
+	return b.Bytes()
 }

@@ -107,6 +107,7 @@ func assetStyle(a asset.Asset) inspect.Style {
 
 func printAsset(p *inspect.Printer, a asset.Asset) {
 	p.Field("asset", string(a.ID), inspect.Bold)
+	p.Field("public id", string(a.Chosen), inspect.Plain)
 	p.Field("state", string(a.State), assetStyle(a))
 	p.Field("account", inspect.Clean(a.Account), inspect.Plain)
 	p.Field("content", fmt.Sprintf("%d bytes, %s, %s", a.Size, inspect.Clean(a.ContentType), a.Hash), inspect.Plain)

@@ -14,7 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// ID identifies an asset: a lower-case UUID made by the server.
+// ID identifies an asset among all assets of all accounts. It is a lower-case UUID made by the server. Clients know the
+// asset by its PublicID.
 type ID string
 
 // NewID returns a fresh random id.
@@ -124,6 +125,7 @@ func (p Producer) PublicJob() string { return cmp.Or(p.Chosen, p.Job) }
 // Asset is the folded state of one asset, stored in views as JSON in this very shape.
 type Asset struct {
 	ID          ID         `json:"id"`
+	Chosen      PublicID   `json:"public_id,omitempty"` // public id that the client chose
 	Account     string     `json:"account"`
 	State       State      `json:"state"`
 	Version     int64      `json:"version"`  // of the stream, folded so far
@@ -147,7 +149,7 @@ type Asset struct {
 
 	Name      string          `json:"name,omitempty"`       // what its owner calls it, "" = nothing; see Title
 	Metadata  json.RawMessage `json:"metadata,omitempty"`   // a JSON object of the owner's, nil = none
-	Preview   ID              `json:"preview,omitempty"`    // the asset that shows this one, "" = none
+	Preview   PublicID        `json:"preview,omitempty"`    // the asset that shows this one, "" = none
 	UpdatedAt *time.Time      `json:"updated_at,omitempty"` // of the owner's last change, nil = none since it was made
 	Changed   int64           `json:"changed,omitempty"`    // position of that change
 }

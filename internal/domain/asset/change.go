@@ -19,7 +19,7 @@ type Change struct {
 	Name        *string
 	ContentType *string
 	Metadata    *Metadata // nil inside = none
-	Preview     *ID       // "" = none
+	Preview     *PublicID // "" = none
 	Tags        *[]string // all tags of the owner; sorted, each once
 	Add         []string  // tags, beside those there are
 	Remove      []string  // tags; what the asset does not have is passed over
@@ -96,6 +96,6 @@ func without(tags, but []string) []string {
 
 // Repeats reports whether a new asset says nothing that one with the same bytes, path and tags does not say.
 func (n New) Repeats(a Asset) bool {
-	return !n.Strict || n.ID == "" && (n.ContentType == "" || n.ContentType == a.ContentType) &&
+	return !n.Strict || n.Chosen == "" && (n.ContentType == "" || n.ContentType == a.ContentType) &&
 		n.Name == a.Name && bytes.Equal(n.Metadata, a.Metadata) && n.Preview == a.Preview
 }

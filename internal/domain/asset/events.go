@@ -41,7 +41,9 @@ type CreatedV1 struct {
 
 	Name     string          `json:"name,omitempty"`     // what its owner calls it
 	Metadata json.RawMessage `json:"metadata,omitempty"` // a JSON object
-	Preview  ID              `json:"preview,omitempty"`
+	Preview  PublicID        `json:"preview,omitempty"`
+
+	PublicID PublicID `json:"public_id,omitempty"` // that the client chose; absent = the asset's own id
 }
 
 // VerifiedV1 records that the stored bytes were read again and hashed. OK says that they match.
@@ -90,7 +92,7 @@ type DescribedV1 struct {
 
 // PreviewChosenV1 records which asset shows this one, "" = none does.
 type PreviewChosenV1 struct {
-	Preview ID `json:"preview,omitempty"`
+	Preview PublicID `json:"preview,omitempty"`
 }
 
 // DeletedV1 ends an asset by its owner's will.

@@ -63,7 +63,7 @@ func (a *Asset) changed(rec eventlog.Recorded, data any, at time.Time) {
 
 func (a *Asset) created(rec eventlog.Recorded, e CreatedV1, at time.Time) {
 	id, _ := IDOfStream(rec.Stream)
-	a.ID, a.Account, a.State, a.Origin = id, rec.Account, Live, e.Origin
+	a.ID, a.Chosen, a.Account, a.State, a.Origin = id, e.PublicID, rec.Account, Live, e.Origin
 	a.Hash, a.Size, a.ContentType = e.Hash, e.Size, e.ContentType
 	a.FilePath, a.Place, a.Producer, a.Tags = e.FilePath, e.Place, e.Producer, e.Tags
 	a.Width, a.Height, a.CreatedAt, a.ExpiresAt = e.Width, e.Height, at, e.ExpiresAt

@@ -16,7 +16,7 @@ import (
 
 // New is an asset to record over a blob that is stored already.
 type New struct {
-	ID          ID // "" = a fresh one
+	Chosen      PublicID // by the client; "" = the asset's own id
 	Account     string
 	Origin      Origin
 	Hash        blob.Ref
@@ -36,7 +36,7 @@ type New struct {
 type About struct {
 	Name     string // "" = the asset is called by its path
 	Metadata Metadata
-	Preview  ID // the asset that shows this one, "" = none
+	Preview  PublicID // the asset that shows this one, "" = none
 	// Strict asks that an asset is returned again only when it agrees with all of this, too.
 	Strict bool
 }
@@ -56,7 +56,7 @@ var ErrUncertain = errors.New("the asset may have been recorded")
 //
 // A failure to make one means that there is none, except ErrUncertain.
 type Store interface {
-	// Create records a new asset; an id that is in use, or was, is Conflict, asset_id_taken. Its deadline is the
+	// Create records a new asset; a public id that the account uses, or did, is Conflict, asset_id_taken. Its deadline is the
 	// later of the one given and the latest in force for these bytes in the account.
 	Create(ctx context.Context, n New) (Stored, error)
 	// Reference records an asset over bytes the account holds. An asset with the same bytes, path
@@ -105,7 +105,7 @@ type Spec struct {
 	Tags        []string
 	ExpiresIn   time.Duration // 0 = the default
 	RequestID   string
-	ID          ID // "" = a fresh one
+	Chosen      PublicID // by the client; "" = the asset's own id
 	About
 }
 
@@ -240,7 +240,7 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 	return New{
 		Account: spec.Account, Origin: origin, Hash: ref, ContentType: spec.ContentType, FilePath: spec.FilePath,
 		Place: spec.Place, Tags: spec.Tags, Deadline: s.deadline(spec.ExpiresIn), RequestID: spec.RequestID,
-		ID: spec.ID, About: spec.About,
+		Chosen: spec.Chosen, About: spec.About,
 	}
 }
 

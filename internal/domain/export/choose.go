@@ -21,7 +21,7 @@ type Jobs interface {
 // Files knows the live files of an account; files.Service is it.
 type Files interface {
 	// Known returns those of the account's files that are there, also those whose content was rejected.
-	Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]files.Entry, error)
+	Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error)
 }
 
 // Shelf knows what owners call their files. It may be a moment behind.
@@ -47,6 +47,7 @@ type Chooser struct {
 // Entry is a file to pack.
 type Entry struct {
 	Asset       asset.ID
+	Public      asset.PublicID
 	Hash        blob.Ref
 	Size        int64
 	ContentType string
@@ -71,7 +72,7 @@ func (c Choice) Total() int { return len(c.Entries) + len(c.Missing) }
 
 // wanted is a file that a request names, in whichever way.
 type wanted struct {
-	id      asset.ID
+	id      asset.PublicID
 	job     *job.Job // nil = asked for by its id
 	preview bool
 }
@@ -83,7 +84,7 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 	if err != nil {
 		return Choice{}, err
 	}
-	ids := make([]asset.ID, len(list))
+	ids := make([]asset.PublicID, len(list))
 	for i, w := range list {
 		ids[i] = w.id
 	}
@@ -91,7 +92,11 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 	if err != nil {
 		return Choice{}, fmt.Errorf("look up the files of an export: %w", err)
 	}
-	shelf, err := c.Shelf.Several(ctx, account, ids)
+	own := make([]asset.ID, 0, len(known))
+	for _, e := range known {
+		own = append(own, e.Asset)
+	}
+	shelf, err := c.Shelf.Several(ctx, account, own)
 	if err != nil {
 		return Choice{}, fmt.Errorf("look up what the files of an export are called: %w", err)
 	}
@@ -102,7 +107,7 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 		case !there || e.Rejected:
 			choice.Missing = append(choice.Missing, w.missing())
 		default:
-			choice.take(r, w, e, shelf[w.id])
+			choice.take(r, w, e, shelf[e.Asset])
 		}
 	}
 	return choice, c.check(choice)
@@ -111,7 +116,7 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 // wanted lists the files by their ids: what the jobs saved, then those that are named. Jobs that are not there
 // have nothing to give.
 func (c Chooser) wanted(ctx context.Context, account string, r Request) (list []wanted, gone []Missing, err error) {
-	seen := map[asset.ID]bool{}
+	seen := map[asset.PublicID]bool{}
 	add := func(w wanted) {
 		if !seen[w.id] {
 			seen[w.id] = true
@@ -143,7 +148,7 @@ func saved(j *job.Job, previews bool) (list []wanted) {
 		for _, f := range out.Files {
 			preview := f.Folder == asset.LabelTemp
 			if previews || !preview {
-				list = append(list, wanted{id: asset.ID(f.Asset), job: j, preview: preview})
+				list = append(list, wanted{id: asset.PublicID(f.Asset), job: j, preview: preview})
 			}
 		}
 	}
@@ -162,7 +167,7 @@ func (w wanted) missing() Missing {
 // have it yet.
 func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	entry := Entry{
-		Asset: e.Asset, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, CreatedAt: e.CreatedAt,
+		Asset: e.Asset, Public: e.Public, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, CreatedAt: e.CreatedAt,
 		Dir: e.Place.Subfolder, Name: e.Place.Filename, Filename: e.Place.Filename, Preview: w.preview,
 	}
 	if known.ID != "" {

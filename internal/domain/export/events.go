@@ -57,10 +57,10 @@ type RequeuedV1 struct{}
 
 // Missing is a file that was asked for and is not in the archive.
 type Missing struct {
-	Asset asset.ID `json:"asset_id"`
-	Job   string   `json:"job_id,omitempty"`
-	Name  string   `json:"asset_name,omitempty"`
-	Error string   `json:"error"` // not_found, fetch_failed
+	Asset asset.PublicID `json:"asset_id"`
+	Job   string         `json:"job_id,omitempty"`
+	Name  string         `json:"asset_name,omitempty"`
+	Error string         `json:"error"` // not_found, fetch_failed
 }
 
 // The reasons for which a file is missing, in the words of the hosted service.

@@ -81,7 +81,7 @@ const (
 // Request says what is to be exported. It has the shape of the hosted service's request, and is stored in it.
 type Request struct {
 	Jobs     []job.PublicID      `json:"job_ids,omitempty"`                // what they saved
-	Assets   []asset.ID          `json:"asset_ids,omitempty"`              // files by their ids
+	Assets   []asset.PublicID    `json:"asset_ids,omitempty"`              // files by their ids
 	Names    map[string][]string `json:"job_asset_name_filters,omitempty"` // by job: only files called one of these
 	Naming   Naming              `json:"naming_strategy"`
 	Previews bool                `json:"include_previews"` // also the temporary files of the jobs

@@ -67,7 +67,7 @@ func (e Entry) path(naming Naming, folders map[string]string) string {
 	folder := ""
 	switch naming {
 	case ByAsset:
-		return safePath(string(e.Asset)+path.Ext(name), string(e.Asset))
+		return safePath(string(e.Public)+path.Ext(name), string(e.Public))
 	case ByJobID:
 		if folder = e.Job; folder == "" {
 			folder = "unknown"
@@ -81,7 +81,7 @@ func (e Entry) path(naming Naming, folders map[string]string) string {
 	if folder != "" && e.Preview {
 		folder += "/previews"
 	}
-	return safePath(folder+"/"+e.Dir+"/"+name, string(e.Asset))
+	return safePath(folder+"/"+e.Dir+"/"+name, string(e.Public))
 }
 
 // maxPart bounds a part of a path, in bytes: file systems take 255, and a number may follow.

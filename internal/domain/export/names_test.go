@@ -28,10 +28,10 @@ func paths(entries []export.Entry, naming export.Naming) []string {
 func TestFilesAreCalledAsTheNamingSays(t *testing.T) {
 	t.Parallel()
 	entries := []export.Entry{
-		{Asset: "a1", Job: "j1", Dir: "sub", Name: "x_00001_.png", Filename: "x_00001_.png", JobTime: noon},
-		{Asset: "a2", Job: "j1", Name: "preview.png", Filename: "preview.png", Preview: true, JobTime: noon},
-		{Asset: "a3", Job: "j2", Name: "x_00001_.png", Filename: "x_00001_.png", JobTime: noon.Add(time.Millisecond)},
-		{Asset: "a4", Name: "Holiday", Filename: "upload.jpeg", CreatedAt: noon.Add(time.Hour)},
+		{Asset: "a1", Public: "a1", Job: "j1", Dir: "sub", Name: "x_00001_.png", Filename: "x_00001_.png", JobTime: noon},
+		{Asset: "a2", Public: "a2", Job: "j1", Name: "preview.png", Filename: "preview.png", Preview: true, JobTime: noon},
+		{Asset: "a3", Public: "a3", Job: "j2", Name: "x_00001_.png", Filename: "x_00001_.png", JobTime: noon.Add(time.Millisecond)},
+		{Asset: "a4", Public: "a4", Name: "Holiday", Filename: "upload.jpeg", CreatedAt: noon.Add(time.Hour)},
 	}
 	for naming, want := range map[export.Naming][]string{
 		export.Preserve: {"sub/x_00001_.png", "preview.png", "x_00001_.png", "Holiday.jpeg"},
@@ -50,7 +50,7 @@ func TestNoTwoFilesHaveOneName(t *testing.T) {
 	t.Parallel()
 	var entries []export.Entry
 	for _, name := range []string{"a.png", "A.png", "a (2).png", "a.png", "noext", "noext"} {
-		entries = append(entries, export.Entry{Asset: "1", Name: name})
+		entries = append(entries, export.Entry{Asset: "1", Public: "1", Name: name})
 	}
 	require.Equal(t, []string{"a.png", "A (2).png", "a (2) (2).png", "a (3).png", "noext", "noext (2)"}, paths(entries, export.Preserve))
 }
@@ -72,14 +72,14 @@ func TestNamesStayInsideTheArchive(t *testing.T) {
 		"ünïcode 画像.png":                "ünïcode 画像.png",
 		strings.Repeat("ü", 300) + ".p": strings.Repeat("ü", 99) + ".p",
 	} {
-		require.Equal(t, []string{want}, paths([]export.Entry{{Asset: "the-asset", Name: name}}, export.Preserve), name)
+		require.Equal(t, []string{want}, paths([]export.Entry{{Asset: "the-asset", Public: "the-asset", Name: name}}, export.Preserve), name)
 	}
 }
 
 func FuzzNamesStayInsideTheArchive(f *testing.F) {
 	f.Add("../x", `..\y.png`, "name")
 	f.Fuzz(func(t *testing.T, dir, name, filename string) {
-		entries := []export.Entry{{Asset: "1", Dir: dir, Name: name, Filename: filename}, {Asset: "2", Dir: dir, Name: name, Filename: filename}}
+		entries := []export.Entry{{Asset: "1", Public: "1", Dir: dir, Name: name, Filename: filename}, {Asset: "2", Public: "2", Dir: dir, Name: name, Filename: filename}}
 		for _, naming := range []export.Naming{export.Preserve, export.ByJobID, export.ByJobTime, export.ByAsset} {
 			got := paths(entries, naming)
 			require.NotEqual(t, strings.ToLower(got[0]), strings.ToLower(got[1]))
@@ -94,11 +94,11 @@ func FuzzNamesStayInsideTheArchive(f *testing.F) {
 func TestEqualRequestsAreEqual(t *testing.T) {
 	t.Parallel()
 	a, b := export.NewID(), export.NewID()
-	base := export.Request{Assets: []asset.ID{asset.ID(a), asset.ID(b)}}
+	base := export.Request{Assets: []asset.PublicID{asset.PublicID(a), asset.PublicID(b)}}
 	normal, err := base.Normalize()
 	require.NoError(t, err)
 	require.Equal(t, export.ByJobTime, normal.Naming)
-	again, err := export.Request{Assets: []asset.ID{asset.ID(strings.ToUpper(string(b))), asset.ID(a), asset.ID(b)}, Names: map[string][]string{"other": {"x"}}}.Normalize()
+	again, err := export.Request{Assets: []asset.PublicID{asset.PublicID(strings.ToUpper(string(b))), asset.PublicID(a), asset.PublicID(b)}, Names: map[string][]string{"other": {"x"}}}.Normalize()
 	require.NoError(t, err)
 	require.Equal(t, normal.Fingerprint(), again.Fingerprint())
 	previews, err := export.Request{Assets: base.Assets, Previews: true}.Normalize()

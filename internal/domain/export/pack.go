@@ -62,7 +62,7 @@ func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map
 		at.Attempted++
 		if lost {
 			at.Failed++
-			packed.Missing = append(packed.Missing, Missing{Asset: item.Asset, Job: item.Job, Name: item.Name, Error: reasonLost})
+			packed.Missing = append(packed.Missing, Missing{Asset: item.Public, Job: item.Job, Name: item.Name, Error: reasonLost})
 		} else {
 			packed.Files, packed.Bytes = packed.Files+1, packed.Bytes+item.Size
 		}

@@ -27,7 +27,7 @@ func shelf(t *testing.T, blobs blob.Store, texts ...string) []export.Item {
 		require.NoError(t, err)
 		name := fmt.Sprintf("%d.png", i)
 		entries = append(entries, export.Entry{
-			Asset: asset.ID(fmt.Sprint(i)), Hash: ref, Size: int64(len(text)), Name: name, Filename: name, ContentType: "image/png", CreatedAt: noon,
+			Asset: asset.ID(fmt.Sprint(i)), Public: asset.PublicID(fmt.Sprint(i)), Hash: ref, Size: int64(len(text)), Name: name, Filename: name, ContentType: "image/png", CreatedAt: noon,
 		})
 	}
 	return export.Named(entries, export.Preserve)

@@ -67,7 +67,7 @@ func (s *Service) lookup(ctx context.Context, who Viewer, place asset.Place) (En
 
 func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entry, error) {
 	if text, ok := strings.CutPrefix(place.Filename, assetPrefix); ok {
-		if id, err := asset.ParseID(text); err == nil {
+		if id, err := asset.ParsePublicID(text); err == nil {
 			return s.store.ByAsset(ctx, who, id)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entr
 }
 
 // Known returns those of the account's files that are there, also those whose content was rejected.
-func (s *Service) Known(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]Entry, error) {
+func (s *Service) Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]Entry, error) {
 	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
 }
 

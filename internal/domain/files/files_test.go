@@ -332,7 +332,7 @@ func TestUploadNames(t *testing.T) {
 	now, err := b.files.Lookup(t.Context(), "a1", over.Place)
 	require.NoError(t, err)
 	require.Equal(t, blob.Sum([]byte("four")), now.Hash)
-	old, err := b.files.ForAccount("a1").Stat(t.Context(), files.AssetName(first.Asset))
+	old, err := b.files.ForAccount("a1").Stat(t.Context(), files.AssetName(first.Public))
 	require.NoError(t, err, "the overwritten asset lives on under its id")
 	require.Equal(t, blob.Sum([]byte("one")).String(), old.Hash)
 	require.Equal(t, asset.Uploaded, b.asset(t, over.Asset).Origin)
@@ -375,7 +375,7 @@ func TestReads(t *testing.T) {
 	for name, want := range map[string]fault.Kind{
 		"sub/photo.png":                  0,
 		"sub/photo.png [input]":          0,
-		files.AssetName(e.Asset):         0,
+		files.AssetName(e.Public):        0,
 		e.Hash.String():                  0,
 		"sub/photo.png [output]":         fault.NotFound,
 		"photo.png":                      fault.NotFound,

@@ -22,7 +22,7 @@ const (
 const assetPrefix = "asset:"
 
 // AssetName returns the name under which Open finds exactly that asset.
-func AssetName(id asset.ID) string { return assetPrefix + string(id) }
+func AssetName(id asset.PublicID) string { return assetPrefix + string(id) }
 
 // ParseName splits a file name as graphs spell it, "name" or "sub/name", optionally annotated
 // with " [input]", " [output]" or " [temp]"; without annotation it is of the folder given. A name

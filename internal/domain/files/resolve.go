@@ -32,11 +32,11 @@ func (s *Service) resolve(ctx context.Context, who Viewer, g *graph.Graph) error
 		return err
 	}
 	for i, ref := range refs {
-		e, ok := found[asset.ID(ref.ID)]
+		e, ok := found[asset.PublicID(ref.ID)]
 		if !ok || e.Rejected {
 			return missing(refs[i], nil)
 		}
-		if err := g.ReplaceAsset(ref, AssetName(e.Asset)); err != nil {
+		if err := g.ReplaceAsset(ref, AssetName(e.Public)); err != nil {
 			return err
 		}
 	}
@@ -47,10 +47,10 @@ func (s *Service) resolve(ctx context.Context, who Viewer, g *graph.Graph) error
 const maxReferences = 10_000
 
 // referenced looks all references up at once.
-func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.AssetRef) (map[asset.ID]Entry, error) {
-	ids, seen := make([]asset.ID, 0, len(refs)), make(map[asset.ID]bool, len(refs))
+func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.AssetRef) (map[asset.PublicID]Entry, error) {
+	ids, seen := make([]asset.PublicID, 0, len(refs)), make(map[asset.PublicID]bool, len(refs))
 	for _, ref := range refs {
-		id, err := asset.ParseID(ref.ID)
+		id, err := asset.ParsePublicID(ref.ID)
 		if err != nil {
 			return nil, missing(ref, err)
 		}

@@ -12,6 +12,7 @@ import (
 // Entry is a live file: an asset with what is needed to serve it.
 type Entry struct {
 	Asset       asset.ID
+	Public      asset.PublicID
 	Account     string
 	Place       asset.Place
 	Hash        blob.Ref
@@ -69,11 +70,11 @@ type Viewer struct {
 // their deadline. A file that is not there is NotFound.
 type Store interface {
 	ByName(ctx context.Context, who Viewer, place asset.Place) (Entry, error)
-	ByAsset(ctx context.Context, who Viewer, id asset.ID) (Entry, error)
+	ByAsset(ctx context.Context, who Viewer, id asset.PublicID) (Entry, error)
 	// ByAssets returns those of the files that are there.
-	ByAssets(ctx context.Context, who Viewer, ids []asset.ID) (map[asset.ID]Entry, error)
+	ByAssets(ctx context.Context, who Viewer, ids []asset.PublicID) (map[asset.PublicID]Entry, error)
 	ByHash(ctx context.Context, who Viewer, hash blob.Ref) (Entry, error)
-	// OfAnyone is ByAsset for a caller who proved by other means that it may read the asset.
+	// OfAnyone returns the file of an asset to a caller who proved by other means that it may read the asset.
 	OfAnyone(ctx context.Context, id asset.ID) (Entry, error)
 	// Names lists the paths below a folder in order, at most limit.
 	Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error)

@@ -74,7 +74,7 @@ func (b *assetBundle) submit(t *testing.T, names ...string) (job.ID, error) {
 	id := job.NewID()
 	_, err := b.jobs.Submit(t.Context(), job.NewJob{
 		ID: id, Account: "acme", Submitted: job.SubmittedV1{Targets: []string{"1"}}, Bounds: job.Bounds{Slots: 1, QueueDepth: 10},
-		Pins: seen.(interface{ Held() []string }).Held(),
+		Pins: seen.(interface{ Pinned() []string }).Pinned(),
 	})
 	return id, err
 }

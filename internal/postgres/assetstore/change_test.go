@@ -15,13 +15,14 @@ func TestAChangeOfAnAssetIsRecordedOnce(t *testing.T) {
 	b := newAssets(t)
 	a, shown := b.create(t, "1.png", "1", nil), b.create(t, "2.png", "2", nil)
 	name := "First"
-	change := asset.Change{Name: &name, Add: []string{"x"}, Preview: &shown.ID}
+	preview := shown.PublicID()
+	change := asset.Change{Name: &name, Add: []string{"x"}, Preview: &preview}
 	after, events, err := b.store.Change(t.Context(), a.Account, a.ID, change, "r1")
 	require.NoError(t, err)
 	require.Len(t, events, 3)
 	require.Equal(t, "First", after.Name)
 	require.Equal(t, []string{"x"}, after.Tags)
-	require.Equal(t, shown.ID, after.Preview)
+	require.Equal(t, preview, after.Preview)
 	require.Equal(t, a.Version+3, after.Version)
 	require.NotNil(t, after.UpdatedAt)
 	again, events, err := b.store.Change(t.Context(), a.Account, a.ID, change, "r2")
@@ -46,7 +47,7 @@ func TestOnlyItsOwnerChangesAnAsset(t *testing.T) {
 		_, _, err := b.store.Change(t.Context(), c.account, c.id, asset.Change{Name: &name}, "")
 		require.Equal(t, fault.NotFound, fault.KindOf(err))
 	}
-	for _, preview := range []asset.ID{asset.NewID(), ended.ID} {
+	for _, preview := range []asset.PublicID{asset.PublicID(asset.NewID()), ended.PublicID()} {
 		_, _, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Preview: &preview}, "")
 		require.Equal(t, "invalid_preview", fault.CodeOf(err))
 	}

@@ -176,7 +176,8 @@ var errExportEnded = errors.New("the export is over")
 // Complete makes the archive, whose bytes are stored already, an asset of the account and ends the export. Of
 // several attempts one does.
 func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error) {
-	archive.ID, archive.Account = asset.NewID(), ref.Account
+	archive.Account = ref.Account
+	name := nameFor(archive)
 	limit, err := s.assets.limit(ctx, archive)
 	if err != nil {
 		return nil, err
@@ -194,11 +195,11 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 			return errExportEnded
 		}
 		var err error
-		if m, err = s.assets.queueAsset(q, archive, nameFor(archive), &st); err != nil {
+		if m, err = s.assets.queueAsset(q, archive, name, &st); err != nil {
 			return err
 		}
 		q.Queue(`delete from exports where id = $1`, string(ref.Export))
-		done.Asset, done.ExpiresAt = archive.ID, st.inForce(archive.Deadline)
+		done.Asset, done.ExpiresAt = name.id, st.inForce(archive.Deadline)
 		_, err = s.events.QueueAppend(q, []eventlog.Append{{
 			Stream: ref.Export.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Close: true,
 			Meta: eventlog.Meta{Actor: "export"}, Events: []eventlog.Event{ref.Export.Event(done)},

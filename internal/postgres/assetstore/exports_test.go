@@ -39,7 +39,7 @@ func newExports(t *testing.T) *exportBundle {
 // ask has the account "acme" ask for an export of a file of that name.
 func (b *exportBundle) ask(t *testing.T, of string) (export.Export, []outbox.Intent, error) {
 	t.Helper()
-	r := export.Request{Assets: []asset.ID{asset.ID(of)}, Naming: export.Preserve}
+	r := export.Request{Assets: []asset.PublicID{asset.PublicID(of)}, Naming: export.Preserve}
 	return b.exports.Create(t.Context(), export.New{
 		ID: export.NewID(), Account: "acme", Fingerprint: r.Fingerprint(), RequestID: "r",
 		Requested: export.RequestedV1{Name: of + ".zip", Request: r, Files: 1, Bytes: 7},

@@ -3,6 +3,7 @@ package assetstore
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -42,9 +43,12 @@ func (f *Files) Within(storage *accountstore.Storage) *Files {
 }
 
 const (
-	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
+	ownColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
 		rejected, thumbnail, created_at, expires_at, named`
-	alive = `(expires_at is null or expires_at > now())`
+	fileColumns = ownColumns + `,
+		coalesce((select public_id from asset_public_ids p where p.asset_id = files.asset_id), files.asset_id) as public_id`
+	fileNames = ownColumns + `, public_id` // of what fileColumns selects
+	alive     = `(expires_at is null or expires_at > now())`
 	// selectFile is for one viewer: account $1, job $2 or null.
 	selectFile = `select ` + fileColumns + ` from files where account = $1 and (` + alive + `
 		or exists (select from asset_holds h where h.asset_id = files.asset_id and h.job_id = $2::uuid))`
@@ -52,14 +56,14 @@ const (
 
 func scanFile(row pgx.CollectableRow) (files.Entry, error) {
 	var e files.Entry
-	var id [16]byte
+	var id, public [16]byte
 	var hash, thumbnail []byte
 	err := row.Scan(&id, &e.Account, &e.Place.Folder, &e.Place.Subfolder, &e.Place.Filename, &hash, &e.Size,
-		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &thumbnail, &e.CreatedAt, &e.ExpiresAt, &e.Named)
+		&e.ContentType, &e.Width, &e.Height, &e.Rejected, &thumbnail, &e.CreatedAt, &e.ExpiresAt, &e.Named, &public)
 	if err != nil {
 		return files.Entry{}, err
 	}
-	e.Asset, e.Hash = assetID(id), blob.Ref(hash)
+	e.Asset, e.Public, e.Hash = assetID(id), asset.PublicID(assetID(public)), blob.Ref(hash)
 	if thumbnail != nil {
 		e.Thumbnail = blob.Ref(thumbnail)
 	}
@@ -78,7 +82,7 @@ func one(ctx context.Context, db postgres.Queryer, query string, args ...any) (f
 	}
 	e, err := pgx.CollectExactlyOneRow(rows, scanFile)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return files.Entry{}, fault.New(fault.NotFound, "not_found", "there is no such file")
+		return files.Entry{}, errNoFile(nil)
 	}
 	return e, postgres.Classify(err, "look up a file")
 }
@@ -97,8 +101,20 @@ func (f *Files) ByName(ctx context.Context, who files.Viewer, p asset.Place) (fi
 }
 
 // ByAsset implements files.Store.
-func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.ID) (files.Entry, error) {
-	return one(ctx, f.pool, selectFile+` and asset_id = $3`, who.Account, jobOrNull(who), string(id))
+func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.PublicID) (files.Entry, error) {
+	found, err := f.ByAssets(ctx, who, []asset.PublicID{id})
+	if err != nil {
+		return files.Entry{}, err
+	}
+	e, ok := found[id]
+	if !ok {
+		return files.Entry{}, errNoFile(nil)
+	}
+	return e, nil
+}
+
+func errNoFile(cause error) error {
+	return fault.Wrap(cause, fault.NotFound, "not_found", "there is no such file")
 }
 
 // OfAnyone implements files.Store.
@@ -106,9 +122,14 @@ func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) 
 	return one(ctx, f.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
 }
 
-// ByAssets implements files.Store in one query.
-func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.ID) (map[asset.ID]files.Entry, error) {
-	rows, err := f.pool.Query(ctx, selectFile+` and asset_id = any($3::uuid[])`, who.Account, jobOrNull(who), assetIDs(ids))
+// known is the condition that clients of account $1 may know a file by one of the ids $3: as its own id, or as one that
+// was chosen for it.
+const known = ` and asset_id = any($3::uuid[] || array(select asset_id from asset_public_ids where account = $1 and public_id = any($3::uuid[])))`
+
+// ByAssets implements files.Store in one query. A file that it finds by its own id, although a client chose another, is
+// not there.
+func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
+	rows, err := f.pool.Query(ctx, selectFile+known, who.Account, jobOrNull(who), ids)
 	if err != nil {
 		return nil, postgres.Classify(err, "look up files")
 	}
@@ -116,9 +137,11 @@ func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.ID) 
 	if err != nil {
 		return nil, postgres.Classify(err, "look up files")
 	}
-	found := make(map[asset.ID]files.Entry, len(entries))
+	found := make(map[asset.PublicID]files.Entry, len(entries))
 	for _, e := range entries {
-		found[e.Asset] = e
+		if slices.Contains(ids, e.Public) {
+			found[e.Public] = e
+		}
 	}
 	return found, nil
 }

@@ -41,7 +41,7 @@ with known as (
 	from counter
 	returning ` + fileColumns + `
 )
-select ` + fileColumns + `, true from new union all select ` + fileColumns + `, false from known`
+select ` + fileNames + `, true from new union all select ` + fileNames + `, false from known`
 
 // highestNumber is the highest number that a name below the prefix ($1 account, $2 folder,
 // $3 subfolder, $4 prefix) carries, 0 when none does.
@@ -147,7 +147,7 @@ func (f *Files) alreadySaved(ctx context.Context, account string, id asset.ID) (
 		}
 		if e, ok := data.(asset.CreatedV1); ok && e.Place != nil && rec.Account == account {
 			return files.Entry{
-				Asset: id, Account: account, Place: *e.Place, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType,
+				Asset: id, Public: asset.PublicID(id), Account: account, Place: *e.Place, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType,
 				Width: e.Width, Height: e.Height, CreatedAt: rec.RecordedAt, ExpiresAt: e.ExpiresAt,
 			}, nil
 		}

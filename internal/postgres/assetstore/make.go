@@ -1,7 +1,6 @@
 package assetstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +45,7 @@ type history struct {
 // what is in force for the bytes. The locks come as statements of their own, so that the read sees what
 // the previous holder committed.
 func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
+	queueTaken(q, n)
 	const lock = `select pg_advisory_xact_lock(hashtextextended($1, $2))`
 	if n.Place != nil {
 		q.Queue(lock, keyOfName(n.Account, *n.Place), lockOfNames)
@@ -126,7 +126,36 @@ type naming struct {
 	first uuid.UUID // of its first event: a repetition by another request has another
 }
 
-func nameFor(n asset.New) naming { return naming{cmp.Or(n.ID, asset.NewID()), uuid.New()} }
+func nameFor(n asset.New) naming {
+	if n.Chosen != "" {
+		return naming{asset.IDOfChoice(n.Account, n.Chosen), uuid.New()}
+	}
+	return naming{asset.NewID(), uuid.New()}
+}
+
+// takenID finds an asset of the account that clients know, or knew, by an id that nobody chose: the id that a client
+// chooses now.
+const takenID = `select exists (select from streams where id = $1 and account = $2)
+	and not exists (select from asset_public_ids where asset_id = $3)`
+
+// queueTaken queues the statement that refuses an id that a client chooses and that is not free. Where the account has
+// chosen it before, the append of the asset runs into the stream of that one.
+func queueTaken(q *pgx.Batch, n asset.New) {
+	if n.Chosen == "" {
+		return
+	}
+	q.Queue(takenID, asset.ID(n.Chosen).Stream(), n.Account, string(n.Chosen)).QueryRow(func(row pgx.Row) error {
+		var taken bool
+		if err := row.Scan(&taken); err != nil || !taken {
+			return err
+		}
+		return errTaken(nil, n.Chosen)
+	})
+}
+
+func errTaken(cause error, chosen asset.PublicID) error {
+	return fault.Wrap(cause, fault.Conflict, "asset_id_taken", "the id %s is in use, or was", chosen)
+}
 
 // Create implements asset.Store.
 func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
@@ -146,7 +175,7 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	})
 	switch {
 	case err != nil:
-		return asset.Stored{}, unknown(postgres.Classify(taken(err, n.ID), "create an asset"))
+		return asset.Stored{}, unknown(postgres.Classify(taken(err, n.Chosen), "create an asset"))
 	case recorded:
 		return s.recorded(ctx, name.id, tried[0].held) // what a later attempt found may be what the first one made
 	}
@@ -168,7 +197,7 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, 
 	})
 	switch {
 	case err != nil:
-		return asset.Stored{}, false, unknown(postgres.Classify(taken(err, n.ID), "reference bytes"))
+		return asset.Stored{}, false, unknown(postgres.Classify(taken(err, n.Chosen), "reference bytes"))
 	case recorded:
 		made, err = s.recorded(ctx, name.id, true)
 		return made, false, err
@@ -219,10 +248,10 @@ func unknown(err error) error {
 }
 
 // taken names the failure of an id that its owner chose.
-func taken(err error, id asset.ID) error {
+func taken(err error, chosen asset.PublicID) error {
 	var pg *pgconn.PgError
-	if id != "" && errors.As(err, &pg) && (pg.Code == postgres.UniqueViolation || eventstore.IsRefused(err)) {
-		return fault.Wrap(err, fault.Conflict, "asset_id_taken", "the id %s is in use, or was", id)
+	if chosen != "" && errors.As(err, &pg) && (pg.Code == postgres.UniqueViolation || eventstore.IsRefused(err)) {
+		return errTaken(err, chosen)
 	}
 	return err
 }
@@ -262,6 +291,10 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesStat
 		q.Queue(`update files set named = false where account = $1 and folder = $2 and subfolder = $3 and filename = $4 and named`,
 			n.Account, place.Folder, place.Subfolder, place.Filename)
 	}
+	if n.Chosen != "" {
+		q.Queue(`insert into asset_public_ids (account, public_id, asset_id) values ($1, $2, $3) on conflict do nothing`,
+			n.Account, string(n.Chosen), string(id))
+	}
 	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
 		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known), len(known) == 0)
 	accountstore.QueueWithin(q, n.Account, st.limit, n.Size)
@@ -272,7 +305,7 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesStat
 	event := asset.CreatedV1{
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
 		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
-		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview,
+		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview, PublicID: n.Chosen,
 	}
 	a := createdAppend(id, n.Account, event, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 	a.Events[0].ID = name.first

@@ -1,0 +1,25 @@
+package asset
+
+// PublicID is the id under which clients know an asset. It is a lower-case UUID, unique within its account. A client may
+// choose it, so that two accounts may have the same one. The public id of an asset whose client chose none is its ID.
+type PublicID string
+
+// ParsePublicID accepts the canonical lower-case form only.
+func ParsePublicID(s string) (PublicID, error) {
+	id, err := ParseID(s)
+	return PublicID(id), err
+}
+
+// IDOfChoice returns the id of the asset for which the account chose a public id. It differs between accounts, so that
+// nobody can take an id before another account chooses it, or learn whether another has.
+func IDOfChoice(account string, chosen PublicID) ID {
+	return ID(derive("chosen", account, chosen).String())
+}
+
+// PublicID returns the id under which clients know the asset.
+func (a Asset) PublicID() PublicID {
+	if a.Chosen != "" {
+		return a.Chosen
+	}
+	return PublicID(a.ID)
+}
