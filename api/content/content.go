@@ -45,6 +45,11 @@ func Serve(c *gin.Context, store Store, f File) error {
 	if done, err := redirect(c, store, f); done || err != nil {
 		return Unavailable(err)
 	}
+	return ServeBytes(c, store, f)
+}
+
+// ServeBytes is Serve for clients that follow no redirect: it never sends them to the backend.
+func ServeBytes(c *gin.Context, store Store, f File) error {
 	r, err := store.Open(c.Request.Context(), f.Entry)
 	if err != nil {
 		return Unavailable(err)

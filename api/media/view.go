@@ -110,8 +110,12 @@ func (s *Surface) getSigned(c *gin.Context) error {
 	return content.Serve(c, s.Files, content.File{Entry: e, Name: grant.Filename})
 }
 
-// getView sends the client to the file: GET /view. The answer is 302 to a link that needs no
-// credential, except where single channels or a preview are asked for: then it is the image.
+// runtimeView is the view route of a self-hosted ComfyUI, whose clients follow no redirect.
+const runtimeView = "/view"
+
+// getView serves a file: GET /view and GET /api/view. Where single channels or a preview are asked for, the answer is
+// the image. Otherwise /view answers with the bytes, as a self-hosted ComfyUI does, and /api/view with 302 to a link that
+// needs no credential, as the cloud contract has it.
 func (s *Surface) getView(c *gin.Context) error {
 	place, err := viewed(c)
 	if err != nil {
@@ -123,6 +127,9 @@ func (s *Surface) getView(c *gin.Context) error {
 	}
 	if c.Query("preview") != "" || c.Query("channel") != "" && c.Query("channel") != "rgba" {
 		return s.showPreview(c, e)
+	}
+	if c.FullPath() == runtimeView {
+		return content.ServeBytes(c, s.Files, content.File{Entry: e, Name: e.Place.Filename})
 	}
 	link, _ := s.Links.Sign(string(e.Asset), e.Hash.String(), e.Place.Filename, e.ContentType)
 	edge.Redirect(c, s.Edge.BaseURL(c.Request)+link)
