@@ -55,6 +55,7 @@ type fileHarness struct {
 	ahead  atomic.Int64 // nanoseconds that the clock of links runs ahead
 	client *http.Client
 	room   fillable
+	quota  quota
 
 	sources sources // servers that files are fetched from
 }
@@ -115,7 +116,7 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
 		Files: h.files, Grants: links, Assets: asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: jobstore.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Logger: slog.New(slog.DiscardHandler),
+		AssetView: assets.NewReader(pool, registry, nil), Keys: jobstore.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Storage: &h.quota, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

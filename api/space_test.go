@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -22,6 +23,44 @@ func (f *fillable) CheckSpace() error {
 		return fault.New(fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(time.Minute)
 	}
 	return nil
+}
+
+// quota is the room of every account, and counts how often it is asked for.
+type quota struct {
+	kept, limit, asked atomic.Int64
+}
+
+func (q *quota) Room(context.Context, string) (account.Storage, error) {
+	q.asked.Add(1)
+	return account.Storage{Bytes: q.kept.Load(), Limit: q.limit.Load()}, nil
+}
+
+func (q *quota) Usage(ctx context.Context, id string) (account.Storage, error) {
+	return q.Room(ctx, id)
+}
+
+// An upload asks once for the room of its account, whichever route takes it, and what does not fit is refused.
+func TestUploadAsksOnceForTheRoomOfItsAccount(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	h.quota.limit.Store(1 << 20)
+	for path, parts := range map[string][]part{
+		"/api/v2/assets":    upload("some bytes"),
+		"/api/assets":       {{"file", "b.txt", "other bytes"}},
+		"/api/upload/image": {{"image", "a.png", picture(t, 8, 8, 1)}},
+	} {
+		h.quota.kept.Store(0)
+		h.quota.asked.Store(0)
+		got := h.post(t, path, "key-a", parts...)
+		require.Less(t, got.status, 300, "%s: %s", path, got.body)
+		require.EqualValues(t, 1, h.quota.asked.Load(), path)
+		h.quota.kept.Store(1 << 20)
+		require.Equal(t, http.StatusForbidden, h.post(t, path, "key-a", parts...).status, path)
+	}
+	h.quota.kept.Store(1<<20 - 1) // room for a byte
+	h.quota.asked.Store(0)
+	require.Equal(t, http.StatusForbidden, h.post(t, "/api/assets", "key-a", part{"file", "c.txt", "more bytes"}).status)
+	require.EqualValues(t, 2, h.quota.asked.Load(), "asked again before it is refused")
 }
 
 // While the disk is nearly full nothing new is taken, in the words of each surface, and /readyz says so by

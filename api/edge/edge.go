@@ -63,8 +63,8 @@ type Space interface {
 
 // Storage knows how much an account may store.
 type Storage interface {
-	// Fits fails, as Denied with account.CodeStorage, unless the account may store that many bytes more.
-	Fits(ctx context.Context, account string, bytes int64) error
+	// Room returns what the account stores and may store, if there is a limit.
+	Room(ctx context.Context, account string) (account.Storage, error)
 	// Usage returns what the account stores.
 	Usage(ctx context.Context, account string) (account.Storage, error)
 }

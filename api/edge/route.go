@@ -111,18 +111,40 @@ func (e *Edge) CheckSpace(c *gin.Context, account string) error {
 			return err
 		}
 	}
-	if e.Storage == nil {
-		return nil
-	}
-	return e.Storage.Fits(c.Request.Context(), account, 1)
+	return e.fits(c, account, 1)
 }
 
-// CheckQuota refuses bytes that the caller may not store beside those it stores already.
+// roomFound is the name of the room that was found in a request.
+const roomFound = "millrace.room"
+
+// room is what an account stores and may store.
+type room struct {
+	id string
+	account.Storage
+}
+
+// CheckQuota refuses bytes that the caller may not store beside those it stores already. The room of an account is asked
+// for once a request, and again only before a refusal: the account may have deleted files meanwhile.
 func (e *Edge) CheckQuota(c *gin.Context, bytes int64) error {
+	id := Caller(c).Account
+	found, _ := c.Get(roomFound)
+	if r, ok := found.(room); ok && r.id == id && r.Fits(bytes) == nil {
+		return nil
+	}
+	return e.fits(c, id, bytes)
+}
+
+// fits asks for the room of an account.
+func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
 	if e.Storage == nil {
 		return nil
 	}
-	return e.Storage.Fits(c.Request.Context(), Caller(c).Account, bytes)
+	found, err := e.Storage.Room(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	c.Set(roomFound, room{id, found})
+	return found.Fits(bytes)
 }
 
 func methodNotAllowed(c *gin.Context) error { return httperr.MethodNotAllowed(c.Request.Method) }

@@ -15,6 +15,14 @@ type Storage struct {
 	Limit int64 `json:"limit_bytes"` // that it may keep; 0 = no limit
 }
 
+// Fits fails, as Denied with CodeStorage, unless the account may keep that many bytes more than it keeps.
+func (s Storage) Fits(bytes int64) error {
+	if s.Limit > 0 && s.Bytes+bytes > s.Limit {
+		return StorageExceeded(s.Limit)
+	}
+	return nil
+}
+
 // Full reports whether nothing more is taken.
 func (s Storage) Full() bool { return s.Limit > 0 && s.Bytes >= s.Limit }
 

@@ -73,21 +73,25 @@ func (s *Storage) Forget(id string) {
 	delete(s.limits, id)
 }
 
-// Fits fails as Denied, account.CodeStorage, unless the account may keep that many bytes more than it keeps now.
-// It is a first check for early refusal; the commit checks the limit again.
-func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
+// Room returns what the account keeps and may keep, for an early refusal; the commit checks the limit. Without a limit
+// nothing is counted.
+func (s *Storage) Room(ctx context.Context, id string) (account.Storage, error) {
 	limit, err := s.Limit(ctx, id)
 	if err != nil || limit == 0 {
-		return err
+		return account.Storage{}, err
 	}
 	kept, err := s.kept(ctx, id)
+	kept.Limit = limit
+	return kept, err
+}
+
+// Fits fails as Denied, account.CodeStorage, unless the account may keep that many bytes more than it keeps now.
+func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
+	room, err := s.Room(ctx, id)
 	if err != nil {
 		return err
 	}
-	if kept.Bytes+bytes > limit {
-		return account.StorageExceeded(limit)
-	}
-	return nil
+	return room.Fits(bytes)
 }
 
 // Usage returns what the account keeps, and what it may.
