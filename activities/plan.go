@@ -59,9 +59,11 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := graph.Parse(source.Prompt, g.Limits)
-	if err != nil {
-		return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
+	parsed := g.Graphs.Take(string(ref.Job))
+	if parsed == nil { // another process accepted it, or long ago
+		if parsed, err = graph.Parse(source.Prompt, g.Limits); err != nil {
+			return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
+		}
 	}
 	if err := g.Assets.ResolveForJob(ctx, ref, parsed); err != nil {
 		return nil, err

@@ -78,6 +78,7 @@ type Instance struct {
 	service  *call.Service         // nil in a process that neither serves nor works
 	sent     webhook.Counts
 	storage  *accountstore.Storage
+	graphs   *graph.Handover // nil: this process does not both accept jobs and run them
 	servers  *placement.Pool
 }
 
@@ -113,6 +114,9 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	in.events = eventstore.New(in.pool, in.types, in.wake)
 	in.jobs = jobstore.New(in.pool, in.events)
 	in.storage = accountstore.NewStorage(in.pool, in.cfg.AccountLimit)
+	if in.has(API) && in.has(Worker) {
+		in.graphs = graph.NewHandover()
+	}
 	in.tiers.Accounts = accountstore.New(in.pool).Account
 	return nil
 }
@@ -222,7 +226,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Values: nodevalue.New(in.values, valueMemory, maxValue),
+		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Graphs: in.graphs, Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 	})

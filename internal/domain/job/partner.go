@@ -35,12 +35,3 @@ func (s *Service) checkCredential(ctx context.Context, sub Submission, accepted 
 	}
 	return s.Credentials.Check(ctx, sub.Account, sub.Credential)
 }
-
-// callsPartners reports whether the graph of a submission has a node that calls a partner's model.
-func (s *Service) callsPartners(prompt []byte) (bool, error) {
-	g, err := graph.Parse(prompt, s.Limits)
-	if err != nil {
-		return false, err
-	}
-	return s.usesPartners(g), nil
-}

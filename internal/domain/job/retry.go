@@ -112,13 +112,9 @@ func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 }
 
 // checkCredential refuses a retry without a credential if the original had one and its graph calls partners.
-func (t Retrier) checkCredential(r Retry, state Job, first SubmittedV1, source Source) error {
-	if !first.Credential || r.Credential != "" || r.NoCredential {
+func (t Retrier) checkCredential(r Retry, state Job, first SubmittedV1, g *graph.Graph) error {
+	if !first.Credential || r.Credential != "" || r.NoCredential || !t.Service.usesPartners(g) {
 		return nil
-	}
-	needed, err := t.Service.callsPartners(source.Prompt)
-	if err != nil || !needed {
-		return err
 	}
 	return fault.New(fault.Invalid, CodeNeedCredential,
 		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.named(state))
@@ -136,16 +132,21 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 	if err := t.checkInputs(asked, origin.Set); err != nil {
 		return Submission{}, err
 	}
-	if err := t.checkCredential(r, state, first, source); err != nil {
+	g, err := graph.Parse(source.Prompt, t.Service.Limits)
+	if err != nil {
 		return Submission{}, err
 	}
-	if err := t.checkNode(source, r.FromNode); err != nil {
+	if err := t.checkCredential(r, state, first, g); err != nil {
 		return Submission{}, err
+	}
+	if _, ok := g.Node(r.FromNode); !ok && r.FromNode != "" {
+		return Submission{}, fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node %q", r.FromNode)
 	}
 	return Submission{
 		Account: state.Account, RequestID: r.RequestID, Surface: first.Surface, ClientID: first.ClientID,
 		Prompt: source.Prompt, ExtraData: source.ExtraData, Credential: r.Credential, Targets: first.Targets,
 		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason,
+		graph: g,
 	}, nil
 }
 
@@ -170,20 +171,6 @@ func (t Retrier) checkInputs(asked json.RawMessage, set []string) error {
 		if declared := t.Service.inputs(node.Class); !given && len(declared) > 0 && !slices.ContainsFunc(declared, func(name string) bool { return name == input || strings.HasPrefix(input, name+".") }) {
 			return fault.New(fault.Invalid, CodeUnknownInput, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input, strings.Join(declared, ", "))
 		}
-	}
-	return nil
-}
-
-func (t Retrier) checkNode(source Source, id string) error {
-	if id == "" {
-		return nil
-	}
-	g, err := graph.Parse(source.Prompt, t.Service.Limits)
-	if err != nil {
-		return err
-	}
-	if _, ok := g.Node(id); !ok {
-		return fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node %q", id)
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type Submission struct {
 	Origin         *Origin // of a retry; nil otherwise
 	Actor          string  // who submitted it; "" = the account
 	Reason         string
+
+	graph *graph.Graph // of Prompt; nil: not parsed yet
 }
 
 // Submitted is an accepted submission.
@@ -88,6 +90,7 @@ type Deps struct {
 	Labels      Labels                // nil: every account may ask for every label
 	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
+	Graphs      *graph.Handover       // to the runs that this process plans; nil: it plans none
 	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
 }
@@ -118,6 +121,9 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	if err != nil {
 		return Submitted{}, err
 	}
+	if len(admission.Intents) > 0 { // it starts now
+		s.Graphs.Put(string(n.ID), accepted.Graph)
+	}
 	s.Notify(admission.Intents)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil
 }
@@ -127,7 +133,10 @@ type pinner interface{ Pinned() []string }
 
 // accept validates a graph and its credential. It records nothing.
 func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
-	g, err := graph.Parse(sub.Prompt, s.Limits)
+	g, err := sub.graph, error(nil)
+	if g == nil {
+		g, err = graph.Parse(sub.Prompt, s.Limits)
+	}
 	if err != nil {
 		return nil, err
 	}

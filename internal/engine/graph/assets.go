@@ -38,6 +38,7 @@ func (g *Graph) ReplaceAsset(ref AssetRef, name string) error {
 		return fmt.Errorf("the graph has no node %q", ref.Node)
 	}
 	n.set(ref.Input, name)
+	g.replaced = true
 	return nil
 }
 

@@ -45,6 +45,9 @@ func (l Limits) withDefaults() Limits {
 type Graph struct {
 	Nodes []*Node
 	byID  map[string]*Node
+
+	size     int  // of the prompt, in bytes
+	replaced bool // an asset reference was replaced by a name
 }
 
 // Node is one node of a prompt as it was written.

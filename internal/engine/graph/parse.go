@@ -37,7 +37,12 @@ func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 	if len(members) > limits.MaxNodes {
 		return nil, invalid("the workflow has %d nodes; at most %d are allowed", len(members), limits.MaxNodes)
 	}
-	return parseNodes(members, limits.MaxInputs)
+	g, err := parseNodes(members, limits.MaxInputs)
+	if err != nil {
+		return nil, err
+	}
+	g.size = len(raw)
+	return g, nil
 }
 
 func invalid(format string, args ...any) *fault.Error {

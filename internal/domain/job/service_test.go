@@ -1,0 +1,66 @@
+package job_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+)
+
+// store admits every job, or queues it.
+type store struct {
+	job.Store
+	queues bool
+}
+
+func (s store) Submit(_ context.Context, n job.NewJob) (job.Admission, error) {
+	out := job.Admission{Job: job.Job{ID: n.ID, Account: n.Account}}
+	if !s.queues {
+		out.Intents = []outbox.Intent{{Kind: outbox.StartRunGraph}}
+	}
+	return out, nil
+}
+
+// surroundings are an account without files, assets and limits.
+type surroundings struct{ node.Files }
+
+func (surroundings) ForAccount(string) node.Files                                  { return surroundings{} }
+func (surroundings) ResolveAssets(context.Context, string, *graph.Graph) error     { return nil }
+func (surroundings) Bounds(context.Context, string) (bounds job.Bounds, err error) { return }
+
+func newService(t *testing.T, s store, graphs *graph.Handover, notify func([]outbox.Intent)) *job.Service {
+	t.Helper()
+	classes, err := node.NewRegistry(&node.Class{
+		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
+		Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+	})
+	require.NoError(t, err)
+	return job.NewService(job.Deps{
+		Store: s, Validator: &graph.Validator{Classes: classes}, Files: surroundings{}, Assets: surroundings{}, Tiers: surroundings{},
+		Blobs: mem.New(), Notify: notify, Graphs: graphs, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+func TestAcceptedGraphIsHandedOverBeforeItsRunStarts(t *testing.T) {
+	t.Parallel()
+	graphs := graph.NewHandover()
+	var notified bool
+	sub := job.Submission{Account: "a", Prompt: json.RawMessage(`{"1":{"class_type":"Wait","inputs":{}}}`)}
+	made, err := newService(t, store{}, graphs, func([]outbox.Intent) { notified = true }).Submit(t.Context(), sub)
+	require.NoError(t, err)
+	require.True(t, notified)
+	require.Same(t, made.Accepted.Graph, graphs.Take(string(made.Job.ID)))
+
+	made, err = newService(t, store{queues: true}, graphs, func([]outbox.Intent) {}).Submit(t.Context(), sub)
+	require.NoError(t, err)
+	require.Nil(t, graphs.Take(string(made.Job.ID)), "a job that waits needs no plan yet")
+}
