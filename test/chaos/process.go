@@ -26,8 +26,8 @@ type process struct {
 	mu      sync.Mutex // guards all below
 	cmd     *exec.Cmd
 	done    chan struct{}
-	stopped bool // it is not to be started again
-	killed  bool // on purpose
+	stopped bool      // it is not to be started again
+	killed  *exec.Cmd // on purpose; nil = none
 }
 
 // restartAfter is how long a supervisor waits before it starts a program that ended.
@@ -49,19 +49,19 @@ func (p *process) start() error {
 		return fmt.Errorf("start %s: %w", strings.Join(p.args, " "), err)
 	}
 	done := make(chan struct{})
-	p.cmd, p.done, p.killed = cmd, done, false
+	p.cmd, p.done = cmd, done
 	go func() {
 		err := cmd.Wait()
 		close(done)
-		p.ended(err)
+		p.ended(cmd, err)
 	}()
 	return nil
 }
 
 // ended starts the process again unless somebody else does.
-func (p *process) ended(err error) {
+func (p *process) ended(cmd *exec.Cmd, err error) {
 	p.mu.Lock()
-	again := !p.stopped && !p.killed
+	again := !p.stopped && p.killed != cmd
 	p.mu.Unlock()
 	if !again {
 		return
@@ -77,8 +77,8 @@ func (p *process) ended(err error) {
 // again.
 func (p *process) kill(others ...int) {
 	p.mu.Lock()
-	p.killed = true
 	cmd, done := p.cmd, p.done
+	p.killed = cmd
 	p.mu.Unlock()
 	cmd.Process.Kill() // it may be gone
 	signalAll(others, syscall.SIGKILL)
