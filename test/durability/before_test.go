@@ -1,0 +1,146 @@
+package durability_test
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// What a service of the release before migration 0041 left when it was killed: two accounts, each with jobs that ended, run
+// and wait, an upload, a call and a webhook.
+var (
+	//go:embed testdata/before/database.sql
+	databaseBefore string
+	//go:embed testdata/before/service.json
+	serviceBefore []byte
+)
+
+// before is what a client and the data directory of that service had.
+type before struct {
+	Made     string            // when, in UTC
+	Secret   string            // of its deployment, which is no more
+	Keys     map[string]string // by account
+	Jobs     map[string]earlierJob
+	Uploads  map[string]earlierUpload
+	Calls    map[string]earlierCall
+	Webhooks map[string]string // by account
+	Blobs    map[string][]byte // by digest
+}
+
+type (
+	earlierJob    struct{ ID, Account, State string }
+	earlierUpload struct{ ID, Account, Content string }
+	earlierCall   struct{ ID, Account, Model string }
+)
+
+func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
+	t.Parallel()
+	var was before
+	require.NoError(t, json.Unmarshal(serviceBefore, &was))
+	dir := dataDir(t)
+	stack := startStack(t, dir)
+	was.restore(t, stack.DatabaseURL, filepath.Join(dir, "service"))
+	c := serveOn(t, stack, dir)
+	c.env = append(c.env, "MILLRACE_AUTH=keys")
+	c.startRoles()
+
+	for name, j := range was.Jobs {
+		c.until(name+" has completed", func() bool {
+			return c.as(was.Keys[j.Account], "/api/job/"+j.ID+"/status").Status == "completed"
+		})
+		outputs := c.as(was.Keys[j.Account], "/api/v2/jobs/"+j.ID).Outputs
+		require.Len(t, outputs, 1, name)
+		require.True(t, strings.HasPrefix(c.read(was.Keys[j.Account], outputs[0].URL), "\x89PNG"), name)
+	}
+	for name, u := range was.Uploads {
+		require.Equal(t, u.Content, c.read(was.Keys[u.Account], c.as(was.Keys[u.Account], "/api/v2/assets/"+u.ID).URL), name)
+	}
+	for name, call := range was.Calls {
+		require.Contains(t, c.read(was.Keys[call.Account], "/v2/models/"+call.Model+"/requests/"+call.ID), "hello", name)
+	}
+	for account, key := range was.Keys {
+		require.Contains(t, c.read(key, "/api/v2/webhooks"), was.Webhooks[account])
+		require.JSONEq(t, `{"a":1}`, c.read(key, "/api/userdata/notes.json"))
+		listed := c.read(key, "/api/v2/jobs")
+		for name, j := range was.Jobs {
+			require.Equal(t, j.Account == account, strings.Contains(listed, j.ID), name)
+		}
+	}
+	require.NotContains(t, c.command("views", "rebuild", "--check"), "differs")
+}
+
+// restore puts the rows into a database and the files into a data directory. Times keep their distance from now, so that
+// nothing has expired meanwhile.
+func (b before) restore(t *testing.T, dsn, dir string) {
+	t.Helper()
+	made, err := time.Parse(time.DateTime, b.Made)
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	_, err = conn.PgConn().Exec(t.Context(), later(databaseBefore, time.Since(made).Truncate(time.Second))).ReadAll()
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	for digest, content := range b.Blobs {
+		name := filepath.Join(dir, "blobs", "blobs", digest[:2], digest[2:4], digest)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, content, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.key"), []byte(b.Secret+"\n"), 0o600))
+}
+
+var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d`)
+
+// later moves every time in a text.
+func later(text string, by time.Duration) string {
+	return timestamp.ReplaceAllStringFunc(text, func(was string) string {
+		layout := time.DateTime
+		if strings.Contains(was, "T") {
+			layout = "2006-01-02T15:04:05"
+		}
+		at, err := time.Parse(layout, was)
+		if err != nil {
+			return was // digits that are no time
+		}
+		return at.Add(by).Format(layout)
+	})
+}
+
+// answer holds what the test reads of a job or an asset.
+type answer struct {
+	Status  string
+	URL     string
+	Outputs []struct{ URL string }
+}
+
+// as reads a JSON document of an account.
+func (c *cluster) as(key, path string) (a answer) {
+	c.t.Helper()
+	require.NoError(c.t, json.Unmarshal([]byte(c.read(key, path)), &a))
+	return a
+}
+
+// read returns the body at a path, or at an address of this service.
+func (c *cluster) read(key, path string) string {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.base+strings.TrimPrefix(path, c.base), nil)
+	require.NoError(c.t, err)
+	req.Header.Set("X-API-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(c.t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(c.t, err)
+	require.Equal(c.t, http.StatusOK, resp.StatusCode, "%s: %s", path, bytes.TrimSpace(body))
+	return string(body)
+}
