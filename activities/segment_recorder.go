@@ -15,7 +15,6 @@ import (
 type segmentRecorder struct {
 	*segmentRun
 	attempt int
-	began   time.Time
 	ended   map[string]bool // nodes whose end was recorded by earlier attempts
 	shown   []nodecache.Shown
 }
@@ -24,7 +23,6 @@ var _ driving.Recorder = (*segmentRecorder)(nil)
 
 // begin records where the segment runs, and learns what earlier attempts recorded.
 func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server.Server) error {
-	s.began = time.Now()
 	state, err := s.g.foldJob(ctx, s.params.RunRef)
 	if err != nil {
 		return err
@@ -51,7 +49,7 @@ func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server
 func (s *segmentRecorder) end(_ context.Context, l server.Lease, row *server.Server, outcome string, cause error) {
 	event := job.SegmentEndedV1{
 		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: l.Attempt, Server: string(l.Server), URL: row.URL,
-		Millis: time.Since(s.began).Milliseconds(), Outcome: outcome,
+		Millis: max(0, time.Since(l.Since).Milliseconds()), Outcome: outcome, Price: row.Price,
 	}
 	if cause != nil {
 		event.Problem = withoutPaths(cause.Error())

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 	registry "github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/projections/serverusage"
 )
 
 // Servers are the operators' commands on ComfyUI servers.
@@ -17,11 +19,13 @@ type Servers interface {
 	Waiting(ctx context.Context) ([]registry.Waiting, error)
 	Show(ctx context.Context, ref string) (operateservers.View, error)
 	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
-	AddToken(ctx context.Context, name string, by operate.Attribution) (secret string, t registry.Token, err error)
+	AddToken(ctx context.Context, name string, price int64, by operate.Attribution) (secret string, t registry.Token, err error)
 	Tokens(ctx context.Context) ([]registry.Token, error)
 	RevokeToken(ctx context.Context, ref string, by operate.Attribution) (registry.Token, error)
 	// Token returns the registration token of a secret; one that is not good is NotFound.
 	Token(ctx context.Context, secret string) (registry.Token, error)
+	// Usage adds up time on servers by day, account and server, of one account or all.
+	Usage(ctx context.Context, account, since string) ([]serverusage.Day, error)
 	// Change drains, resumes or removes a server.
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
 }
@@ -39,6 +43,7 @@ func (s *server) serverRoutes() map[string]route {
 	return map[string]route{
 		"GET /servers":                {s.listServers, nil},
 		registerRoute:                 {s.addServer, nil},
+		"GET /servers/usage":          {s.showServerUsage, parameters{"account", "since"}},
 		"GET /servers/tokens":         {s.listTokens, nil},
 		"POST /servers/tokens":        {s.addToken, nil},
 		"DELETE /servers/tokens/{id}": {s.revokeToken, nil},
@@ -101,8 +106,10 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 		Slots     int               `json:"slots"`
 		Headers   map[string]string `json:"headers"`
 		ExpiresIn int               `json:"expires_in"` // seconds
+		Price     string            `json:"price_usd"`  // of a second: a decimal text
 	}
-	if err := decode(r, &body); err != nil {
+	err := decode(r, &body)
+	if err != nil {
 		return err
 	}
 	if body.ExpiresIn < 0 || body.ExpiresIn > maxExpiresIn {
@@ -111,6 +118,14 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 	asked := operateservers.Request{
 		URL: body.URL, Labels: body.Labels, Slots: body.Slots, Headers: body.Headers, ExpiresIn: time.Duration(body.ExpiresIn) * time.Second,
 		Token: registrar(r),
+	}
+	if body.Price != "" {
+		if asked.Token != nil {
+			return fault.New(fault.Invalid, "invalid_request", "the price of a server is that of its registration token")
+		}
+		if asked.Price, err = credit.ParseDollars(body.Price); err != nil {
+			return errPrice(err)
+		}
 	}
 	by, err := body.registeredBy(r, asked.Token)
 	if err != nil {
@@ -125,6 +140,20 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	write(w, http.StatusCreated, v)
+	return nil
+}
+
+func errPrice(err error) error {
+	return fault.Wrap(err, fault.Invalid, "invalid_request", "price_usd is the price of a second in US dollars, such as \"0.0005\"")
+}
+
+// showServerUsage serves GET /admin/servers/usage.
+func (s *server) showServerUsage(w http.ResponseWriter, r *http.Request) error {
+	days, err := s.Servers.Usage(r.Context(), r.URL.Query().Get("account"), r.URL.Query().Get("since"))
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]any{"usage": append([]serverusage.Day{}, days...)})
 	return nil
 }
 
@@ -199,7 +228,8 @@ func (s *server) listTokens(w http.ResponseWriter, r *http.Request) error {
 func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		Name string `json:"name"`
+		Name  string `json:"name"`
+		Price string `json:"price_usd"`
 	}
 	if err := decode(r, &body); err != nil {
 		return err
@@ -208,7 +238,13 @@ func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	secret, t, err := s.Servers.AddToken(r.Context(), body.Name, by)
+	var price int64
+	if body.Price != "" {
+		if price, err = credit.ParseDollars(body.Price); err != nil {
+			return errPrice(err)
+		}
+	}
+	secret, t, err := s.Servers.AddToken(r.Context(), body.Name, price, by)
 	if err != nil {
 		return err
 	}

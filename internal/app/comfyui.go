@@ -103,7 +103,7 @@ func (in *Instance) OperatedServers() (*servers.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &servers.Service{Store: serverstore.New(in.pool, in.events), Seal: sealer}, nil
+	return &servers.Service{Pool: in.pool, Store: serverstore.New(in.pool, in.events), Seal: sealer}, nil
 }
 
 // segments are what the parts of graphs on servers run through.

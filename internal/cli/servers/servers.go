@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
@@ -38,7 +39,7 @@ did so and why is recorded. REF is an id or an address.
 	}
 	s.DatabaseFlags(cmd)
 	cmd.AddCommand(add(s), list(s), showOne(s), change(s, "drain", "Let a server end what it runs, and give it nothing new"),
-		change(s, "resume", "Give a drained server segments again"), change(s, "remove", "Forget a server; what it runs is driven to its end"), tokens(s))
+		change(s, "resume", "Give a drained server segments again"), change(s, "remove", "Forget a server; what it runs is driven to its end"), tokens(s), usage(s))
 	return cmd
 }
 
@@ -68,6 +69,7 @@ func add(s *shell.Shell) *cobra.Command {
 	var r servers.Request
 	var reason string
 	var headers []string
+	var price string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "add URL [--label NAME]… --reason TEXT", Short: "Register a server", Args: cobra.ExactArgs(1),
@@ -77,6 +79,9 @@ func add(s *shell.Shell) *cobra.Command {
 				return err
 			}
 			if r.Headers, err = parseHeaders(headers); err != nil {
+				return err
+			}
+			if r.Price, err = dollars(price); err != nil {
 				return err
 			}
 			r.URL = args[0]
@@ -91,10 +96,23 @@ func add(s *shell.Shell) *cobra.Command {
 	f.StringArrayVar(&r.Labels, "label", nil, "label that jobs may ask for; may be repeated")
 	f.IntVar(&r.Slots, "slots", 1, "segments that it runs at once")
 	f.StringArrayVar(&headers, "header", nil, `header for a proxy in front of it, "NAME: VALUE"; sealed when kept`)
+	f.StringVar(&price, "price", "", "what a second there costs metered accounts, in US dollars, such as 0.0005")
 	f.DurationVar(&r.ExpiresIn, "expires-in", 0, "forget it unless it is added again within this time; 0 = keep it")
 	f.StringVar(&reason, "reason", reason, "why, for the record")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// dollars reads the price of a second.
+func dollars(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	micros, err := credit.ParseDollars(text)
+	if err != nil {
+		return 0, fmt.Errorf("--price takes US dollars for a second, such as 0.0005, not %q", inspect.Clean(text))
+	}
+	return micros, nil
 }
 
 func parseHeaders(lines []string) (map[string]string, error) {

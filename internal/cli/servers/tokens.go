@@ -29,7 +29,7 @@ else. It is shown once, when it is created; only its hash is stored. REF is an i
 }
 
 func createToken(s *shell.Shell) *cobra.Command {
-	var reason string
+	var reason, price string
 	cmd := &cobra.Command{
 		Use: "create NAME --reason TEXT", Short: "Create a token and print it, once", Args: cobra.ExactArgs(1),
 		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
@@ -37,7 +37,11 @@ func createToken(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			secret, t, err := o.AddToken(ctx, args[0], by)
+			micros, err := dollars(price)
+			if err != nil {
+				return err
+			}
+			secret, t, err := o.AddToken(ctx, args[0], micros, by)
 			if err != nil {
 				return err
 			}
@@ -45,6 +49,7 @@ func createToken(s *shell.Shell) *cobra.Command {
 			return err
 		}),
 	}
+	cmd.Flags().StringVar(&price, "price", "", "what a second on its servers costs metered accounts, in US dollars, such as 0.0005")
 	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/segment"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -18,12 +19,7 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 		return fault.New(fault.Invalid, CodeUnknownLabel, "no ComfyUI server has the label %q", label).WithDetails(map[string]any{"label": label})
 	}
 	classes := p.classes.Frozen()
-	remote := false
-	for _, n := range accepted.Graph.Nodes {
-		c, ok := classes.Lookup(n.Class)
-		remote = remote || ok && c.Remote
-	}
-	if !remote {
+	if !needsServer(accepted, classes) {
 		return nil
 	}
 	plan, err := graph.BuildPlan(accepted.Graph, classes, accepted.Outputs, nil)
@@ -38,4 +34,27 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 		})
 	}
 	return err
+}
+
+// needsServer reports whether a graph has a class that only servers have.
+func needsServer(accepted *graph.Accepted, classes *node.Registry) bool {
+	for _, n := range accepted.Graph.Nodes {
+		if c, ok := classes.Lookup(n.Class); ok && c.Remote {
+			return true
+		}
+	}
+	return false
+}
+
+// Price returns the most that a second on a registered server with these labels costs; 0 for a graph that needs none.
+func (p *Pool) Price(accepted *graph.Accepted, labels []string) (most int64) {
+	if !needsServer(accepted, p.classes.Frozen()) {
+		return 0
+	}
+	for _, s := range p.Servers() {
+		if s.Has(labels) {
+			most = max(most, s.Price)
+		}
+	}
+	return most
 }

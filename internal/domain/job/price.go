@@ -9,21 +9,25 @@ import (
 // Price is the price of a run for a metered account, in micros (package credit). The zero value is free. The price is
 // fixed at submission; later price changes do not affect the job.
 type Price struct {
-	Run        int64    `json:"run,omitempty"`         // for a run that succeeds
-	NodeSecond int64    `json:"node_second,omitempty"` // for each second of a running node, whatever the outcome
-	Reserve    int64    `json:"reserve,omitempty"`     // reserved in addition to Run until the seconds are known
-	Partners   []string `json:"partners,omitempty"`    // nodes charged by their model calls instead of their seconds
+	Run        int64    `json:"run,omitempty"`           // for a run that succeeds
+	NodeSecond int64    `json:"node_second,omitempty"`   // for each second of a running node, whatever the outcome
+	Reserve    int64    `json:"reserve,omitempty"`       // reserved in addition to Run until the seconds are known
+	Server     int64    `json:"server_second,omitempty"` // most for each second on a ComfyUI server; 0 = its servers are free
+	Partners   []string `json:"partners,omitempty"`      // nodes charged by their model calls instead of their seconds
 }
 
+// serverReserve is how many seconds on a server are reserved.
+const serverReserve = 60
+
 // Free reports whether nothing is charged.
-func (p Price) Free() bool { return p.Run == 0 && p.NodeSecond == 0 }
+func (p Price) Free() bool { return p.Run == 0 && p.NodeSecond == 0 && p.Server == 0 }
 
 // Hold is the amount reserved from acceptance to the end of the job. The account must have it available.
 func (p Price) Hold() int64 {
 	if p.Free() {
 		return 0
 	}
-	return min(p.Run+p.Reserve, credit.MaxAmount)
+	return min(p.Run+p.Reserve+serverReserve*p.Server, credit.MaxAmount)
 }
 
 // HoldID returns the id of the job's reservation in its account's ledger.
@@ -33,6 +37,7 @@ func (id ID) HoldID() string { return id.Stream() }
 type Bill struct {
 	Price  Price
 	Millis int64 // total run time of its nodes
+	Server int64 // cost of its time on ComfyUI servers
 }
 
 // Add adds the cost of one event of the job. Cached nodes, and nodes of other runs, cost nothing.
@@ -46,6 +51,10 @@ func (b *Bill) Add(run int, data any) {
 		if e.Run == run && !e.Cached && !slices.Contains(b.Price.Partners, e.Node) {
 			b.Millis += max(e.Millis, 0)
 		}
+	case SegmentEndedV1:
+		if e.Run == run {
+			b.Server = min(b.Server+e.Cost(b.Price.Server), credit.MaxAmount)
+		}
 	}
 }
 
@@ -54,7 +63,7 @@ func (b *Bill) Total(eventType string) int64 {
 	if float64(b.Millis)*float64(b.Price.NodeSecond) >= 1000*float64(credit.MaxAmount) { // prevents an overflow below
 		return credit.MaxAmount
 	}
-	total := b.Millis * b.Price.NodeSecond / 1000
+	total := b.Millis*b.Price.NodeSecond/1000 + b.Server
 	if eventType == TypeSucceeded {
 		total += b.Price.Run
 	}

@@ -1,6 +1,10 @@
 package job
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+)
 
 // Event type names of segments: parts of a graph that ComfyUI servers run. They are stored.
 const (
@@ -46,6 +50,17 @@ type SegmentEndedV1 struct {
 	Millis  int64  `json:"millis"`  // during which the server was leased
 	Outcome string `json:"outcome"` // one of the Segment… outcomes
 	Problem string `json:"problem,omitempty"`
+	Price   int64  `json:"second_micros,omitempty"` // of a second on the server, in USD millionths
+}
+
+// Cost returns what the attempt costs, in USD millionths, where a second costs most at the utmost. One that was given up
+// costs nothing: another one follows.
+func (e SegmentEndedV1) Cost(most int64) int64 {
+	if e.Outcome == SegmentGivenUp {
+		return 0
+	}
+	cost := float64(max(e.Millis, 0)) * float64(min(e.Price, most)) / 1000
+	return int64(min(cost, float64(credit.MaxAmount)))
 }
 
 // The outcomes of a segment on a server.

@@ -66,6 +66,9 @@ type AssetResolver interface {
 
 // Segments checks whether the parts of a graph that only ComfyUI servers can run can be split off as segments.
 type Segments interface {
+	// Price returns the most that a second on a server with these labels costs, in USD millionths; 0 for a graph that
+	// needs no server.
+	Price(accepted *graph.Accepted, labels []string) int64
 	// Check returns a *graph.PromptError for a graph that cannot be split, and Invalid for labels that no server has.
 	Check(accepted *graph.Accepted, labels []string) error
 }
@@ -193,8 +196,11 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(), PublicID: sub.PublicID,
 		},
 	}
-	if !s.Price.Free() {
-		n.Price = s.Price
+	n.Price = s.Price
+	if s.Segments != nil {
+		n.Price.Server = s.Segments.Price(accepted, Source{ExtraData: sub.ExtraData}.Labels())
+	}
+	if !n.Price.Free() {
 		n.Price.Partners = s.partners(accepted.Graph)
 	}
 	if sub.Credential != "" {

@@ -30,6 +30,7 @@ type (
 		Fixed     bool       `json:"fixed,omitempty"`
 		Headers   bool       `json:"headers,omitempty"` // some came with it and were sealed
 		ExpiresAt *time.Time `json:"expires_at,omitempty"`
+		Price     int64      `json:"second_micros,omitempty"`
 		Token     string     `json:"token_id,omitempty"` // that asked for it
 	}
 	// DrainedV1 records that a server takes no new segments.
@@ -50,8 +51,9 @@ type (
 	}
 	// TokenCreatedV1 records that a registration token was made. The token is no part of it.
 	TokenCreatedV1 struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
+		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Price int64  `json:"second_micros,omitempty"` // of the servers that it registers
 	}
 	// TokenRevokedV1 records that a registration token is not taken any more.
 	TokenRevokedV1 struct {

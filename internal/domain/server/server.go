@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -69,8 +70,9 @@ type Server struct {
 	Drained      bool       `json:"drained"`
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
 	RegisteredAt time.Time  `json:"registered_at"`
-	Token        string     `json:"token_id,omitempty"` // that registered it; "" = an operator did
-	Sealed       []byte     `json:"-"`                  // headers for the proxy in front of it
+	Price        int64      `json:"second_micros,omitempty"` // of a second there, in USD millionths; 0 = nothing
+	Token        string     `json:"token_id,omitempty"`      // that registered it; "" = an operator did
+	Sealed       []byte     `json:"-"`                       // headers for the proxy in front of it
 
 	Health   Health     `json:"health"`
 	Problem  string     `json:"problem,omitempty"` // why it is away or refused
@@ -88,6 +90,9 @@ type Server struct {
 	LookedAt *time.Time `json:"-"`                  // when somebody last looked
 	Leases   []Lease    `json:"segments,omitempty"` // that run there now
 }
+
+// Has reports whether the server has all of these labels.
+func (s *Server) Has(labels []string) bool { return contains(s.Labels, labels) }
 
 // State returns the server's state in one word.
 func (s *Server) State() State {
@@ -119,6 +124,7 @@ type Registration struct {
 	Slots     int               // 0 = 1
 	Headers   map[string]string // for the proxy in front of it, sealed when kept
 	ExpiresIn time.Duration     // 0 = never; registering again renews
+	Price     int64             // of a second there, in USD millionths
 	Fixed     bool
 	Token     *Token // that asks for it; nil = an operator or the configuration does
 	By        By
@@ -136,10 +142,11 @@ const (
 	CodeUnknown = "server_not_found"
 )
 
-// maxURL and maxReason bound what an operator writes.
+// maxURL, maxReason and maxPrice bound what an operator writes.
 const (
 	maxURL    = 2000
 	maxReason = 1000
+	maxPrice  = 1000 * credit.Dollar
 )
 
 // ParseURL returns the address of a server in its one spelling: without a slash at the end, the host in lower case.
@@ -196,6 +203,9 @@ func (r *Registration) Check() (err error) {
 	if r.Slots < 0 || r.Slots > 64 || r.ExpiresIn < 0 {
 		return fault.New(fault.Invalid, CodeInvalid, "a server runs 1 to 64 segments at once, and expires after a positive time")
 	}
+	if r.Price < 0 || r.Price > maxPrice {
+		return fault.New(fault.Invalid, CodeInvalid, "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
+	}
 	if r.Token != nil {
 		if err := r.checkToken(); err != nil {
 			return err
@@ -212,16 +222,24 @@ func (b By) Check() error {
 	return nil
 }
 
-// ParseFixed reads a server as --comfyui names it: URL[,label=x]…
+// ParseFixed reads a server as --comfyui names it: URL[,label=x]…[,price=0.0005]
 func ParseFixed(text string) (Registration, error) {
 	parts := strings.Split(text, ",")
 	r := Registration{URL: parts[0], Fixed: true}
 	for _, part := range parts[1:] {
 		key, value, _ := strings.Cut(part, "=")
-		if strings.TrimSpace(key) != "label" {
-			return r, fault.New(fault.Invalid, CodeInvalid, "%q is not label=NAME", shorten(part))
+		switch strings.TrimSpace(key) {
+		case "label":
+			r.Labels = append(r.Labels, strings.TrimSpace(value))
+		case "price":
+			micros, err := credit.ParseDollars(strings.TrimSpace(value))
+			if err != nil {
+				return r, fault.Wrap(err, fault.Invalid, CodeInvalid, "%q is not price=DOLLARS, such as price=0.0005", shorten(part))
+			}
+			r.Price = micros
+		default:
+			return r, fault.New(fault.Invalid, CodeInvalid, "%q is neither label=NAME nor price=DOLLARS", shorten(part))
 		}
-		r.Labels = append(r.Labels, strings.TrimSpace(value))
 	}
 	r.By = By{Actor: "configuration", Reason: "named by --comfyui"}
 	return r, r.Check()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -16,7 +17,8 @@ import (
 type Token struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
-	Prefix    string     `json:"prefix"` // the shown beginning of the secret
+	Prefix    string     `json:"prefix"`                  // the shown beginning of the secret
+	Price     int64      `json:"second_micros,omitempty"` // of the servers that it registers
 	CreatedAt time.Time  `json:"created_at"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	LastUsed  *time.Time `json:"last_used_at,omitempty"` // within a minute
@@ -63,6 +65,14 @@ func CheckTokenName(name string) error {
 	return nil
 }
 
+// CheckTokenPrice reports a price that no server can have.
+func CheckTokenPrice(micros int64) error {
+	if micros < 0 || micros > maxPrice {
+		return fault.New(fault.Invalid, "invalid_request", "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
+	}
+	return nil
+}
+
 // UnknownToken is the error for a token that does not exist or was revoked.
 func UnknownToken() error {
 	return fault.New(fault.NotFound, CodeTokenUnknown, "there is no such registration token; `millrace servers tokens list` names them")
@@ -82,6 +92,7 @@ func (r *Registration) checkToken() error {
 	if r.ExpiresIn > maxExpiry {
 		return fault.New(fault.Invalid, CodeInvalid, "a registration with a token expires within %s: renew it by registering again", maxExpiry)
 	}
+	r.Price = r.Token.Price
 	r.By.Actor = "token:" + r.Token.Name
 	if r.By.Reason == "" {
 		r.By.Reason = "registered by its machine"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
 // barWidth is the width of the bar that shows a node's time within the job's, in columns.
@@ -48,10 +50,19 @@ func (p *Printer) servers(t Timeline) {
 			{Text: fmt.Sprintf("%d/%d", s.Run, s.Attempt)},
 			{Text: s.Outcome, Style: styleOf(s.Outcome)},
 			{Text: span(s.Took), Right: true},
+			{Text: costOf(s.Cost), Right: true},
 			{Text: clip(Clean(why), 100)},
 		}
 	}
-	p.Table([]string{"SERVER", "NODES", "RUN/TRY", "OUTCOME", "TOOK", "WHY THERE"}, rows)
+	p.Table([]string{"SERVER", "NODES", "RUN/TRY", "OUTCOME", "TOOK", "COST", "WHY THERE"}, rows)
+}
+
+// costOf writes what time on a server costs; free time as nothing.
+func costOf(micros int64) string {
+	if micros == 0 {
+		return ""
+	}
+	return "$" + credit.Dollars(micros)
 }
 
 func span(m Millis) string { return Span(time.Duration(m)) }

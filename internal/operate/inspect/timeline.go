@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -46,6 +47,7 @@ type ServerSpan struct {
 	Problem string    `json:"problem,omitempty"`
 	Began   time.Time `json:"began"`
 	Took    Millis    `json:"took"`
+	Cost    int64     `json:"cost_micros,omitempty"` // at the server's price, in USD millionths
 }
 
 // servers returns the attempts on servers. Attempts that have not ended are measured up to until.
@@ -62,6 +64,7 @@ func (h History) servers(until time.Time) []ServerSpan {
 			for i := range spans {
 				if s := &spans[i]; s.Run == e.Run && s.Segment == e.Segment && s.Attempt == e.Attempt {
 					s.Outcome, s.Problem, s.Took = e.Outcome, e.Problem, Millis(time.Duration(e.Millis)*time.Millisecond)
+					s.Cost = e.Cost(math.MaxInt64)
 				}
 			}
 		}

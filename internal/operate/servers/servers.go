@@ -11,7 +11,9 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+	"github.com/millrace-dev/millrace/projections/serverusage"
 )
 
 // Sealer encrypts the headers of a server.
@@ -21,6 +23,7 @@ type Sealer interface {
 
 // Service reads and changes the registry of servers.
 type Service struct {
+	Pool  *postgres.Pool
 	Store *serverstore.Store
 	Seal  Sealer
 }
@@ -69,13 +72,14 @@ type Request struct {
 	Slots     int
 	Headers   map[string]string
 	ExpiresIn time.Duration
+	Price     int64         // of a second there, in USD millionths
 	Token     *server.Token // that asks for it; nil = an operator does
 }
 
 // Add registers a server, or renews a registration that expires. An invalid address is Invalid with server.CodeInvalid,
 // a server that is registered otherwise Conflict.
 func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (View, error) {
-	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Token: r.Token, By: server.By(by)}
+	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Price: r.Price, Token: r.Token, By: server.By(by)}
 	if err := reg.Check(); err != nil {
 		return View{}, err
 	}
@@ -114,13 +118,13 @@ func (o *Service) Change(ctx context.Context, verb, ref string, by operate.Attri
 	return o.Show(ctx, string(s.ID))
 }
 
-// AddToken makes a registration token and returns it with its secret, which is shown once.
-func (o *Service) AddToken(ctx context.Context, name string, by operate.Attribution) (secret string, t server.Token, err error) {
-	if err := errors.Join(server.CheckTokenName(name), server.By(by).Check()); err != nil {
+// AddToken makes a registration token whose servers have the given price of a second, and returns it with its secret, which is shown once.
+func (o *Service) AddToken(ctx context.Context, name string, price int64, by operate.Attribution) (secret string, t server.Token, err error) {
+	if err := errors.Join(server.CheckTokenName(name), server.CheckTokenPrice(price), server.By(by).Check()); err != nil {
 		return "", server.Token{}, err
 	}
 	secret, prefix := server.NewTokenSecret()
-	t, err = o.Store.AddToken(ctx, name, prefix, server.HashToken(secret), server.By(by))
+	t, err = o.Store.AddToken(ctx, name, prefix, price, server.HashToken(secret), server.By(by))
 	return secret, t, err
 }
 
@@ -138,4 +142,32 @@ func (o *Service) RevokeToken(ctx context.Context, ref string, by operate.Attrib
 // Token returns the registration token of a secret; one that is not good is NotFound.
 func (o *Service) Token(ctx context.Context, secret string) (server.Token, error) {
 	return o.Store.TokenByHash(ctx, server.HashToken(secret))
+}
+
+// UsageSince is the default period for which usage is added up.
+const UsageSince = "720h"
+
+// Usage adds up the time on servers by day, account and server, of one account, by its name or id, or all. since is a
+// duration before now or a time; "" = UsageSince.
+func (o *Service) Usage(ctx context.Context, account, since string) ([]serverusage.Day, error) {
+	names, err := operate.AccountNames(ctx, o.Pool)
+	if err != nil {
+		return nil, err
+	}
+	id, err := operate.AccountNamed(account, names)
+	if err != nil {
+		return nil, err
+	}
+	now, err := operate.Now(ctx, o.Pool)
+	if err != nil {
+		return nil, err
+	}
+	if since == "" {
+		since = UsageSince
+	}
+	from, err := operate.ParseSince(since, now)
+	if err != nil {
+		return nil, err
+	}
+	return serverusage.NewReader(o.Pool).Between(ctx, id, from, now)
 }

@@ -153,9 +153,10 @@ func recordReasons(ctx context.Context, tx pgx.Tx, held []server.Unplaced) error
 }
 
 // Retake takes over the lease of a segment, whoever has it, under a higher fence. NotFound means that the segment
-// was not placed yet, or that its server was removed.
+// was not placed yet, or that its server was removed. Time in which nobody had the lease does not count as its.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
-	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5
+	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5,
+			since = since + greatest(now() - until, interval '0')
 		where job = $1 and run = $2 and unit = $3 returning `+leaseColumns, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
 	if err != nil {
 		return server.Lease{}, postgres.Classify(err, "take a lease over")

@@ -37,7 +37,7 @@ type Store struct {
 // New returns the store in pool's database whose events go to log.
 func New(pool *pgxpool.Pool, log Log) *Store { return &Store{pool: pool, log: log} }
 
-const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, '')`
+const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price`
 
 // system is what a health check reports about a server's machine.
 type system struct {
@@ -50,7 +50,7 @@ type system struct {
 func scan(row pgx.CollectableRow) (*server.Server, error) {
 	s, sys := &server.Server{}, system{}
 	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem, &s.Version,
-		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token)
+		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price)
 	s.OS, s.RAMTotal, s.RAMFree, s.Devices = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices
 	return s, err
 }
@@ -158,8 +158,8 @@ func (st *Store) insert(ctx context.Context, tx pgx.Tx, id server.ID, r server.R
 		return err
 	}
 	expires := expiry(r)
-	if _, err := tx.Exec(ctx, `insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token)
-		values ($1, $2, $3, $4, $5, $6, now(), $7, $8)`, string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token)); err != nil {
+	if _, err := tx.Exec(ctx, `insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token, price)
+		values ($1, $2, $3, $4, $5, $6, now(), $7, $8, $9)`, string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token), r.Price); err != nil {
 		return err
 	}
 	return st.record(ctx, tx, id, r.By, server.TypeRegistered, registered(id, r, sealed, expires))
@@ -167,7 +167,7 @@ func (st *Store) insert(ctx context.Context, tx pgx.Tx, id server.ID, r server.R
 
 // registered is the event of a registration.
 func registered(id server.ID, r server.Registration, sealed []byte, expires *time.Time) server.RegisteredV1 {
-	e := server.RegisteredV1{Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Headers: len(sealed) > 0, ExpiresAt: expires}
+	e := server.RegisteredV1{Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Price: r.Price, Headers: len(sealed) > 0, ExpiresAt: expires}
 	if r.Token != nil {
 		e.Token = r.Token.ID
 	}
@@ -206,14 +206,14 @@ func (st *Store) renew(ctx context.Context, tx pgx.Tx, found *server.Server, r s
 		return known(r.URL)
 	}
 	if r.Fixed {
-		_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, fixed = true, expires_at = null where id = $1`, string(found.ID), r.Labels)
+		_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null where id = $1`, string(found.ID), r.Labels, r.Price)
 		return err
 	}
-	if _, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed), token = coalesce($6, token) where id = $1`,
-		string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token)); err != nil {
+	if _, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed), token = coalesce($6, token), price = $7 where id = $1`,
+		string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token), r.Price); err != nil {
 		return err
 	}
-	if slices.Equal(found.Labels, r.Labels) && found.Slots == r.Slots && len(sealed) == 0 {
+	if slices.Equal(found.Labels, r.Labels) && found.Slots == r.Slots && found.Price == r.Price && len(sealed) == 0 {
 		return nil
 	}
 	return st.record(ctx, tx, found.ID, r.By, server.TypeRegistered, registered(found.ID, r, sealed, expires))
