@@ -79,7 +79,7 @@ func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
 		last = time.Now()
 		var data bytes.Buffer
 		if err := codec.EncodePreview(l.ctx, raster.Engine{}, &data, im, 0); err != nil {
-			c.g.Log.Debug("no preview", "job_id", c.params.Job, "node_id", l.node, "error", err)
+			c.g.Log.Debug("preview not rendered", "job_id", c.params.Job, "node_id", l.node, "error", err)
 			return
 		}
 		l.Preview("image/jpeg", data.Bytes())

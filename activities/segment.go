@@ -43,7 +43,7 @@ func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) 
 }
 
 // errWorkerStops is the cause of a context that ended because the worker is stopping.
-var errWorkerStops = fault.New(fault.Canceled, "worker_stops", "the worker stops; another one goes on")
+var errWorkerStops = fault.New(fault.Canceled, "worker_stops", "the worker is stopping; another one continues")
 
 // stepSegment runs a segment and reports whether the chain continues.
 func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {

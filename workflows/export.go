@@ -38,6 +38,6 @@ func ExportAssets(ctx workflow.Context, p ExportAssetsParams) error {
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
 	}
-	workflow.GetLogger(ctx).Warn("an export is given up", "export", p.Export, "error", err)
+	workflow.GetLogger(ctx).Warn("export given up", "export", p.Export, "error", err)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, ingestBookkeeping), a.GiveUpExport, p.Ref).Get(ctx, nil)
 }

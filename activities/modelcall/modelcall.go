@@ -134,7 +134,7 @@ func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, b
 	sink, err := m.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		closeConversation(conv, nil)
-		return conv, nil, fmt.Errorf("room for an answer: %w", err)
+		return conv, nil, fmt.Errorf("reserve space for an answer: %w", err)
 	}
 	return conv, sink, nil
 }
@@ -213,7 +213,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 		}
 		version = c.Version
 	}
-	return false, fault.New(fault.Unavailable, "", "call %s changes all the time", r.Call)
+	return false, fault.New(fault.Unavailable, "", "call %s keeps changing", r.Call)
 }
 
 // hasToken reports whether the recorded announcement has our token.

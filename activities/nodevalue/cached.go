@@ -57,7 +57,7 @@ func (s *Store) ForgetCached(ctx context.Context, refs []string) error {
 		bare[i] = strings.TrimPrefix(ref, cachedPrefix)
 	}
 	if err := s.Forget(ctx, bare); err != nil && !fault.Is(err, fault.NotFound) {
-		return fmt.Errorf("values that the node cache gave up: %w", err)
+		return fmt.Errorf("delete values that the node cache evicted: %w", err)
 	}
 	return nil
 }

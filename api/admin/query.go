@@ -32,7 +32,7 @@ func (p parameters) check(r *http.Request) error {
 			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is given %d times", name, n)
 		}
 		if slices.Contains(given[name], "") {
-			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is empty: give it a value, or leave it away", name)
+			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is empty: give it a value, or leave it out", name)
 		}
 	}
 	return nil
@@ -54,7 +54,7 @@ func readable(r *http.Request) error {
 	for name, values := range r.URL.Query() {
 		for _, value := range values {
 			if !isText(value) {
-				return fault.New(fault.Invalid, "invalid_request", "the value of %.64q is no text", name)
+				return fault.New(fault.Invalid, "invalid_request", "the value of %.64q is not a text", name)
 			}
 		}
 	}

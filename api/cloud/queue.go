@@ -157,7 +157,7 @@ func (q *queueAnswer) flush() error {
 // broken cuts the connection off where the answer has begun: its end would be taken for the whole.
 func (q *queueAnswer) broken(err error) error {
 	if err != nil && q.begun {
-		q.surface.Edge.Logger.Warn("the answer of GET /queue broke off", "request_id", edge.RequestID(q.c), "error", err)
+		q.surface.Edge.Logger.Warn("answer of GET /queue interrupted", "request_id", edge.RequestID(q.c), "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -135,7 +135,7 @@ func (s *Surface) serve(c *gin.Context, need account.Scope, handle func(*gin.Con
 		s.pages.ask(c, http.StatusUnauthorized, false)
 		return
 	case err == nil && !id.Allows(need):
-		err = fault.New(fault.Denied, "forbidden", "This key may look, but not change anything.")
+		err = fault.New(fault.Denied, "forbidden", "This key may read, but not change anything.")
 	}
 	if err == nil {
 		err = handle(c, id)

@@ -93,7 +93,7 @@ func merge(doc, surface object, mount string) error {
 	for kind, entries := range components {
 		entries, ok := entries.(object)
 		if !ok {
-			return fmt.Errorf("components.%s is no map", kind)
+			return fmt.Errorf("components.%s is not a map", kind)
 		}
 		if err := add(section(section(doc, "components"), kind), entries); err != nil {
 			return err

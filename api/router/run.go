@@ -175,7 +175,7 @@ func (s *Surface) answer(c *gin.Context, res *call.Result) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), deliveredWithin)
 	defer cancel()
 	if err := res.Delivered(ctx); err != nil {
-		s.Edge.Logger.Warn("a delivery is not recorded; its key answers once more", "call_id", res.Call, "error", err)
+		s.Edge.Logger.Warn("delivery of an answer not recorded; its key answers once more", "call_id", res.Call, "error", err)
 	}
 	return nil
 }

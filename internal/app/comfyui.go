@@ -45,7 +45,7 @@ func (in *Instance) fixedServers() []server.Registration {
 	for _, text := range in.cfg.Servers.Fixed {
 		r, err := server.ParseFixed(text)
 		if err != nil {
-			in.log.Error("a server of the configuration cannot be used", "server", server.Unnamed(text), "error", err)
+			in.log.Error("configured ComfyUI server cannot be used", "server", server.Unnamed(text), "error", err)
 			r.URL = server.Unnamed(text)
 			r.Labels, r.Slots = nil, 1
 		}

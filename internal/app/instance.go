@@ -148,7 +148,7 @@ func (in *Instance) openStores(ctx context.Context) (err error) {
 		return fmt.Errorf("MILLRACE_FFMPEG: %w", err)
 	}
 	if in.ffmpeg == nil {
-		in.log.Info("no ffmpeg here: there are no classes of sound and video")
+		in.log.Info("ffmpeg not found: classes of sound and video are not offered")
 	}
 	in.classes, err = standard.Registry(in.ffmpeg)
 	return err

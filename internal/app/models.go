@@ -45,11 +45,11 @@ const catalogPace = 2 * time.Second
 func (in *Instance) watchCatalog(ctx context.Context) error {
 	in.catalog.Watch(ctx, catalogPace, func(s *catalog.Snapshot, err error) {
 		if err != nil {
-			in.log.Error("the catalog's change is not taken over", "error", err)
+			in.log.Error("catalog reload failed; the previous catalog stays in force", "error", err)
 			return
 		}
 		if err := in.extendClasses(s); err != nil {
-			in.log.Error("the nodes of the changed catalog are not taken over", "error", err)
+			in.log.Error("node classes of the changed catalog not registered; the previous ones stay", "error", err)
 			return
 		}
 		in.log.Info("catalog changed", "models", len(s.Models()))

@@ -39,7 +39,7 @@ func (in *Instance) startCache(ctx context.Context, group *errgroup.Group, runs 
 			case <-tick.C:
 			}
 			if err := runs.Cache.Shorten(ctx, runs.Values.ForgetCached); err != nil && ctx.Err() == nil {
-				in.log.Warn("the node cache stays as large as it is for now", "error", err)
+				in.log.Warn("node cache eviction failed; the next sweep will retry", "error", err)
 			}
 		}
 	})

@@ -73,7 +73,7 @@ func stopped(asked context.Context, err error, log *slog.Logger) error {
 		return err
 	}
 	if ignoreStop(err) != nil {
-		log.Warn("while stopping", "error", err)
+		log.Warn("shutdown failed in part", "error", err)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (in *Instance) takeOver(ctx context.Context) {
 		return
 	}
 	if err := in.calls.ForgetWorkers(ctx, mark, in.worker); err != nil && ctx.Err() == nil {
-		in.log.Warn("model calls of the process before wait for its silence", "error", err)
+		in.log.Warn("model calls of the previous process wait until its heartbeat expires", "error", err)
 	}
 	abandoned := worker.Abandoned{
 		Client: in.client, Namespace: in.cfg.TemporalNamespace, Identity: in.worker,
@@ -32,9 +32,9 @@ func (in *Instance) takeOver(ctx context.Context) {
 	}
 	released, err := abandoned.Release(ctx)
 	if err != nil && ctx.Err() == nil {
-		in.log.Warn("activities of the process before wait for its heartbeats", "error", err)
+		in.log.Warn("activities of the previous process wait for their heartbeat timeout", "error", err)
 	}
 	if released > 0 {
-		in.log.Info("activities of the process before run again", "count", released)
+		in.log.Info("activities of the previous process restarted", "count", released)
 	}
 }

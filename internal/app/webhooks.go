@@ -74,7 +74,7 @@ func (in *Instance) reseal(ctx context.Context, service *webhook.Service) error 
 			return err
 		}
 		if n > 0 {
-			in.log.Info("webhooks sealed with the present key", "account", account, "count", n)
+			in.log.Info("webhook secrets resealed with the current key", "account", account, "count", n)
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 			return err
 		}
 		if err := in.reseal(ctx, service); err != nil && ctx.Err() == nil {
-			in.log.Warn("webhooks stay sealed with a former key until the next start", "error", err)
+			in.log.Warn("webhook secrets not resealed; the next start will", "error", err)
 		}
 		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})
 		defer wire.Close()

@@ -30,7 +30,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
 			if err := sweeper.Open(ctx, worker.OpenedQueues(events)); err != nil && ctx.Err() == nil {
-				in.log.Warn("queues that were opened wait for the next sweep", "error", err)
+				in.log.Warn("opened queues not admitted; the next sweep will", "error", err)
 			}
 		})
 	})

@@ -54,12 +54,12 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 		`usage: millrace jobs show ID (nothing was given); see millrace jobs show --help`:                        {"jobs", "show"},
 		`usage: millrace jobs diff ID ID (1 given, the last "62e8"); see millrace jobs diff --help`:              {"jobs", "diff", "62e8"},
 		`usage: millrace jobs list, without arguments (1 given, the last "acme"); see millrace jobs list --help`: {"jobs", "list", "acme"},
-		`--account is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                 {"jobs", "cancel", "--status", "queued", "--account", "", "--yes"},
-		`--status is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                  {"jobs", "cancel", "--status", "", "--account", "acme", "--yes"},
-		`--reason is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                  {"jobs", "cancel", "62e8", "--reason", " \t"},
-		`--actor is empty: give it a value, or leave it away; see millrace jobs cancel --help`:                   {"jobs", "cancel", "62e8", "--actor", ""},
-		`--account is empty: give it a value, or leave it away; see millrace queue pause --help`:                 {"queue", "pause", "--account", "", "--reason", "x"},
-		`--from-node is empty: give it a value, or leave it away; see millrace jobs retry --help`:                {"jobs", "retry", "62e8", "--from-node", ""},
+		`--account is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                  {"jobs", "cancel", "--status", "queued", "--account", "", "--yes"},
+		`--status is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                   {"jobs", "cancel", "--status", "", "--account", "acme", "--yes"},
+		`--reason is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                   {"jobs", "cancel", "62e8", "--reason", " \t"},
+		`--actor is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                    {"jobs", "cancel", "62e8", "--actor", ""},
+		`--account is empty: give it a value, or leave it out; see millrace queue pause --help`:                  {"queue", "pause", "--account", "", "--reason", "x"},
+		`--from-node is empty: give it a value, or leave it out; see millrace jobs retry --help`:                 {"jobs", "retry", "62e8", "--from-node", ""},
 		"whose keys? give --account NAME; see `millrace accounts list`":                                          {"keys", "create"},
 	} {
 		_, err := run(t, args...)

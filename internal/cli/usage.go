@@ -74,7 +74,7 @@ var selectors = []string{
 func refuseEmpty(cmd *cobra.Command) error {
 	for _, name := range selectors {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.TrimSpace(strings.Trim(f.Value.String(), "[]")) == "" {
-			return fmt.Errorf("--%s is empty: give it a value, or leave it away; see %s --help", name, cmd.CommandPath())
+			return fmt.Errorf("--%s is empty: give it a value, or leave it out; see %s --help", name, cmd.CommandPath())
 		}
 	}
 	return nil

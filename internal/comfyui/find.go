@@ -51,7 +51,7 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 		"pending": Pending, "in_progress": Running, "completed": Completed, "failed": Failed, "cancelled": Cancelled,
 	}[job.Status]
 	if !ok {
-		return State{}, false, fault.New(fault.Unavailable, CodeGarbage, "the server tells of a prompt the unknown status %q", clip(job.Status))
+		return State{}, false, fault.New(fault.Unavailable, CodeGarbage, "the server reports the unknown prompt status %q", clip(job.Status))
 	}
 	if !status.Ended() {
 		return State{Status: status}, true, nil
@@ -116,7 +116,7 @@ func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
 		}
 	}
 	if state.Status == Failed && outcome.Err == nil {
-		return State{}, fault.New(fault.Unavailable, CodeGarbage, "the server tells that a prompt failed and not how")
+		return State{}, fault.New(fault.Unavailable, CodeGarbage, "the server reports a failed prompt without an error")
 	}
 	return state, nil
 }

@@ -38,7 +38,7 @@ func (c *Client) Identify(ctx context.Context) (Identity, error) {
 	}
 	var stats systemStats
 	if a.status != http.StatusOK || json.Unmarshal(a.body, &stats) != nil || stats.System.Python == "" || stats.Devices == nil {
-		return Identity{}, fault.New(fault.Invalid, CodeNotComfyUI, "what answers there is not ComfyUI")
+		return Identity{}, fault.New(fault.Invalid, CodeNotComfyUI, "the server at this address is not ComfyUI")
 	}
 	identity, err := stats.identity()
 	if err != nil {

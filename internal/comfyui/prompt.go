@@ -19,7 +19,7 @@ const cancelRounds = 5
 // Submit implements Prompts.
 func (c *Client) Submit(ctx context.Context, p Prompt) (Submitted, error) {
 	if id, err := uuid.Parse(string(p.ID)); err != nil || NewPromptID(id) != p.ID {
-		return Submitted{}, fault.New(fault.Invalid, CodeRefused, "%q is not the id of a prompt: it is no UUID in canonical form", clip(string(p.ID)))
+		return Submitted{}, fault.New(fault.Invalid, CodeRefused, "%q is not the id of a prompt: it is not a UUID in canonical form", clip(string(p.ID)))
 	}
 	extra, err := withoutNullWorkflow(p.Extra)
 	if err != nil {
@@ -65,7 +65,7 @@ func submitted(id PromptID, a answer) (Submitted, error) {
 		return Submitted{}, &Refusal{Err: *body.Error, Nodes: nodes}
 	}
 	if body.ID != id {
-		return Submitted{}, fault.New(fault.Unavailable, CodeGarbage, "the server took the prompt under another id")
+		return Submitted{}, fault.New(fault.Unavailable, CodeGarbage, "the server accepted the prompt under another id")
 	}
 	return Submitted{Number: body.Number, NodeErrors: nodes}, nil
 }

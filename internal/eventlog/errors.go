@@ -11,7 +11,7 @@ var (
 	ErrVersion   = errors.New("stream is not at the expected version")
 	ErrClosed    = errors.New("stream is closed")
 	ErrForeign   = errors.New("stream belongs to another account")
-	ErrDuplicate = errors.New("event id was recorded elsewhere or at this moment")
+	ErrDuplicate = errors.New("the event id is recorded in another stream, or is being recorded now")
 )
 
 // Refuse wraps one of the reasons above as the fault that every Store returns for it.

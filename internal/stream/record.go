@@ -105,6 +105,6 @@ func (r *Recorder) Flush(ctx context.Context) {
 		return
 	}
 	if err := r.store.SaveSteps(ctx, steps); err != nil && ctx.Err() == nil {
-		r.log.Warn("progress could not be recorded", "error", err)
+		r.log.Warn("progress not recorded", "error", err)
 	}
 }

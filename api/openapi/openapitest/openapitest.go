@@ -249,10 +249,10 @@ func checkJSON(schema *openapi3.Schema, body []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return fmt.Errorf("the body is no JSON: %w", err)
+		return fmt.Errorf("the body is not JSON: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON")
+		return errors.New("unexpected data after the JSON")
 	}
 	return schema.VisitJSON(value, openapi3.MultiErrors())
 }

@@ -131,7 +131,7 @@ func (c *Catalogue) read(ctx context.Context, m Member) {
 		err = errors.Join(err, webErr)
 	}
 	if err != nil {
-		c.opts.Log.Debug("a server's models were not read", "server", m.Address, "error", err)
+		c.opts.Log.Debug("model list of a server not read", "server", m.Address, "error", err)
 		return
 	}
 	c.mu.Lock()

@@ -167,7 +167,7 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 			f.broken = time.Now()
 		}
 		if f.misread++; fault.CodeOf(err) != comfyui.CodeLost && f.misread > maxUnreadable {
-			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server does not tell where the prompt is: %s", err.Error())
+			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server does not report the state of the prompt: %s", err.Error())
 		}
 		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
 			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server is lost: %s", err.Error())
@@ -192,7 +192,7 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 
 func (f *follower) failed(outcome *comfyui.Outcome) error {
 	if outcome == nil || outcome.Err == nil {
-		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server says that the prompt failed, and not why")
+		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server reports that the prompt failed, without a reason")
 	}
 	e := *outcome.Err
 	id, ok := f.segmentNode(e.Node, "")
@@ -343,7 +343,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 // complete tells of the nodes that no message told of.
 func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error {
 	if outcome == nil {
-		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server says that the prompt is done, and not with what")
+		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server reports that the prompt is done, without its outputs")
 	}
 	if err := f.answered(ctx, outcome.Cached); err != nil {
 		return err

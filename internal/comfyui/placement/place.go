@@ -45,7 +45,7 @@ func (p *Pool) Serve(ctx context.Context) error {
 		}
 		kept = time.Now()
 		if err := p.store.KeepWaiting(ctx, keys); err != nil && ctx.Err() == nil {
-			p.opts.Log.Warn("waits for servers could not be kept alive", "error", err)
+			p.opts.Log.Warn("segment waits not renewed", "error", err)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (p *Pool) round(ctx context.Context) {
 		return pool.Decide(waiting)
 	})
 	if err != nil && ctx.Err() == nil {
-		p.opts.Log.Warn("segments could not be placed", "error", err)
+		p.opts.Log.Warn("segment placement failed", "error", err)
 	}
 }
 
@@ -119,7 +119,7 @@ func (p *Pool) collect(ctx context.Context, keys []server.Key) {
 	held, err := p.store.OfSegments(ctx, keys)
 	if err != nil {
 		if ctx.Err() == nil {
-			p.opts.Log.Warn("leases could not be read", "error", err)
+			p.opts.Log.Warn("lease read failed", "error", err)
 		}
 		return
 	}

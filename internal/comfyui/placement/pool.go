@@ -126,7 +126,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	for {
 		wait := refreshEvery
 		if n, err := p.Refresh(ctx); err != nil && ctx.Err() == nil {
-			p.opts.Log.Warn("servers could not be read", "error", err)
+			p.opts.Log.Warn("server read failed", "error", err)
 		} else if n == 0 {
 			wait = idleEvery
 		}

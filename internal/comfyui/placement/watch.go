@@ -38,7 +38,7 @@ func (p *Pool) Watch(ctx context.Context) error {
 		w.chores(ctx)
 		due, err := p.store.Claim(ctx, p.opts.Every)
 		if err != nil && ctx.Err() == nil {
-			p.opts.Log.Warn("servers could not be claimed for a look", "error", err)
+			p.opts.Log.Warn("server claim failed", "error", err)
 		}
 		for _, id := range due {
 			if !p.startLook(id) {
@@ -101,7 +101,7 @@ func (w *watcher) chores(ctx context.Context) {
 		errs = append(errs, w.store.Sweep(ctx, keepLeases), w.store.ForgetClasses(ctx))
 	}
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
-		w.opts.Log.Warn("chores of the servers are left for later", "error", err)
+		w.opts.Log.Warn("server upkeep failed; it will be retried", "error", err)
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 		w.opts.Log.Info("server", "url", s.URL, "state", s.State(), "problem", s.Problem, "version", s.Version)
 	}
 	if err := w.store.Look(ctx, &s); err != nil && ctx.Err() == nil {
-		w.opts.Log.Warn("a look at a server was not recorded", "url", s.URL, "error", err)
+		w.opts.Log.Warn("server probe not recorded", "url", s.URL, "error", err)
 	}
 	if s.Health != row.Health || s.Digest != row.Digest {
 		w.Notify()
@@ -262,7 +262,7 @@ func (w *watcher) adopt(ctx context.Context, c comfyui.Server, s *server.Server)
 		if _, err := c.Cancel(ctx, comfyui.PromptID(id)); err != nil {
 			return err
 		}
-		w.opts.Log.Info("a given-up prompt was cancelled", "url", s.URL, "prompt", id)
+		w.opts.Log.Info("orphaned prompt canceled", "url", s.URL, "prompt", id)
 		if err := w.store.Adopt(ctx, s.ID, id); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func ParseMetadata(raw []byte) (Metadata, error) {
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
-		return nil, invalidMetadata("it is no JSON")
+		return nil, invalidMetadata("it is not JSON")
 	}
 	switch text := compact.String(); {
 	case text == "null", text == "{}":
@@ -67,7 +67,7 @@ func checkTokens(raw []byte) error {
 			return nil
 		}
 		if err != nil {
-			return invalidMetadata("it is no JSON")
+			return invalidMetadata("it is not JSON")
 		}
 		switch t := token.(type) {
 		case json.Delim:

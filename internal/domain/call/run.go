@@ -73,7 +73,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	}
 	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
 	if err != nil {
-		return NewCall{}, nil, fmt.Errorf("keep a request: %w", err)
+		return NewCall{}, nil, fmt.Errorf("store a request: %w", err)
 	}
 	if inv.OnStored != nil {
 		inv.OnStored()

@@ -109,7 +109,7 @@ func assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []st
 	var changed []string
 	for _, c := range changes {
 		if !json.Valid(c.Value) {
-			return nil, nil, fault.New(fault.Invalid, CodeUnknownInput, "the value for %s is no JSON", c.Target)
+			return nil, nil, fault.New(fault.Invalid, CodeUnknownInput, "the value for %s is not JSON", c.Target)
 		}
 		nodes, err := parseObject(prompt)
 		if err != nil {

@@ -91,7 +91,7 @@ func (s *Service) document(ctx context.Context, sub Submission) (Document, error
 	}
 	ref, err := blob.PutBytes(ctx, s.Blobs, raw)
 	if err != nil {
-		return Document{}, fmt.Errorf("keep the submission: %w", err)
+		return Document{}, fmt.Errorf("store the submission: %w", err)
 	}
 	return Document{Blob: ref.String()}, nil
 }

@@ -53,7 +53,7 @@ func owner(id ID) string { return "webhook/" + string(id) }
 func (p place) seal(s Sealer, id ID) ([]byte, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {
-		return nil, fmt.Errorf("encode the place of webhook %s: %w", id, err)
+		return nil, fmt.Errorf("encode the URL of webhook %s: %w", id, err)
 	}
 	return s.Seal(owner(id), string(raw)), nil
 }
@@ -61,10 +61,10 @@ func (p place) seal(s Sealer, id ID) ([]byte, error) {
 func openPlace(s Sealer, id ID, sealed []byte) (p place, err error) {
 	raw, err := s.Open(owner(id), sealed)
 	if err != nil {
-		return p, fmt.Errorf("open the place of webhook %s: %w", id, err)
+		return p, fmt.Errorf("open the URL of webhook %s: %w", id, err)
 	}
 	if err := json.Unmarshal([]byte(raw), &p); err != nil {
-		return p, fmt.Errorf("decode the place of webhook %s: %w", id, err)
+		return p, fmt.Errorf("decode the URL of webhook %s: %w", id, err)
 	}
 	return p, nil
 }

@@ -286,7 +286,7 @@ func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	text, ok := v.(string)
 	switch {
 	case !ok:
-		return node.ModelAnswer{}, r.unusable("the value for a file is not a text")
+		return node.ModelAnswer{}, r.unusable("the value of a file is not a string")
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return r.call.Models.Fetch(ctx, r.model.entry.ID, text)
 	}

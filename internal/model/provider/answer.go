@@ -123,7 +123,7 @@ func (a *answer) stream(sink io.Writer) (Outcome, error) {
 // The provider did work, so it is unknown whether it charges.
 func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
 	if s.err != nil {
-		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, s.err)
+		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, s.err)
 	}
 	if failure := timedOut(a.problem); failure != nil {
 		failure.UpstreamStatus = a.status

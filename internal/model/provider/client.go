@@ -140,7 +140,7 @@ func (c *Client) read(m *catalog.Model, a *answer, scope catalog.Scope, sink io.
 		return c.refused(m, a, scope, spool), nil
 	}
 	if err := spool.flush(); err != nil {
-		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, err)
+		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, err)
 	}
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: spool.size, Headers: a.headers, Document: document}, nil
 }

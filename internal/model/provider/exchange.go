@@ -142,7 +142,7 @@ func onceReader(p payload) io.Reader {
 var (
 	errForeignHost = errors.New("the provider named an address on a host that the entry does not list")
 	errUserInfo    = errors.New("the provider named an address with a user name or password in it")
-	errNoAddress   = errors.New("the provider's address is no address")
+	errNoAddress   = errors.New("the provider's address is not a URL")
 )
 
 // addressOf expands an endpoint's address; a relative one belongs to the base.

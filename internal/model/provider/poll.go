@@ -75,7 +75,7 @@ func (errTooLong) Write([]byte) (int, error) {
 
 func finished(a *answer, kept *spool, document any) (Outcome, error) {
 	if err := kept.flush(); err != nil {
-		return Outcome{}, fmt.Errorf("%w: keep the answer: %w", ErrUnknown, err)
+		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, err)
 	}
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: kept.size, Headers: a.headers, Document: document}, nil
 }

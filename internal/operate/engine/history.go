@@ -70,7 +70,7 @@ func readHistory(file string) (*historypb.History, error) {
 	defer f.Close() // read only
 	events, err := client.HistoryFromJSON(io.LimitReader(f, maxHistory), client.HistoryJSONOptions{})
 	if err != nil || len(events.GetEvents()) == 0 {
-		return nil, errors.New("this is no workflow history in JSON")
+		return nil, errors.New("this is not a workflow history in JSON")
 	}
 	return events, nil
 }

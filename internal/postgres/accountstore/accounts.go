@@ -57,7 +57,7 @@ func (s *Store) IdentityByKey(ctx context.Context, hash account.KeyHash) (accoun
 func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
 	if _, err := s.pool.Exec(ctx, `update api_keys set last_used_at = now() where hash = $1
 		and (last_used_at is null or last_used_at <= now() - interval '1 minute')`, hash[:]); err != nil {
-		slog.WarnContext(ctx, "the use of a key was not recorded", "error", err)
+		slog.WarnContext(ctx, "last use of a key not recorded", "error", err)
 	}
 }
 

@@ -235,12 +235,12 @@ func HoldState(ctx context.Context, tx postgres.RowQueryer, account, hold string
 }
 
 func released(hold string) error {
-	return fault.New(fault.Conflict, credit.CodeReleased, "hold %s was released before", hold)
+	return fault.New(fault.Conflict, credit.CodeReleased, "reservation %s was released before", hold)
 }
 
 func checkHold(hold string, micros int64) error {
 	if hold == "" || len(hold) > credit.MaxHoldID {
-		return fault.New(fault.Invalid, "invalid_request", "a hold has an id of at most %d bytes", credit.MaxHoldID)
+		return fault.New(fault.Invalid, "invalid_request", "the id of a reservation has at most %d bytes", credit.MaxHoldID)
 	}
 	return checkAmount(micros, 0)
 }

@@ -154,7 +154,7 @@ func queueTaken(q *pgx.Batch, n asset.New) {
 }
 
 func errTaken(cause error, chosen asset.PublicID) error {
-	return fault.Wrap(cause, fault.Conflict, "asset_id_taken", "the id %s is in use, or was", chosen)
+	return fault.Wrap(cause, fault.Conflict, "asset_id_taken", "the id %s is or was in use", chosen)
 }
 
 // Create implements asset.Store.

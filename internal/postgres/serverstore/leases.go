@@ -238,7 +238,7 @@ func (st *Store) Orphans(ctx context.Context, id server.ID) ([]string, error) {
 	return prompts, postgres.Classify(err, "read given-up prompts")
 }
 
-// Adopt says that a given-up prompt was cancelled.
+// Adopt says that orphaned prompt canceled.
 func (st *Store) Adopt(ctx context.Context, id server.ID, prompt string) error {
 	_, err := st.pool.Exec(ctx, `delete from comfyui_orphans where server = $1 and prompt = $2`, string(id), prompt)
 	return postgres.Classify(err, "forget a given-up prompt")

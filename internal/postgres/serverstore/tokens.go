@@ -98,7 +98,7 @@ func (st *Store) TokenByHash(ctx context.Context, hash server.TokenHash) (server
 	}
 	if t.LastUsed == nil || time.Since(*t.LastUsed) > time.Minute {
 		if _, err := st.pool.Exec(ctx, `update comfyui_tokens set last_used_at = now() where id = $1`, t.ID); err != nil {
-			slog.WarnContext(ctx, "the use of a registration token was not recorded", "token", t.Name, "error", err)
+			slog.WarnContext(ctx, "last use of a registration token not recorded", "token", t.Name, "error", err)
 		}
 	}
 	return t, nil

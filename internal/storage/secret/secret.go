@@ -47,7 +47,7 @@ func LoadOrCreate(path string) (*Key, error) {
 	var k Key
 	rand.Read(k.root[:]) // never fails
 	if err := create(path, hex.EncodeToString(k.root[:])+"\n"); err != nil {
-		return nil, fmt.Errorf("keep a new secret key: %w", err)
+		return nil, fmt.Errorf("store a new secret key: %w", err)
 	}
 	return LoadOrCreate(path) // if another process was faster, its key counts
 }
@@ -103,7 +103,7 @@ func (s *Sealer) Seal(owner, secret string) []byte {
 func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
 	plain, err := s.aead.Open(nil, nil, sealed, []byte(owner))
 	if err != nil {
-		return "", fault.New(fault.Denied, "", "the credential cannot be opened: the secret key has changed, or the credential belongs to another owner")
+		return "", fault.New(fault.Denied, "", "the credential cannot be decrypted: the secret key has changed, or the credential belongs to another owner")
 	}
 	return string(plain), nil
 }

@@ -224,7 +224,7 @@ func parseKeys(raw []byte) ([]publicKey, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(raw, &set); err != nil {
-		return nil, fmt.Errorf("the issuer's keys are no JWKS: %w", err)
+		return nil, fmt.Errorf("the issuer's keys are not a JWKS: %w", err)
 	}
 	var keys []publicKey
 	for _, each := range set.Keys {

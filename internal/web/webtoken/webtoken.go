@@ -189,7 +189,7 @@ func (v *Verifier) named(claims jwt.MapClaims) (account.TokenClaims, error) {
 			return account.TokenClaims{}, err
 		}
 	default:
-		return account.TokenClaims{}, fmt.Errorf("the claim %s of the token is no text", v.opts.Tier)
+		return account.TokenClaims{}, fmt.Errorf("the claim %s of the token is not a text", v.opts.Tier)
 	}
 	return n, nil
 }

@@ -154,7 +154,7 @@ func TestClaimsDecideWhetherATokenIsGood(t *testing.T) {
 		"a claim that is an address":     {webtoken.Options{Claim: "https://x.example/org"}, claims("https://x.example/org", "acme"), true},
 		"a claim within what has none":   {webtoken.Options{Claim: "sub.org"}, claims(), false},
 		"a tier that does not exist":     {webtoken.Options{Tier: "plan"}, claims("plan", "gold"), false},
-		"a tier that is no text":         {webtoken.Options{Tier: "plan"}, claims("plan", 3), false},
+		"a tier that is not a text":      {webtoken.Options{Tier: "plan"}, claims("plan", 3), false},
 		"a tier, where none is read":     {claims: claims("plan", 3), good: true},
 		"no tier, where one may be said": {webtoken.Options{Tier: "plan"}, claims(), true},
 	} {

@@ -112,7 +112,7 @@ func NumberConvert() *node.Class {
 				}
 				return numbers(n)
 			default:
-				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing or is no number")
+				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing or not a number")
 			}
 		},
 	}
@@ -126,7 +126,7 @@ func parseNumber(text string) (any, error) {
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil && !math.IsInf(f, 0) || strings.ContainsAny(digits, "xX") {
-		return nil, fault.New(fault.Invalid, "number", "%.64q is no number", text)
+		return nil, fault.New(fault.Invalid, "number", "%.64q is not a number", text)
 	}
 	return f, nil
 }

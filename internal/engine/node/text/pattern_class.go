@@ -35,7 +35,7 @@ func (t *translator) escape() error {
 		}
 		number, err := strconv.Atoi(rest[:size])
 		if err != nil {
-			return badPattern("the reference %.2q is no number", rest)
+			return badPattern("the reference %.2q is not a number", rest)
 		}
 		t.at += 1 + size
 		return t.reference(number)
