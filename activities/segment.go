@@ -295,7 +295,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
-		Segment: s.pn.Segment, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: s.extra(), Recorder: recorder,
+		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: s.extra(), Recorder: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})
 	if err != nil {

@@ -61,10 +61,7 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 		save.ContentType = "application/octet-stream"
 	}
 	save.Width, save.Height = pngSize(body)
-	saved, err := files.Save(ctx, save, func(w io.Writer) error {
-		_, err := io.Copy(w, body)
-		return err
-	})
+	saved, err := files.Save(ctx, save, func(w io.Writer) error { return c.copyFile(w, body) })
 	return saved, tooLarge(err, f, d.opts.MaxOutput)
 }
 

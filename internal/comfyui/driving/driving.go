@@ -60,6 +60,7 @@ type Run struct {
 	Prompt   comfyui.PromptID
 	Fresh    bool // no driver can have sent the prompt before
 	Segment  *graph.Segment
+	Graph    json.RawMessage       // as it was submitted, for the metadata of saved files; nil = they keep the prompt
 	Inputs   map[string]node.Value // by the names of SegmentIn.From
 	Classes  *node.Registry
 	Offers   func(class string) bool // whether the server has a class; nil = it has the original's and not those of the node pack

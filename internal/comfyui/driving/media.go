@@ -137,10 +137,7 @@ func (f *follower) keepVideo(ctx context.Context, i int, out graph.SegmentOut, f
 	f.kept++
 	saved, err := f.r.Files(f.r.Segment.Nodes[out.Node].ID).Save(ctx, node.Save{
 		Folder: node.FolderTemp, Prefix: "video/value", Suffix: "_" + suffix, ContentType: kind, Index: firstKept + i<<10 + f.kept,
-	}, func(w io.Writer) error {
-		_, err := io.Copy(w, content)
-		return err
-	})
+	}, func(w io.Writer) error { return f.c.copyFile(w, content) })
 	if err != nil {
 		return nil, tooLarge(err, from, f.d.opts.MaxOutput)
 	}

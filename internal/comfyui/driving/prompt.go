@@ -1,15 +1,18 @@
 package driving
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/metadata"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/segment"
@@ -36,6 +39,7 @@ type compiled struct {
 	lists   [][]bool       // by node and slot: the value may be a list
 	owner   string         // the node of the segment that nodes are being added for
 	serves  map[string]string
+	graph   *metadata.Graph // nil = files keep the prompt
 }
 
 // put is how a value leaves its server.
@@ -68,6 +72,12 @@ func (d *Driver) compile(r *Run) (*compiled, error) {
 			return nil, err
 		}
 	}
+	if len(r.Graph) > 0 {
+		var err error
+		if c.graph, err = metadata.New(c.prefix+"-"+string(r.Prompt), r.Graph); err != nil {
+			return nil, err
+		}
+	}
 	c.separate()
 	c.lists = c.findLists()
 	for i, out := range r.Segment.Outputs {
@@ -88,9 +98,15 @@ func (c *compiled) complete(ctx context.Context) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	raw, err := json.Marshal(c.prompt)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(c.prompt); err != nil {
 		return nil, fmt.Errorf("encode the prompt: %w", err)
+	}
+	raw := bytes.TrimSpace(b.Bytes())
+	if c.graph != nil {
+		raw = c.graph.Mark(raw)
 	}
 	return raw, nil
 }
@@ -173,9 +189,21 @@ func (c *compiled) separate() {
 		c.owner = id
 		prefix, given := n.Inputs[prefixInput]
 		if !given {
+			c.distinguish(id)
 			continue
 		}
 		n.Inputs[prefixInput] = c.belowRoot(prefix)
+	}
+}
+
+// distinctInput is an input that no class declares, so that servers pass over it, but not in the keys of their caches.
+const distinctInput = "millrace_prompt"
+
+// distinguish keeps a node that shows something from being answered with a file of another prompt, in whose metadata is
+// somebody else's graph.
+func (c *compiled) distinguish(id string) {
+	if class, ok := c.r.Classes.Lookup(c.nodes[id].Class); ok && class.OutputNode {
+		c.prompt[id].Inputs[distinctInput] = string(c.r.Prompt)
 	}
 }
 
@@ -249,4 +277,13 @@ func (c *compiled) stripRoot(f comfyui.File) string {
 		return ""
 	}
 	return strings.TrimPrefix(sub, c.root+"/")
+}
+
+// copyFile copies a file of the prompt, with the submitted graph in its metadata.
+func (c *compiled) copyFile(w io.Writer, r io.Reader) error {
+	if c.graph != nil {
+		return c.graph.Copy(w, r)
+	}
+	_, err := io.Copy(w, r)
+	return err
 }

@@ -160,17 +160,18 @@ func (r *rig) run(g prompt, outputs ...string) error {
 		for name, link := range n.Links {
 			inputs[name] = results[link.Unit][link.Slot]
 		}
-		if results[u], err = r.runUnit(n, inputs); err != nil {
+		if results[u], err = r.runUnit(n, inputs, raw); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value) ([]node.Value, error) {
+func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value, submitted json.RawMessage) ([]node.Value, error) {
 	if n.Segment != nil {
 		done, err := r.driver.Drive(r.ctx, driving.Run{
-			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), Fresh: true, Segment: n.Segment, Inputs: inputs,
+			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), Fresh: true, Segment: n.Segment, Graph: submitted, Inputs: inputs,
+			Extra:   map[string]json.RawMessage{"extra_pnginfo": json.RawMessage(`{"workflow":{"id":"w","nodes":[]}}`)},
 			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.got,
 		})
 		return done.Outputs, err

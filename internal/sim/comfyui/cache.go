@@ -81,10 +81,10 @@ func (c *cache) taken() int64 {
 }
 
 // signatures tells for every unit of a plan what its result depends on, "" = on more than the plan.
-func (s *Server) signatures(ctx context.Context, plan *graph.Plan) ([]string, error) {
+func (s *Server) signatures(ctx context.Context, g *graph.Graph, plan *graph.Plan) ([]string, error) {
 	out := make([]string, len(plan.Nodes))
 	for i := range plan.Nodes {
-		signature, err := s.signature(ctx, &plan.Nodes[i], out)
+		signature, err := s.signature(ctx, g, &plan.Nodes[i], out)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (s *Server) signatures(ctx context.Context, plan *graph.Plan) ([]string, er
 	return out, nil
 }
 
-func (s *Server) signature(ctx context.Context, pn *graph.PlanNode, before []string) (string, error) {
+func (s *Server) signature(ctx context.Context, g *graph.Graph, pn *graph.PlanNode, before []string) (string, error) {
 	class, _ := s.classes.Lookup(pn.Class)
 	if class.Uncached {
 		return "", nil
@@ -116,7 +116,15 @@ func (s *Server) signature(ctx context.Context, pn *graph.PlanNode, before []str
 	if class.NotIdempotent {
 		id = pn.ID
 	}
-	raw, err := json.Marshal([]any{pn.Class, id, files, pairs(pn.Constants), pairs(links)})
+	undeclared := map[string]any{} // they count, though the class does not get them
+	if given, ok := g.Node(pn.ID); ok {
+		for _, in := range given.Inputs {
+			if _, known := class.Input(in.Name); !known {
+				undeclared[in.Name] = in.Value
+			}
+		}
+	}
+	raw, err := json.Marshal([]any{pn.Class, id, files, pairs(pn.Constants), pairs(links), pairs(undeclared)})
 	if err != nil {
 		return "", fmt.Errorf("sign node %s: %w", pn.ID, err)
 	}

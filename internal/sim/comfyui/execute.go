@@ -156,7 +156,7 @@ func (e *execution) execute(ctx context.Context) error {
 	if e.plan, err = graph.BuildPlan(g, e.classes, e.item.outputs, nil); err != nil {
 		return err
 	}
-	if e.signed, err = e.signatures(ctx, e.plan); err != nil {
+	if e.signed, err = e.signatures(ctx, g, e.plan); err != nil {
 		return err
 	}
 	e.sockets.executing(e.client, "")

@@ -1,0 +1,219 @@
+// Package metadata puts the graph that somebody submitted into the files that a ComfyUI server saved. A server writes the
+// prompt that it was sent into them, which differs: nodes were added, files renamed, parts left out. The prompt is sent
+// between two marks, and what stands between them in a file is replaced. Package metadata promises that a file without the
+// marks is copied byte for byte, and that memory is bounded by the text, not by the file.
+package metadata
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
+)
+
+// Graph is a submitted graph with the marks of the prompt that stands for it.
+type Graph struct {
+	begin, end string // ids of the nodes that mark the prompt
+	text       []byte // of the graph, as ComfyUI writes it into files
+}
+
+// New returns a graph whose marks begin with mark, which is part of no other prompt.
+func New(mark string, graph json.RawMessage) (*Graph, error) {
+	texts, err := image.Metadata(&node.Call{Prompt: graph})
+	if err != nil {
+		return nil, fmt.Errorf("write a graph as metadata: %w", err)
+	}
+	g := &Graph{begin: mark + "-begin", end: mark + "-end", text: []byte("{}")}
+	if len(texts) > 0 {
+		g.text = []byte(texts[0].Value)
+	}
+	return g, nil
+}
+
+// markNode is a node that no output reads, so that it never runs.
+const markNode = `"class_type":"EmptyImage","inputs":{"width":16,"height":16,"batch_size":1,"color":0}`
+
+// slack is how much shorter a server may write a prompt than it was sent.
+const slack = 256
+
+// Mark returns a prompt, an object in compact JSON with at least one node, with the marks around its nodes. It is long
+// enough that the graph has room in its place.
+func (g *Graph) Mark(prompt []byte) []byte {
+	room := max(0, len(escaped(g.text))+slack-len(prompt))
+	return fmt.Appendf(nil, `{%q:{%s,"_meta":{"title":%q}},%s,%q:{%s}}`,
+		g.begin, markNode, strings.Repeat(" ", room), prompt[1:len(prompt)-1], g.end, markNode)
+}
+
+// escaped is a text as it stands within a JSON string.
+func escaped(text []byte) []byte {
+	text = bytes.ReplaceAll(text, []byte(`\`), []byte(`\\`))
+	return bytes.ReplaceAll(text, []byte(`"`), []byte(`\"`))
+}
+
+// maxText bounds the text of a prompt in a file.
+const maxText = 64 << 20
+
+// found is the place of a marked prompt in data.
+type found struct {
+	start, end int
+	escaped    bool // it stands within a JSON string
+}
+
+// find returns the place of the first marked prompt; whole is false where its end is not in data, and ok where its begin is
+// not.
+func (g *Graph) find(data []byte) (f found, whole, ok bool) {
+	at := bytes.Index(data, []byte(g.begin))
+	if at < 2 {
+		return found{}, false, false
+	}
+	f.start = bytes.LastIndexByte(data[max(0, at-3):at], '{')
+	if f.start < 0 {
+		return found{}, false, false
+	}
+	f.start += max(0, at-3)
+	f.escaped = data[at-2] == '\\'
+	last := bytes.Index(data[at:], []byte(g.end))
+	if last < 0 {
+		return f, false, true
+	}
+	depth := 0
+	for i := at + last; i < len(data); i++ { // the node of the end mark holds no braces in texts
+		switch data[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth < 0 {
+				f.end = i + 1
+				return f, true, true
+			}
+		}
+	}
+	return f, false, true
+}
+
+// put returns data with the graph at a place. With pad the length stays the same.
+func (g *Graph) put(data []byte, f found, pad bool) []byte {
+	text := g.fit(f, pad)
+	out := make([]byte, 0, len(data)+len(text))
+	out = append(out, data[:f.start]...)
+	out = append(out, text...)
+	return append(out, data[f.end:]...)
+}
+
+// fit returns the text that replaces the prompt at a place.
+func (g *Graph) fit(f found, pad bool) []byte {
+	text, room := g.text, f.end-f.start
+	if f.escaped {
+		text = escaped(text)
+	}
+	if !pad {
+		return text
+	}
+	if len(text) > room {
+		var b bytes.Buffer
+		if json.Compact(&b, g.text) == nil {
+			text = b.Bytes()
+		}
+		if f.escaped {
+			text = escaped(text)
+		}
+	}
+	if len(text) > room { // better none than another one
+		text = []byte("{}")
+	}
+	return append(bytes.Clone(text), bytes.Repeat([]byte(" "), room-len(text))...)
+}
+
+// all replaces every marked prompt in data.
+func (g *Graph) all(data []byte, pad bool) []byte {
+	var done []byte
+	for {
+		f, whole, ok := g.find(data)
+		if !ok || !whole {
+			return append(done, data...)
+		}
+		text := g.fit(f, pad)
+		done = append(append(done, data[:f.start]...), text...)
+		data = data[f.end:]
+	}
+}
+
+// Copy copies a file with the graph in place of the marked prompt.
+func (g *Graph) Copy(w io.Writer, r io.Reader) error {
+	head := make([]byte, len(pngSignature))
+	n, err := io.ReadFull(r, head)
+	if err != nil && n == 0 {
+		return ended(err)
+	}
+	whole := io.MultiReader(bytes.NewReader(head[:n]), r)
+	switch {
+	case string(head[:n]) == pngSignature:
+		return g.copyPNG(w, whole)
+	case bytes.HasPrefix(head[:n], []byte(oggPage)):
+		return g.copyOgg(w, whole)
+	}
+	return g.copyPlain(w, whole)
+}
+
+// ended is the error of a file that ends where it may not: none, since it is copied as it is.
+func ended(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // of io.ReadFull
+		return nil
+	}
+	return err
+}
+
+// window is how much of a file is looked at at once.
+const window = 256 << 10
+
+// copyPlain replaces the prompt by a text of the same length, which moves nothing else in the file.
+func (g *Graph) copyPlain(w io.Writer, r io.Reader) error {
+	var data []byte
+	part := make([]byte, window)
+	for {
+		n, err := io.ReadFull(r, part)
+		data = append(data, part[:n]...)
+		if err != nil {
+			if ended(err) != nil {
+				return err
+			}
+			_, err = w.Write(g.all(data, true))
+			return err
+		}
+		if data, err = g.flush(w, data); err != nil {
+			return err
+		}
+	}
+}
+
+// flush writes what is decided of data, and returns the rest.
+func (g *Graph) flush(w io.Writer, data []byte) ([]byte, error) {
+	for {
+		f, whole, ok := g.find(data)
+		sure := len(data) - len(g.begin) - 3 // a mark may begin before the end
+		if ok {
+			sure = f.start
+		}
+		if ok && whole {
+			data = g.put(data, f, true)
+			sure = f.end
+		}
+		if len(data)-sure > maxText {
+			sure = len(data) // no prompt is as long
+		}
+		if sure <= 0 {
+			return data, nil
+		}
+		if _, err := w.Write(data[:sure]); err != nil {
+			return nil, err
+		}
+		data = data[sure:]
+		if !whole {
+			return bytes.Clone(data), nil
+		}
+	}
+}
