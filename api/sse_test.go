@@ -176,3 +176,47 @@ func TestShutdownEndsEventStreams(t *testing.T) {
 		t.Fatal("the stream did not end")
 	}
 }
+
+// TestTheEndOfAJobIsToldOnce comes back as a browser does: with the id of the last event that it received.
+func TestTheEndOfAJobIsToldOnce(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	h.jobs.put(running(5))
+	watch := func(last string) (status int, read *bufio.Scanner) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/api/v2/jobs/"+string(jobA)+"/events", nil)
+		require.NoError(t, err)
+		if last != "" {
+			req.Header.Set("Last-Event-ID", last)
+		}
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		t.Cleanup(func() { res.Body.Close() })
+		return res.StatusCode, bufio.NewScanner(res.Body)
+	}
+	nextID := func(read *bufio.Scanner) string {
+		for read.Scan() {
+			if id, ok := strings.CutPrefix(read.Text(), "id: "); ok {
+				return id
+			}
+		}
+		return ""
+	}
+	status, read := watch("")
+	require.Equal(t, http.StatusOK, status)
+	begun := nextID(read)
+	require.NotEmpty(t, begun)
+	h.happen(ended(running(5), job.Succeeded))
+	end := nextID(read)
+	require.NotEmpty(t, end)
+	require.NotEqual(t, begun, end)
+	require.Empty(t, nextID(read), "the stream is over")
+
+	status, read = watch(begun)
+	require.Equal(t, http.StatusOK, status, "an end that came meanwhile is not lost")
+	require.Equal(t, end, nextID(read))
+	status, _ = watch(end)
+	require.Equal(t, http.StatusNoContent, status, "the end was told")
+	h.jobs.put(running(4)) // as after a failover that lost the end
+	status, _ = watch(end)
+	require.Equal(t, http.StatusNoContent, status)
+}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -31,11 +33,19 @@ func (s *Surface) eventRoutes() []edge.Route {
 	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Handle: s.getEvents})
 }
 
+// endID begins the id of the event that tells the end of a job. A client that comes back with it has been told, and is
+// not told again, whatever became of the job since: after a failover that lost the end, it may run once more.
+const endID = "end-"
+
 // getEvents streams what happens to a job until it is final: GET /api/v2/jobs/{id}/events.
 func (s *Surface) getEvents(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(c.GetHeader("Last-Event-ID"), endID) {
+		edge.NoContent(c) // which ends the reconnecting of browsers
+		return nil
 	}
 	if !s.streams.Acquire(j.Account) {
 		return httperr.RetryLater(2*time.Second, "too_many_streams", "the account has as many event streams open as it may")
@@ -214,7 +224,16 @@ func (e *eventStream) status() error {
 		}
 		event.QueuePosition, e.position = position, position
 	}
-	return e.event("status", event)
+	return e.sendStatus(event)
+}
+
+// sendStatus sends a status with the id by which a client that comes back says what it was told.
+func (e *eventStream) sendStatus(event statusEvent) error {
+	id := strconv.FormatInt(e.job.Version, 10)
+	if event.Status.Final() {
+		id = endID + id
+	}
+	return e.send(id, "status", event)
 }
 
 type previewEvent struct {
@@ -254,7 +273,7 @@ func (e *eventStream) newPosition() error {
 		return err
 	}
 	e.position = position
-	return e.event("status", statusEvent{Status: e.job.State, QueuePosition: position})
+	return e.sendStatus(statusEvent{Status: e.job.State, QueuePosition: position})
 }
 
 // newOutputs sends the outputs that were not sent yet.
@@ -271,12 +290,18 @@ func (e *eventStream) newOutputs() error {
 	return nil
 }
 
-func (e *eventStream) event(name string, data any) error {
+func (e *eventStream) event(name string, data any) error { return e.send("", name, data) }
+
+// send sends an event with an id, "" = none.
+func (e *eventStream) send(id, name string, data any) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("encode event %s: %w", name, err)
 	}
-	return e.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, raw))
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	return e.write(fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, name, raw))
 }
 
 // write sends a frame at once. A deadline disconnects a client that does not read.

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
@@ -81,4 +82,46 @@ func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
 			require.NotEmpty(t, (&tailing{tail: tail}).collect(t, 3, 1))
 		})
 	}
+}
+
+// A reader that lags behind the ring reads through the pool, which may lead to the new primary before the tail notices. It
+// is given nothing of the new past, with which it could be told an event twice.
+func TestNothingOfAnotherPastIsReadBehindTheRing(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	pool := storetest.OpenPool(t, dsn)
+	store := eventstore.New(pool, eventlogtest.Registry(t), nil)
+	add := func() {
+		_, err := store.Append(t.Context(), noted("s", eventlog.AnyVersion, "x"))
+		require.NoError(t, err)
+	}
+	proxy := pgtest.NewProxy(t, dsn)
+	tail := eventstore.NewTailer(pool, proxy.URL(), nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond, RingEvents: 2})
+	ended := make(chan error, 1)
+	background(t, func(ctx context.Context) error { ended <- tail.Run(ctx); return nil })
+	_ = within(t, tail.Settled)
+	for range 6 {
+		add()
+	}
+	require.Len(t, (&tailing{tail: tail}).collect(t, 4, 2), 2)
+	require.Len(t, within(t, func(ctx context.Context) ([]eventlog.Recorded, error) { return tail.Next(ctx, 1, 10) }), 3, "what the ring has no longer")
+	proxy.Outage(true)
+	_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_facts; delete from events where position > 2;
+		delete from streams; insert into streams select stream, max(account), max(version) from events group by stream;
+		select setval(pg_get_serial_sequence('events', 'position'), 2)`)
+	require.NoError(t, err)
+	for range 3 {
+		add()
+	}
+	_, err = tail.Next(t.Context(), 1, 10)
+	require.ErrorIs(t, err, eventlog.ErrRewound)
+	proxy.Outage(false)
+	require.ErrorIs(t, within(t, func(ctx context.Context) (error, error) {
+		select {
+		case err := <-ended:
+			return err, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}), eventlog.ErrRewound)
 }

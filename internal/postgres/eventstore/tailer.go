@@ -284,7 +284,7 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 		case stopped:
 			return nil, errStopped()
 		case ready && after < floor:
-			older, err := ReadLog(ctx, t.pool, after, floor, limit)
+			older, err := t.older(ctx, after, floor, limit)
 			if err != nil || len(older) > 0 {
 				return older, err
 			}
@@ -297,6 +297,25 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 			return nil, err
 		}
 	}
+}
+
+// older reads events that the ring has no longer. The pool may lead to another server than the connection of the tail,
+// which has not noticed yet: what a log without the events of the ring holds is of another past, and is not delivered.
+func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]eventlog.Recorded, error) {
+	t.mu.Lock()
+	newest := t.ring.after(t.ring.end()-1, 1)
+	t.mu.Unlock()
+	older, err := ReadLog(ctx, t.pool, after, floor, limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMarks(ctx, t.pool, eventlog.MarksOf(newest)); err != nil {
+		if errors.Is(err, eventlog.ErrRewound) {
+			t.Recheck()
+		}
+		return nil, err
+	}
+	return older, nil
 }
 
 func wait(ctx context.Context, changed <-chan struct{}) error {
