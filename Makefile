@@ -86,6 +86,12 @@ test/core: ## the concurrent core under the race detector
 test/chaos: postgres bin/millrace-temporal ## kill and stop parts of a running service at random, and look for what was lost (MINUTES=…, ARGS="-seed …")
 	$(GO) run ./test/chaos -minutes $(MINUTES) $(ARGS)
 
+SCHEMATHESIS  := $(TOOLS)/schemathesis-4.32.5
+.PHONY: test/generated
+test/generated: postgres bin/millrace-temporal ## requests generated from the OpenAPI document, two minutes of them; installs schemathesis from PyPI
+	@[ -x $(SCHEMATHESIS)/bin/schemathesis ] || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install --quiet schemathesis==4.32.5; }
+	MILLRACE_SCHEMATHESIS=$(SCHEMATHESIS)/bin/schemathesis $(GO) test ./test/generated -count=1 -v
+
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }

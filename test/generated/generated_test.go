@@ -1,0 +1,78 @@
+// Package generated_test sends a whole service requests that are generated from its OpenAPI document. They are made by
+// schemathesis, a program from PyPI.
+package generated_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// generatedTime bounds how long requests are generated, in seconds.
+const generatedTime = "110"
+
+// tally is what testdata/hooks.py writes.
+type tally struct {
+	Answers map[string]map[string]int // by operation and kind of request with the status of its answer
+	Refused map[string]string         // refusals that the document does not explain, with a request for each
+}
+
+// succeeded reports whether a request that the document allows was answered with success.
+func (a tally) succeeded(operation string) bool {
+	for answer := range a.Answers[operation] {
+		if strings.HasPrefix(answer, "allowed 2") {
+			return true
+		}
+	}
+	return false
+}
+
+// Requests that are generated from the OpenAPI document, valid and invalid ones, are answered as the document says, none
+// with a failure of ours; and one that the document allows is refused only for a reason that the document names.
+// MILLRACE_SCHEMATHESIS names the program where it is not in the path.
+func TestGeneratedRequestsAreAnsweredAsDocumented(t *testing.T) {
+	t.Parallel()
+	program := os.Getenv("MILLRACE_SCHEMATHESIS")
+	if program == "" {
+		var err error
+		if program, err = exec.LookPath("schemathesis"); err != nil {
+			t.Skip("schemathesis is not installed (make test/generated installs it): no requests are generated")
+		}
+	}
+	s, dir := start(t), t.TempDir()
+	hooks, err := filepath.Abs("testdata")
+	require.NoError(t, err)
+	known, err := json.Marshal(s.known())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "known.json"), known, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	run := exec.CommandContext(ctx, program, "run", s.base+"/openapi.json", "--seed", "1", "--max-time", generatedTime,
+		"--phases", "coverage,fuzzing", "--mode", "all", "--workers", "2", "--request-timeout", "30", "--continue-on-failure", "--suppress-health-check", "all", "--no-color",
+		"--no-shrink", "--checks", "refused_as_documented,not_a_server_error,status_code_conformance,content_type_conformance")
+	run.Dir = dir
+	run.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH="+hooks, "PYTHONDONTWRITEBYTECODE=1",
+		"MILLRACE_KNOWN="+filepath.Join(dir, "known.json"), "MILLRACE_TALLY="+filepath.Join(dir, "tally.json"))
+	out, failed := run.CombinedOutput()
+	raw, err := os.ReadFile(filepath.Join(dir, "tally.json"))
+	require.NoError(t, err, "%s", out)
+	var got tally
+	require.NoError(t, json.Unmarshal(raw, &got))
+	require.Empty(t, got.Refused, "requests that the document allows are refused for reasons that it does not name")
+	require.NoError(t, failed, "%s", out)
+	for _, operation := range []string{
+		"GET /v2/models", "POST /v2/models/{provider}/{model}", "POST /v2/models/{provider}/{model}/requests", "GET /v2/models/{provider}/{model}/requests/{id}",
+		"POST /v1/models/{provider}/{model}", "POST /api/v2/webhooks", "GET /api/v2/webhooks/{id}/deliveries", "GET /object_info", "GET /object_info/{class}",
+		"GET /tasks/{id}", "POST /assets/export", "GET /assets/exports/{name}", "GET /history", "POST /history", "GET /history/{id}", "GET /history_v2/{id}",
+		"GET /api/v2/jobs/{id}/logs", "GET /api/v2/jobs/{id}/events",
+	} {
+		require.True(t, got.succeeded(operation), "%s was answered only with %v", operation, got.Answers[operation])
+	}
+	t.Logf("%d operations", len(got.Answers))
+}

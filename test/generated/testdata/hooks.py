@@ -1,0 +1,104 @@
+"""What a run of schemathesis asserts beside its own checks, and what it changes in generated requests.
+
+A request that the document allows may be refused only for a reason that the document names: an operation lists the
+codes of such refusals in x-refusals, because they depend on more than the request, or no schema can say them.
+MILLRACE_KNOWN is a file with pairs: the beginning of a path, and values of its parameters that exist. MILLRACE_TALLY is
+the file that is written at the end: how often each operation was answered with each status, and what was refused.
+"""
+
+import atexit
+import json
+import os
+import re
+import threading
+import zlib
+
+import schemathesis
+
+lock = threading.Lock()
+answers = {}
+refused = {}
+
+with open(os.environ["MILLRACE_KNOWN"], encoding="utf-8") as file:
+    known = json.load(file)
+
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    """Replaces three in four generated values by those of something that exists, but where it would be deleted."""
+    path = context.operation.path
+    values = next((values for prefix, values in known if path.startswith(prefix)), {})
+    deleted = context.operation.method.upper() == "DELETE" and path.endswith("}")
+    for name, value in list((path_parameters or {}).items()):
+        if name in values and not deleted and zlib.crc32(repr(value).encode()) % 4:
+            path_parameters[name] = values[name]
+    return path_parameters
+
+
+def nowhere(value):
+    """Lets addresses lead to a host that does not exist, so that the service asks nobody."""
+    if isinstance(value, str):
+        return re.sub(r"^(https?://)[^/?#]*", r"\1generated.invalid", value, flags=re.IGNORECASE)
+    if isinstance(value, list):
+        return [nowhere(item) for item in value]
+    if isinstance(value, dict):
+        return {name: nowhere(item) for name, item in value.items()}
+    return value
+
+
+@schemathesis.hook
+def map_query(context, query):
+    """See nowhere."""
+    return nowhere(query)
+
+
+@schemathesis.hook
+def map_body(context, body):
+    """See nowhere."""
+    return nowhere(body)
+
+
+def code_of(response):
+    """The code and the message of a refusal, in the words of whichever surface refused."""
+    try:
+        body = response.json()
+    except ValueError:
+        return "text", response.text
+    error = body.get("error")
+    if isinstance(error, dict):
+        return error.get("code") or error.get("type"), error.get("message", "")
+    return body.get("code") or body.get("error_type") or "detail", str(body.get("message") or body.get("detail"))
+
+
+def explained(operation, code, message):
+    """Whether an operation names a refusal. A code of several refusals is named with how its messages begin."""
+    texts = operation.definition.raw.get("x-refusals", {}).get(code)
+    if code not in ("invalid_request", "invalid_input", "invalid_body"):
+        return texts is not None
+    return any(message.startswith(text) for text in ([texts] if isinstance(texts, str) else texts or []))
+
+
+@schemathesis.check
+def refused_as_documented(ctx, response, case):
+    """Fails when a request that the document allows is refused for a reason that it does not name."""
+    label, status = case.operation.label, response.status_code
+    allowed = case.meta is not None and case.meta.generation.mode.is_positive
+    with lock:
+        counts = answers.setdefault(label, {})
+        key = f"{'allowed' if allowed else 'not allowed'} {status}"
+        counts[key] = counts.get(key, 0) + 1
+    if not allowed or status not in (400, 405, 406, 411, 413, 414, 415, 422):
+        return  # what else there is depends on who asks, on what there is and on what goes on
+    code, message = code_of(response)
+    if explained(case.operation, code, message):
+        return
+    with lock:
+        refused.setdefault(f"{label} {status} {code}: {message[:200]}", case.as_curl_command()[:600])
+    raise AssertionError(f"{label}: a request that the document allows is refused: {status} {code} {message}")
+
+
+@atexit.register
+def write():
+    """Writes the tally."""
+    with open(os.environ["MILLRACE_TALLY"], "w", encoding="utf-8") as out:
+        json.dump({"answers": answers, "refused": refused}, out, indent=1)
