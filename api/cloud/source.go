@@ -1,10 +1,12 @@
 package cloud
 
 import (
-	"container/list"
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
@@ -63,10 +65,9 @@ func sizeOf(src job.Source) int64 {
 type sourceCache struct {
 	most int64
 
-	mu    sync.Mutex // guards the fields below
-	size  int64
-	byKey map[sourceKey]*list.Element
-	order *list.List // of cachedSource, latest first
+	mu     sync.Mutex // guards size and recent
+	size   int64
+	recent *simplelru.LRU[sourceKey, job.Source] // bounded by bytes
 }
 
 type sourceKey struct {
@@ -74,25 +75,20 @@ type sourceKey struct {
 	id      job.ID
 }
 
-type cachedSource struct {
-	key sourceKey
-	src job.Source
-}
-
 func newSourceCache(bytes int64) *sourceCache {
-	return &sourceCache{most: bytes, byKey: map[sourceKey]*list.Element{}, order: list.New()}
+	c := &sourceCache{most: bytes}
+	recent, err := simplelru.NewLRU(math.MaxInt, func(_ sourceKey, src job.Source) { c.size -= sizeOf(src) })
+	if err != nil {
+		panic(err) // the bound is a constant
+	}
+	c.recent = recent
+	return c
 }
 
 func (c *sourceCache) get(j job.Job) (job.Source, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.byKey[sourceKey{j.Account, j.ID}]
-	if at == nil {
-		return job.Source{}, false
-	}
-	c.order.MoveToFront(at)
-	kept, ok := at.Value.(cachedSource)
-	return kept.src, ok
+	return c.recent.Get(sourceKey{j.Account, j.ID})
 }
 
 // put keeps src, unless it would take more than a quarter of the cache.
@@ -103,16 +99,11 @@ func (c *sourceCache) put(j job.Job, src job.Source) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byKey[key] != nil {
+	if c.recent.Contains(key) {
 		return
 	}
-	c.byKey[key] = c.order.PushFront(cachedSource{key, src})
-	c.size += size
-	for c.size > c.most {
-		last := c.order.Back()
-		if kept, ok := c.order.Remove(last).(cachedSource); ok {
-			c.size -= sizeOf(kept.src)
-			delete(c.byKey, kept.key)
-		}
+	c.recent.Add(key, src)
+	for c.size += size; c.size > c.most; {
+		c.recent.RemoveOldest()
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/gin-gonic/gin"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -131,9 +132,8 @@ type definitions struct {
 	classes *node.Registry
 	folders []node.Folder // that inputs offer the files of
 
-	mu       sync.Mutex // guards rendered and order
-	rendered map[[sha256.Size]byte]*rendering
-	order    [][sha256.Size]byte // oldest first
+	mu       sync.Mutex // held while definitions are rendered, so that equal ones are rendered once
+	rendered *simplelru.LRU[[sha256.Size]byte, *rendering]
 }
 
 type rendering struct {
@@ -142,7 +142,11 @@ type rendering struct {
 }
 
 func newDefinitions(classes *node.Registry) *definitions {
-	d := &definitions{classes: classes, rendered: map[[sha256.Size]byte]*rendering{}}
+	rendered, err := simplelru.NewLRU[[sha256.Size]byte, *rendering](maxRendered, nil)
+	if err != nil {
+		panic(err) // the bound is a constant
+	}
+	d := &definitions{classes: classes, rendered: rendered}
 	if classes == nil {
 		return d
 	}
@@ -163,18 +167,14 @@ func (d *definitions) get(offered offeredFiles) (*rendering, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r := d.rendered[key]; r != nil {
+	if r, ok := d.rendered.Get(key); ok {
 		return r, nil
 	}
 	r, err := d.render(offered)
 	if err != nil {
 		return nil, err
 	}
-	if len(d.order) == maxRendered {
-		delete(d.rendered, d.order[0])
-		d.order = d.order[1:]
-	}
-	d.rendered[key], d.order = r, append(d.order, key)
+	d.rendered.Add(key, r)
 	return r, nil
 }
 
